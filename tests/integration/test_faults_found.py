@@ -5,6 +5,7 @@ The nets (`tests/nets`) look for their kinds; these are the cases that were foun
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
@@ -26,6 +27,7 @@ from hoodoo.errors import (
     OptionConflictError,
 )
 from hoodoo.hookspecs.merger import Merged
+from hoodoo.timeline.codec import avro
 
 pytestmark = pytest.mark.sampled
 
@@ -470,3 +472,79 @@ def test_a_rollback_does_not_empty_what_a_link_leads_to(tmp_path: Path) -> None:
     assert ids(hoodoo.open(str(path)).read()) == [1, 3]
     assert sorted(p.name for p in outside.rglob("*")) == ["below", "precious", "precious"]
     assert not (path / ".hoodie/.temp" / failed).is_symlink()
+
+
+def _planned(table: hoodoo.Table, action: str, name: str, record: dict[str, Any]) -> Path:
+    """A plan that somebody else has put on the timeline, the newest there."""
+    folder = Path(table.path.removeprefix("file://")) / ".hoodie/timeline"
+    path = folder / f"20990101000000000.{action}.requested"
+    path.write_bytes(avro.encode(name, record))
+    return path
+
+
+def _clean(files: dict[str, Any], partitions: list[str]) -> dict[str, Any]:
+    return {
+        "earliestInstantToRetain": None, "lastCompletedCommitTimestamp": "", "policy": "KEEP_LATEST_COMMITS",
+        "filesToBeDeletedPerPartition": {}, "version": 2, "filePathsToBeDeletedPerPartition": files,
+        "partitionsToBeDeleted": partitions, "extraMetadata": {},
+    }  # fmt: skip
+
+
+LEAVING_PLANS: list[tuple[str, str, dict[str, Any]]] = [
+    ("clean", "HoodieCleanerPlan", _clean({}, ["../victim"])),
+    (
+        "clean", "HoodieCleanerPlan",
+        _clean(
+            {"../victim": [{"filePath": "a_0-0-0_20200101000000000.parquet", "isBootstrapBaseFile": False}]}, []
+        ),
+    ),
+    (
+        "restore", "HoodieRestorePlan",
+        {
+            "instantsToRollback": [{"commitTime": "../../victim", "action": "commit"}],
+            "version": 2, "savepointToRestoreTimestamp": "20200101000000000",
+        },
+    ),
+    (
+        "compaction", "HoodieCompactionPlan",
+        {
+            "operations": [
+                {
+                    "baseInstantTime": "20200101000000000", "deltaFilePaths": [],
+                    "dataFilePath": "a_0-0-0_20200101000000000.parquet", "fileId": "a",
+                    "partitionPath": "../victim", "metrics": {}, "bootstrapFilePath": None,
+                }
+            ],
+            "extraMetadata": {}, "version": 2, "strategy": None, "preserveHoodieMetadata": False,
+            "missingSchedulePartitions": [],
+        },
+    ),
+]  # fmt: skip
+RUNS = {
+    "clean": lambda t, instant: t.run_clean(instant),
+    "restore": lambda t, instant: t.run_restore(instant),
+    "compaction": lambda t, instant: t.run_compaction(instant),
+}
+
+
+@pytest.mark.parametrize(("action", "name", "record"), LEAVING_PLANS)
+def test_a_plan_that_names_what_is_outside_of_the_table_is_named_and_refused(
+    tmp_path: Path, action: str, name: str, record: dict[str, Any]
+) -> None:
+    """And its fix leads out: without the plan's files the action, and a write, go on."""
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "a_0-0-0_20200101000000000.parquet").write_text("x")
+    schema = pa.schema([("id", pa.int64())])
+    table = hoodoo.create(str(tmp_path / "t"), schema, record_key="id", table_type="MERGE_ON_READ")
+    table.upsert([{"id": 1}])
+    plan = _planned(table, action, name, record)
+    with pytest.raises(CorruptTableError, match=re.escape(plan.name)):
+        RUNS[action](hoodoo.open(table.path), "20990101000000000")
+    assert [p.name for p in victim.iterdir()] == ["a_0-0-0_20200101000000000.parquet"]
+    for left in plan.parent.glob("20990101000000000.*"):
+        left.unlink()
+    table = hoodoo.open(table.path)
+    table.upsert([{"id": 2}])
+    table.clean()
+    assert ids(table.read()) == [1, 2]

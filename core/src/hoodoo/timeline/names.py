@@ -75,6 +75,6 @@ def parse_data_file(partition: str, name: str, size: int = 0) -> BaseFile | LogF
 
 
 def parse_path(path: str, size: int = 0) -> BaseFile | LogFile | None:
-    """Like :func:`parse_data_file`, from a path relative to the table root."""
+    """Like :func:`parse_data_file`, from a path relative to the table root; None for one that leaves it."""
     partition, _, name = path.rpartition("/")
-    return parse_data_file(partition, name, size)
+    return None if ".." in partition.split("/") else parse_data_file(partition, name, size)

@@ -57,7 +57,7 @@ def files_of_plan(said: Mapping[str, Any], where: str) -> tuple[str, ...]:
     found = []
     for partition, path in _planned(said):
         below = path_of(partition.strip("/"), _name(path))
-        if parse_path(below) is None or ".." in below.split("/"):
+        if parse_path(below) is None:
             raise CorruptTableError(
                 where, f"the plan of a clean names {path}, which is not a file of a table.", _FIX
             )

@@ -71,7 +71,7 @@ def failed_logs(
     """Those log files of ``groups`` that hold blocks of ``instant`` which no rollback took back; only of those ``named``
     after one of these instants, if given."""
     logs: dict[tuple[str, str, str], list[LogFile]] = {}
-    for partition in sorted({partition for partition, _ in groups}):
+    for partition in sorted({p for p, _ in groups if ".." not in p.split("/")}):
         for entry in storage.list(partition):
             file = None if entry.is_dir else parse_path(entry.path, entry.size)
             if not isinstance(file, LogFile) or (named is not None and file.instant not in named):

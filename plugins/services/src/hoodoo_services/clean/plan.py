@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from attrs import Factory, frozen
+from hoodoo.errors import CorruptTableError
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.storage.uri import local_path
@@ -128,14 +129,27 @@ def read_plan(storage: Storage, timeline: Timeline, instant: Instant) -> CleanPl
     """The plan of a clean, from its requested file. Raises as :func:`hoodoo.timeline.removed.planned_files`."""
     requested = instant.at(State.REQUESTED)
     found = timeline.contents(storage, requested)
+    where = f"{storage.root}/{timeline.path(requested)}"
     return CleanPlan(
         str(found.get("policy") or ""),
-        files_of_plan(found, f"{storage.root}/{timeline.path(requested)}"),
-        tuple(str(p).strip("/") for p in found.get("partitionsToBeDeleted") or ()),
+        files_of_plan(found, where),
+        _partitions(found, where),
         _earliest(found.get("earliestInstantToRetain")),
         str(found.get("lastCompletedCommitTimestamp") or ""),
         texts(found.get("extraMetadata")),
     )
+
+
+def _partitions(said: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    """The partition paths that are to go where they are empty."""
+    found = tuple(str(path).strip("/") for path in said.get("partitionsToBeDeleted") or ())
+    for path in found:
+        if ".." in path.split("/"):
+            raise CorruptTableError(
+                where, f"the plan of a clean names {path}, which is no path below the table.",
+                "Delete this clean's requested and inflight file: a clean can always be planned again.",
+            )  # fmt: skip
+    return found
 
 
 def planned_files(storage: Storage, timeline: Timeline) -> frozenset[str]:

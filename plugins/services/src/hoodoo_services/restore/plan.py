@@ -8,11 +8,13 @@ that overlap there is no difference.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from attrs import frozen
 from hoodoo.actions.rollback.validation import Files, data_files, refuse_missing
-from hoodoo.errors import ConfigError
+from hoodoo.errors import ConfigError, CorruptTableError
+from hoodoo.model.action import ACTIONS
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.codec import avro as codec_avro
@@ -22,6 +24,7 @@ from hoodoo.timeline.timeline import Timeline
 from hoodoo_services.savepoints import SAVEPOINT, savepoints
 
 RESTORE = "restore"
+_INSTANT = re.compile(r"\d{17}|\d{14}")
 _VERSION = 2  # RestorePlanActionExecutor.LATEST_RESTORE_PLAN_VERSION
 
 
@@ -103,9 +106,20 @@ def undone(timeline: Timeline, point: str) -> tuple[Instant, ...]:
 
 def read_plan(storage: Storage, timeline: Timeline, restore: Instant) -> RestorePlan:
     """The plan of a pending ``restore``, whoever made it. CorruptTableError naming the file, and InstantGoneError."""
-    record = timeline.contents(storage, restore.at(State.REQUESTED))
+    requested = restore.at(State.REQUESTED)
+    record = timeline.contents(storage, requested)
     infos: list[dict[str, Any]] = record.get("instantsToRollback") or []
-    instants = tuple(Instant(str(i["commitTime"]), str(i["action"]), State.INFLIGHT) for i in infos)
+    instants = tuple(
+        Instant(str(i.get("commitTime")), str(i.get("action")), State.INFLIGHT) for i in infos
+    )
+    if wrong := [
+        i for i in instants if not _INSTANT.fullmatch(i.requested) or i.action not in ACTIONS
+    ]:
+        raise CorruptTableError(
+            f"{storage.root}/{timeline.path(requested)}",
+            f"the plan of a restore names {wrong[0].requested}, {wrong[0].action}, which is no instant.",
+            "Delete the requested and inflight files of this restore, and restore again.",
+        )
     return RestorePlan(str(record.get("savepointToRestoreTimestamp") or ""), instants)
 
 
