@@ -1,8 +1,9 @@
 """The dictionary for tables that are merged on read: what base files hold, and what logs add.
 
 Log rows of a key are merged among themselves, from the oldest to the newest, and then with the row in
-the base file, as Hudi's readers do it. So a delete by key and a later row with a lower ordering value
-let the row in the base file through again, and a marked delete stays in the log with its value.
+the base file, as Hudi's readers do it. So a marked delete stays in the log with its value. What a delete
+by key has erased never comes back: a later row that the row in the base file would beat is written with
+a new base file.
 """
 
 from __future__ import annotations
@@ -113,9 +114,35 @@ class LogModel(Model):
         if self.setup.index == "bucket":
             self.groups.add((path, self._bucket(key)))
             copy = self.copies.setdefault((path, key), [Copy()])[0]
-            copy.entries.append(Entry(stored))
+            self._log(copy, stored)
         else:
             self.copies.setdefault((path, key), []).append(Copy(stored))
+
+    def _log(self, copy: Copy, row: Stored, dead: bool = False) -> None:
+        if self._erased_wins(copy, row.rank):
+            copy.base, copy.entries, copy.planned = None, [], 0
+        copy.entries.append(Entry(row, dead))
+
+    def _is_erased(self, copy: Copy) -> bool:
+        """Whether a delete by key is the last that its log files say."""
+        last = self._fold(copy.entries)
+        return last is not None and last.row is None
+
+    def _erased_wins(self, copy: Copy, rank: tuple[int, ...]) -> bool:
+        if copy.base is None or not self._is_erased(copy):
+            return False
+        return not self._wins(copy.base.rank, rank)
+
+    def has_erased_winner(self, batch: Iterable[Row]) -> bool:
+        """Whether a row of ``batch`` needs a new base file."""
+        return any(
+            self._erased_wins(copy, row.rank)
+            for row in self._folded(batch)
+            if not row.dead
+            for place, copies in self.copies.items()
+            if place[1] == self.place(row)[1]
+            for copy in copies
+        )
 
     def _bucket(self, key: str) -> int:
         return int(BucketIndex(BUCKETS, self.setup.key).bucket(pa.array([key]))[0].as_py())
@@ -153,8 +180,10 @@ class LogModel(Model):
                 lying = self._alive(copy)
                 if lying is not None and not self._wins(lying.rank, row.rank):
                     continue
+            if row.dead and self._is_erased(copy) and self.setup.event_time:
+                continue  # there is nothing to delete
             stored = Stored(row.values, row.rank, place[0], key, instant)
-            copy.entries.append(Entry(stored, row.dead))
+            self._log(copy, stored, row.dead)
             # Where a stored row may outlast the mark, the index is not told.
             copy.told = not row.dead or self.setup.event_time
             updated += not row.dead

@@ -129,6 +129,7 @@ class Trial:
     handles: int = 0
     enabled: bool = False
     rewritten: bool = False
+    rebased: bool = False
 
     def __attrs_post_init__(self) -> None:
         self.model = (LogModel if self.setup.merge_on_read else Model)(self.setup)
@@ -227,6 +228,10 @@ class Trial:
         if not self.setup.merge_on_read:
             self._check_files(commit, where)
         check_stats(self.path, self.setup, commit, where)
+        if self.rebased:
+            # A file group has a new base file, and the model has no eye for groups: all get one.
+            self._rebase()
+            self._check_newest(f"{where}, compacted")
         # What was written under a pending compaction is merged in another order once that has run.
         if planned or self.pending or (self.clustering is not None and self.clustering.logs):
             return
@@ -311,6 +316,10 @@ class Trial:
         if op.kind in (draws.DELETE_KEYS, draws.DELETE_ANYWHERE, draws.DELETE_ROWS):
             return self._delete(op)
         data, rows = self._given(op)
+        if isinstance(model, LogModel) and model.has_erased_winner(rows):
+            self.rebased = self.pending is None and self.clustering is None
+            if not self.rebased:
+                self._rebase()
         if op.kind == draws.UPSERT:
             return table.upsert(data), model.upsert(rows, "")
         if op.kind == draws.OVERWRITE:
@@ -340,6 +349,12 @@ class Trial:
             self.model.compact()
         self.pending = None
         return commit if commit.instant else None
+
+    def _rebase(self) -> None:
+        self.rebased = False
+        commit = self._compact(Op(draws.COMPACT))
+        if commit is not None:
+            self._stamp(commit.instant)
 
     def _settle(self) -> None:
         """A compaction leaves out the groups that wait for a clustering, and the model has no eye for groups."""

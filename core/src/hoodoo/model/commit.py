@@ -71,6 +71,11 @@ class WriteStat:
     extra: Mapping[str, object] = field(factory=dict)
 
     @property
+    def marks(self) -> int:
+        """Of the rows of a log file those that are marked as deleted."""
+        return self.num_writes - self.num_inserts - self.num_updates
+
+    @property
     def paths(self) -> tuple[str, ...]:
         """The file, and the logs of change data beside it."""
         logs = self.extra.get(STATS)

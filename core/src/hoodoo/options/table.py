@@ -38,7 +38,8 @@ URL_ENCODE = Option(
 BY_ARRIVAL = (
     "COMMIT_TIME_ORDERING"  # the merge mode in which nothing but the time of the commit decides
 )
-MERGE_MODES = (BY_ARRIVAL, "EVENT_TIME_ORDERING", "CUSTOM")
+BY_EVENT_TIME = "EVENT_TIME_ORDERING"
+MERGE_MODES = (BY_ARRIVAL, BY_EVENT_TIME, "CUSTOM")
 MERGE_MODE = Option(
     "hoodie.record.merge.mode",
     "How rows of one key are merged.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from attrs import Factory, evolve, frozen
 
@@ -16,7 +16,8 @@ from hoodoo.timeline.layouts import TimelineLayout
 class PlannedLog:
     """A log file instead of a base file. ``prev_commit``, ``base_file`` and ``files`` are for its write
     stat;
-    ``fresh``: the file group has no file yet."""
+    ``fresh``: the file group has no file yet. ``after_deletes``: log files of the slice may hold deletes; ``compacting``:
+    and a compaction is pending, whose base file may have a row that they delete."""
 
     version: int
     prev_commit: str
@@ -24,6 +25,8 @@ class PlannedLog:
     files: tuple[str, ...]
     fresh: bool
     slice: bytes | None = None
+    after_deletes: bool = False
+    compacting: bool = False
 
 
 @frozen
@@ -35,7 +38,7 @@ class LogPlan:
     ``partial``: rows lack columns, and must be whole where their key is stored nowhere. An index
     that looks keys up knows that, except of those that were deleted in a log.
     ``tells_slice``: stats name the slice that a log is added to, which readers of change data look for (some layouts
-    always do). ``take_inserts``: the index knows keys that only logs have. ``begin_groups``: a new file group
+    always do). ``may_delete``: whether rows may meet deletes in the logs of a slice. ``take_inserts``: the index knows keys that only logs have. ``begin_groups``: a new file group
     may begin with a log file. ``begun``: file groups that a pending clustering will make.
     """
 
@@ -47,14 +50,19 @@ class LogPlan:
     pending: Mapping[tuple[str, str], str] = Factory(dict)
     tells_slice: bool = False
     begun: Mapping[tuple[str, str], BucketPlace] = Factory(dict)
+    may_delete: Callable[[FileSlice], bool] = lambda slice_: False
 
     def plan(
         self, path: str, file_id: str, slot: int, slice_: FileSlice | None
     ) -> tuple[LogFile, PlannedLog]:
         """The file, and what its write stat says."""
         file, planned = self._plan(path, file_id, slot, slice_)
-        if self.partial and (self.take_inserts or (slice_ and slice_.log_files)):
-            planned = evolve(planned, slice=slice_json.pack([slice_] if slice_ else []))
+        partial = self.partial and (self.take_inserts or (slice_ and slice_.log_files))
+        deletes = slice_ is not None and self.may_delete(slice_)
+        if partial or deletes:
+            packed = slice_json.pack([slice_] if slice_ else [])
+            compacting = (path, file_id) in self.pending
+            planned = evolve(planned, slice=packed, after_deletes=deletes, compacting=compacting)
         return file, planned
 
     def _plan(

@@ -36,6 +36,8 @@ PLAN_SCHEMA = pa.schema(
         ("log_prev_commit", pa.string()),
         ("log_files", pa.list_(pa.string())),
         ("slice", pa.binary()),  # where its keys have to be read
+        ("after_deletes", pa.bool_()),  # its log files may hold deletes
+        ("compacting", pa.bool_()),  # and a compaction of it is pending
         ("log_fresh", pa.bool_()),  # the log file begins a file group
         ("work", pa.int64()),
     ]
@@ -165,6 +167,8 @@ def plan_table(slots: Iterable[PlannedSlot]) -> pa.Table:
             "log_prev_commit": s.log.prev_commit if s.log else None,
             "log_files": list(s.log.files) if s.log else None,
             "slice": s.log.slice if s.log else None,
+            "after_deletes": s.log.after_deletes if s.log else None,
+            "compacting": s.log.compacting if s.log else None,
             "log_fresh": s.log.fresh if s.log else None,
             "work": s.work,
         }

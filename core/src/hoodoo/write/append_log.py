@@ -25,20 +25,24 @@ from hoodoo.produce.pending import Pending
 from hoodoo.produce.rows import completed, stored_rows
 from hoodoo.produce.scratch import scratch_file
 from hoodoo.storage.api import Storage
+from hoodoo.write.erased import MergedSlice
+from hoodoo.write.merge_file import MergeFile
 from hoodoo.write.target import LogSettings
 
 
 @frozen
 class AppendLog:
     """``schema`` is the stored schema, meta columns first. Rows that lack some of its columns become a
-    partial block: readers keep what is stored there. ``keys``: how the keys of a slice are read."""
+    partial block: readers keep what is stored there. ``rule``: how the rows of a slice are read. ``rewrite``: writes
+    a slice anew where a log file is not enough."""
 
     schema: pa.Schema
     storage: Storage
     file_format: BaseFileFormat
     pending: Pending
     settings: LogSettings
-    keys: MergeRule
+    rule: MergeRule
+    rewrite: MergeFile
 
     def write(
         self, rows: pa.Table, target: dict[str, Any], key_changes: KeyChanges
@@ -46,6 +50,16 @@ class AppendLog:
         """``rows``: keyed, one for each key. None if nothing of them matters. ``key_changes`` is told which keys came
         and went, as far as that is known: a delete that stored rows may outlast is not told, and an update is told as if
         it came where the index finds keys that a log file has deleted, or computes where they belong."""
+        if target["after_deletes"]:
+            (slice_,) = slice_json.unpack(target["slice"])
+            stored = MergedSlice(self.storage, self.file_format, self.rule, slice_)
+            rows, is_hidden = stored.after_deletes(rows, target["compacting"])
+            if is_hidden:
+                if key_changes.tells:
+                    key_changes.went(stored.gone())
+                name = f"{slice_.file_id}_{target['slot']}-0-0_{self.pending.requested}"
+                named = {**target, "file_name": f"{name}{self.file_format.extension}"}
+                return self.rewrite.write(rows, named, key_changes, stored)
         is_new = target["log_fresh"]
         deleted = pc.equal(rows.column(OP), DELETE)
         if is_new:  # nothing is stored that could be deleted
@@ -130,7 +144,8 @@ class AppendLog:
         keys = data.column(RECORD_KEY)
         known = np.zeros(data.num_rows, bool)
         for slice_ in slice_json.unpack(text):
-            for rows in merged_rows(self.storage, self.file_format, self.keys, slice_):
+            keys_only = self.rule.narrowed([RECORD_KEY])
+            for rows in merged_rows(self.storage, self.file_format, keys_only, slice_):
                 at = pc.index_in(rows.column(RECORD_KEY), value_set=flat(keys)).drop_null()
                 known[np.asarray(at)] = True
         yield data.filter(pa.array(known)), False

@@ -41,6 +41,7 @@ from hoodoo.produce.rows import completed, read_stored, renamed, stored_rows
 from hoodoo.produce.scratch import scratch_file
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
+from hoodoo.write.erased import MergedSlice
 
 # Waiting rows from which on keys are read twice, rather than look each batch up by itself.
 _MANY = 1 << 18
@@ -79,10 +80,10 @@ class MergeFile:
     changes: ChangeLogFormat | None = None
 
     def write(
-        self, rows: pa.Table, target: dict[str, Any], key_changes: KeyChanges
-    ) -> WriteStat | None:
-        """``rows``: keyed, one for each key. ``key_changes`` is told which keys came and went. None if nothing
-        changes."""
+        self, rows: pa.Table, target: dict[str, Any], key_changes: KeyChanges, merged: MergedSlice | None = None
+    ) -> WriteStat | None:  # fmt: skip
+        """``rows``: keyed, one for each key. ``key_changes`` is told which keys came and went. ``merged``: the stored
+        rows, where log files have some. None if nothing changes."""
         there = {*META_COLUMNS, *rows.schema.names}
         lacking = [n for n in self.schema.names if n not in there]
         rows = completed(rows, self.schema, lacking)
@@ -94,7 +95,7 @@ class MergeFile:
                 key_changes=key_changes,
             )  # fmt: skip
             log, noted = None, ""
-            if target["base_path"] is None:
+            if target["base_path"] is None and merged is None:
                 writer = self.file_format.writer(local, self.schema, rows.num_rows)
                 output = add(writer)
                 live = pc.equal(rows.column(OP), PUT)
@@ -102,16 +103,17 @@ class MergeFile:
                 size = writer.close()
             else:
                 log, noted = self._log(stack)
-                with self.file_format.reader(self.storage, target["base_path"]) as base:
+                with merged or self.file_format.reader(self.storage, target["base_path"]) as base:
                     # At the most: which of them are updates is known at the end only.
                     expected = base.num_rows + rows.num_rows
                     placed = None
-                    if log is None and isinstance(self.file_format, RewritesInPlace):
+                    if not (log or merged) and isinstance(self.file_format, RewritesInPlace):
                         named = {FILE_NAME: target["file_name"]}
                         placed = self.file_format.in_place(
                             local, self.schema, expected, base, named
                         )
-                    writer = placed or self.file_format.writer(local, self.schema, expected, base)
+                    before = None if merged else base
+                    writer = placed or self.file_format.writer(local, self.schema, expected, before)
                     output = add(writer)
                     waiting = self._waiting(rows, lacking)
                     if placed is None:

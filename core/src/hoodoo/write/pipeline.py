@@ -6,7 +6,8 @@ under one instant; publishing is the caller's (write/publish.py).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -21,8 +22,9 @@ from hoodoo.kernel.answers import check_groups
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
-from hoodoo.model.meta import IS_DELETED, RECORD_KEY, with_meta
+from hoodoo.model.meta import IS_DELETED, with_meta
 from hoodoo.model.schema.avro import avro_text
+from hoodoo.options.table import BY_ARRIVAL, BY_EVENT_TIME
 from hoodoo.options.write import DUPLICATES, duplicates
 from hoodoo.produce.key_changes import WriteResult, collect_written
 from hoodoo.produce.log_names import LogPlan
@@ -35,6 +37,7 @@ from hoodoo.produce.task_fence import TaskFence
 from hoodoo.storage.together import at_once
 from hoodoo.timeline.codec.large import LazyStats
 from hoodoo.write.clustered import doubles_rows
+from hoodoo.write.erased import may_delete
 from hoodoo.write.key import AddBuckets, AddKeys, AddPathBuckets
 from hoodoo.write.located import compare_computed, context_of, living, locate
 from hoodoo.write.misplaced import where_rows_stay
@@ -247,7 +250,7 @@ def write(
     exchanged = target.exchange(planned.routed, planned.parts)
     step = WriteSlots(
         stored, target.engine.side(plan_table(planned.slots)), target.storage, target.file_format,
-        target.merger, pending, _logs(target, stored), target.merge_rule(stored).narrowed([RECORD_KEY]),
+        target.merger, pending, _logs(target, stored), target.merge_rule(stored),
         prepared.kind.matches, target.plugins.changes, target.joined is not None and target.joined.keys,
         sum(slot.work for slot in planned.slots), target.memory,
     )  # fmt: skip
@@ -298,7 +301,18 @@ def _log_plan(
         instant, target.timeline.layout, take_inserts=knows, begin_groups=knows and kind.begins_logs,
         partial=prepared.partial, pending=target.policy.compacting,
         tells_slice=target.plugins.changes is not None, begun=begun,
+        may_delete=_may_delete(target, prepared),
     )  # fmt: skip
+
+
+def _may_delete(target: WriteTarget, prepared: Prepared) -> Callable[[FileSlice], bool]:
+    """Whether rows may meet deletes in the log files of a slice, which the merger would not let win."""
+    mode, completes = target.merger.merge_mode, keeps_absent(target.merger)
+    told = getattr(target.index, "knows_logs", False) and mode == BY_EVENT_TIME
+    if prepared.kind.deletes or ((mode == BY_ARRIVAL or told) and not completes):
+        return lambda slice_: False
+    marks = completes or mode != BY_EVENT_TIME
+    return partial(may_delete, target.storage, target.timeline, marks)
 
 
 def replaced_partitions(prepared: Prepared) -> Sequence[str] | None:

@@ -51,7 +51,7 @@ class WriteSlots:
     merger: Merger
     pending: Pending
     logs: LogSettings
-    keys: MergeRule
+    rule: MergeRule
     matches: bool = True
     changes: ChangeLogFormat | None = None
     tells_keys: bool = False
@@ -90,7 +90,7 @@ class WriteSlots:
             self.schema, self.storage, self.file_format, self.merger, self.pending, self.matches, self.changes
         )  # fmt: skip
         append = AppendLog(
-            self.schema, self.storage, self.file_format, self.pending, self.logs, self.keys
+            self.schema, self.storage, self.file_format, self.pending, self.logs, self.rule, rewrite
         )
         filled = (batch for batch in batches if batch.num_rows)
         for number, (slot, group) in enumerate(itertools.groupby(filled, key=_slot)):
