@@ -118,6 +118,7 @@ def test_a_write_tells_of_files_bytes_rows_and_partitions(table: Table, told: li
     assert done.kind == "write.committed" and done.instant == commit.instant
     assert done.table == "t" and done.location == table.path
     assert (done.rows_inserted, done.rows_updated, done.rows_deleted) == (1, 1, 0)
+    assert done.rows_unmerged == commit.unmerged == 1  # in a log file
     assert done.files_added == len(commit.files) and done.files_removed == 0
     assert done.bytes_written == size(table, commit.files) > 0
     assert done.partitions == ("a", "b")
@@ -157,6 +158,7 @@ def test_services_tell_of_what_they_did(table: Table, told: list[Event]) -> None
     assert done.kind == "compaction.committed" and done.instant == commit.instant
     assert (done.files_added, done.bytes_written) == (1, size(table, commit.files))
     assert (done.rows_inserted, done.rows_updated, done.rows_deleted) == (0, 0, 0)
+    assert done.rows_unmerged == 0
     assert [e.step for e in of(told, "compaction")] == [
         "started", "scheduled", "planned", "committed",
     ]  # fmt: skip

@@ -309,5 +309,6 @@ from hoodoo.model.commit import Operation
 nothing = type(commit).of("", "commit", Operation.UPSERT, ())
 assert not nothing.files""",
     "commit.operation": 'assert commit.operation == "upsert"',
+    "commit.unmerged": "assert commit.unmerged == 0  # no log files: the counts are exact",
     "commit.updated": "assert table.upsert(rides.slice(1, 1)).updated == 1",
 }

@@ -261,6 +261,7 @@ _FIELDS = {
     "instant": "The instant of the commit, as text of 17 digits; empty if there was nothing to write.",
     "action": "The action on the timeline: `commit`, `deltacommit` or `replacecommit`.",
     "operation": "The operation: `upsert`, `insert`, `delete`, and so on.",
+    "unmerged": "Of the updated and deleted rows those in log files, which are counted as they are written.",
     "inserted": "Number of new rows.",
     "updated": "Number of rows that replaced stored rows.",
     "deleted": "Number of deleted rows.",

@@ -73,7 +73,11 @@ class Kind:
     @property
     def name(self) -> str:
         keys = "-virtual" if self.virtual else ""
-        return f"{self.index}-{self.type[0]}-v{self.version}-{self.mode}-{self.blocks}{keys}".replace(" ", "_")
+        return (
+            f"{self.index}-{self.type[0]}-v{self.version}-{self.mode}-{self.blocks}{keys}".replace(
+                " ", "_"
+            )
+        )
 
     @property
     def exists(self) -> bool:
@@ -96,7 +100,10 @@ class Kind:
 
     @property
     def is_global(self) -> bool:
-        return self.index.startswith("global_") or self.index in ("record_index", "growing_record_index")
+        return self.index.startswith("global_") or self.index in (
+            "record_index",
+            "growing_record_index",
+        )
 
     def create(self, path: Path, engine: str | None) -> hoodoo.Table:
         merger: Any = {"keep_first": KeepFirst(), "sums": Sums(), "partial by arrival": "partial"}
@@ -158,7 +165,9 @@ class History:
                 table = hoodoo.open(table.path, engine=self.engine, **self._given())
             self.counts = None
             commit = self.step(table, rng, number)
-            self.check(table, commit)
+            self.check(table)
+            if commit is not None and commit.instant:
+                self.check_counts(table, commit)
         report = table.verify()
         assert report.ok, (self, [str(finding) for finding in report.findings])
 
@@ -195,7 +204,9 @@ class History:
     def _row(self, rng: random.Random) -> Row:
         return rng.randint(1, 20), rng.randrange(1000), rng.randrange(1000)
 
-    def _upsert(self, table: hoodoo.Table, rows: list[tuple[int, Row, bool]], rng: random.Random) -> Any:
+    def _upsert(
+        self, table: hoodoo.Table, rows: list[tuple[int, Row, bool]], rng: random.Random
+    ) -> Any:
         columns = {
             "id": [key for key, _, _ in rows],
             "p": [path_of(key) for key, _, _ in rows],
@@ -290,7 +301,21 @@ class History:
         return table.cluster()
 
     # --- checks -----------------------------------------------------------------------------------
-    def check(self, table: hoodoo.Table, commit: Any) -> None:
+    def check_counts(self, table: hoodoo.Table, commit: Any) -> None:
+        """The counts of the commit, which the timeline shows as well; where log files are not merged yet, of the rows
+        that were written."""
+        counts = (commit.inserted, commit.updated, commit.deleted)
+        rows = {row.requested: row for row in table.report("timeline", limit=5).rows}
+        row = rows[commit.instant]
+        assert (row.inserted, row.updated, row.deleted, row.unmerged) == (*counts, commit.unmerged)
+        if commit.operation in ("compact", "cluster"):
+            assert counts == (0, 0, 0), (self, commit)
+        elif self.counts is not None and not commit.unmerged:
+            assert counts == self.counts, (self, commit)
+        elif self.counts is not None:
+            assert counts[0] <= self.counts[0] and sum(self.counts) <= sum(counts), (self, commit)
+
+    def check(self, table: hoodoo.Table) -> None:
         fresh = hoodoo.open(table.path, **self._given())
         seen = self._rows(fresh.read().to_arrow())
         for key, known in self.keys.items():
@@ -307,7 +332,9 @@ class History:
             return
         if self.kind.version == 6 and self.planned is not None:
             return  # it loses log files that are named after a pending compaction
-        batches = hudi.HudiTableBuilder.from_base_uri(table.path).build().read(hudi.HudiReadOptions())
+        batches = (
+            hudi.HudiTableBuilder.from_base_uri(table.path).build().read(hudi.HudiReadOptions())
+        )
         theirs = self._rows(pa.Table.from_batches(batches)) if batches else {}
         assert theirs == seen, self
 

@@ -23,8 +23,8 @@ class Event:
     to tell.
 
     The last event of an action has an :attr:`outcome`, its ``duration`` in seconds, and figures, each None where
-    the action does not know it: files that were put and deleted, bytes of the new files, rows, the partition
-    paths that were touched. Of a failed action ``error`` is the class and ``rule`` what was broken.
+    the action does not know it: files that were put and deleted, bytes of the new files, rows (``rows_unmerged``: those of
+    the updated and deleted ones that readers merge), the partition paths that were touched. Of a failed action ``error`` is the class and ``rule`` what was broken.
     """
 
     kind: str
@@ -40,6 +40,7 @@ class Event:
     rows_inserted: int | None = field(default=None, kw_only=True)
     rows_updated: int | None = field(default=None, kw_only=True)
     rows_deleted: int | None = field(default=None, kw_only=True)
+    rows_unmerged: int | None = field(default=None, kw_only=True)
     partitions: tuple[str, ...] | None = field(default=None, kw_only=True)
     error: str = field(default="", kw_only=True)
     rule: str = field(default="", kw_only=True)

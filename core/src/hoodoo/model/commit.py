@@ -42,6 +42,11 @@ class Operation(str, enum.Enum):
         )  # fmt: skip
 
 
+_SERVICES = frozenset({
+    Operation.CLUSTER, Operation.COMPACT, Operation.LOG_COMPACT, Operation.INDEX, Operation.BUCKET_RESCALE,
+})  # fmt: skip
+
+
 @frozen
 class WriteStat:
     """One written file (HoodieWriteStat). Counts are rows, sizes bytes.
@@ -69,6 +74,11 @@ class WriteStat:
     log_version: int | None = None
     log_files: tuple[str, ...] = ()
     extra: Mapping[str, object] = field(factory=dict)
+
+    @property
+    def unmerged(self) -> int:
+        """The updates and deletes of a log file. Each is one row; whether it wins is known when it is merged."""
+        return 0 if self.log_version is None else self.num_updates + self.num_deletes
 
     @property
     def marks(self) -> int:
@@ -103,22 +113,20 @@ class CommitMetadata:
 
     @property
     def figures(self) -> Figures:
-        """What observers are told of it."""
+        """What observers are told of it. A service changes no row."""
+        is_service = self.compacted or self.operation in _SERVICES
+        changed = () if is_service else self.stats
         return Figures(
             files_added=sum(len(stat.paths) for stat in self.stats),
             files_removed=0,
             bytes_written=sum(stat.file_size for stat in self.stats),
-            rows_inserted=sum(stat.num_inserts for stat in self.stats),
-            rows_updated=sum(stat.num_updates for stat in self.stats),
-            rows_deleted=sum(stat.num_deletes for stat in self.stats),
+            rows_inserted=sum(stat.num_inserts for stat in changed),
+            rows_updated=sum(stat.num_updates for stat in changed),
+            rows_deleted=sum(stat.num_deletes for stat in changed),
+            rows_unmerged=sum(stat.unmerged for stat in changed),
             partitions=tuple(sorted({*(s.partition_path for s in self.stats), *self.replaced})),
         )
 
     @property
     def schema_text(self) -> str | None:
         return self.extra.get("schema") or None
-
-
-def rewritten_figures(metadata: CommitMetadata) -> Figures:
-    """What observers are told of a commit whose rows are those of files before it."""
-    return Figures(**{**metadata.figures, "rows_inserted": 0, "rows_updated": 0, "rows_deleted": 0})

@@ -19,6 +19,7 @@ class Figures(TypedDict, total=False):
     rows_inserted: int
     rows_updated: int
     rows_deleted: int
+    rows_unmerged: int
     partitions: tuple[str, ...]
 
 

@@ -28,7 +28,7 @@ from hoodoo.options import virtual as virtual_options
 from hoodoo.options import write as write_options
 from hoodoo.options.files import LOG_BLOCKS
 from hoodoo.options.judge import as_text
-from hoodoo.options.table import BY_ARRIVAL, CDC, CDC_MODE, MERGE_STRATEGY, STORAGE_URI
+from hoodoo.options.table import CDC, CDC_MODE, MERGE_STRATEGY, STORAGE_URI
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
 from hoodoo.storage.lock import GuardedStorage
@@ -186,8 +186,7 @@ def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
     log_format = resolve("log_format", table.log_file_format, settings).instance
     marker = layout_of(table).log_marker
     filled = None if table.populate_meta_fields else table.filled_meta
-    wins = not table.ordering_fields or table.merge_mode == BY_ARRIVAL
-    return LogSettings(table.name, marker, log_format, blocks, filled=filled, deletes_win=wins)
+    return LogSettings(table.name, marker, log_format, blocks, filled=filled)
 
 
 def change_logs(settings: Settings) -> Resolved | None:

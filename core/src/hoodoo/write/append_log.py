@@ -53,12 +53,11 @@ class AppendLog:
         if target["after_deletes"]:
             (slice_,) = slice_json.unpack(target["slice"])
             stored = MergedSlice(self.storage, self.file_format, self.rule, slice_)
-            rows, is_hidden = stored.after_deletes(rows, target["compacting"])
-            if is_hidden:
-                if key_changes.tells:
-                    key_changes.went(stored.gone())
+            rows, gone = stored.after_deletes(rows, target["compacting"])
+            if gone is not None:
+                key_changes.went(gone)
                 name = f"{slice_.file_id}_{target['slot']}-0-0_{self.pending.requested}"
-                named = {**target, "file_name": f"{name}{self.file_format.extension}"}
+                named = {**target, "file_name": name + self.file_format.extension}
                 return self.rewrite.write(rows, named, key_changes, stored)
         is_new = target["log_fresh"]
         deleted = pc.equal(rows.column(OP), DELETE)

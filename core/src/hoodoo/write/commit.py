@@ -17,7 +17,8 @@ from hoodoo.produce.slots import PlannedSlot
 class Commit(Shown):
     """The outcome of a write that is on the timeline.
 
-    Counts are rows; ``files`` are the paths of the new files, relative to the table. ``notes``
+    Counts are rows; ``unmerged`` of the updated and deleted ones are in log files, where they are counted as they are
+    written: readers merge them with the stored rows. ``files`` are the paths of the new files, relative to the table. ``notes``
     are sentences about what a clustering left out. An empty ``instant`` means that there was nothing to write
     and that the timeline did not change.
     """
@@ -31,9 +32,11 @@ class Commit(Shown):
     files: tuple[str, ...] = field(default=(), repr=listed)
     completed: str | None = None
     notes: tuple[str, ...] = field(default=(), repr=listed, eq=False)
+    unmerged: int = 0
 
     def _facts(self) -> Mapping[str, object]:
         counts = f"{self.inserted} inserted, {self.updated} updated, {self.deleted} deleted"
+        counts += f", {self.unmerged} of them in log files, not merged yet" if self.unmerged else ""
         what = f"{self.operation} ({self.action})"
         return {
             "instant": self.instant,
@@ -46,7 +49,7 @@ class Commit(Shown):
     def figures(self) -> Figures:
         return Figures(
             files_added=len(self.files), rows_inserted=self.inserted,
-            rows_updated=self.updated, rows_deleted=self.deleted,
+            rows_updated=self.updated, rows_deleted=self.deleted, rows_unmerged=self.unmerged,
         )  # fmt: skip
 
     @classmethod
@@ -55,16 +58,11 @@ class Commit(Shown):
         completed: str | None = None,
     ) -> Commit:  # fmt: skip
         stats = tuple(stats)
+        done, files = CommitMetadata(operation, stats).figures, tuple(stat.path for stat in stats)
         return cls(
-            instant,
-            action,
-            operation.value.lower(),
-            sum(s.num_inserts for s in stats),
-            sum(s.num_updates for s in stats),
-            sum(s.num_deletes for s in stats),
-            tuple(s.path for s in stats),
-            completed,
-        )
+            instant, action, operation.value.lower(), done["rows_inserted"], done["rows_updated"],
+            done["rows_deleted"], files, completed, unmerged=done["rows_unmerged"],
+        )  # fmt: skip
 
 
 def profile(

@@ -214,19 +214,23 @@ class CommitCheck:
     def _unique_keys(self, other: Instant, metadata: CommitMetadata) -> None:
         """Of a key that both had not found, one of the two writes has to find the other's row. Where
         the index computes file groups, both touch the same one, and the strategy has seen it."""
-        if not self.kind.looks_up or self.target.computed is not None:
-            return
-        if not metadata.operation.can_change_schema:
+        computes = self.target.computed is not None
+        if not self.kind.looks_up or not metadata.operation.can_change_schema:
             return  # a service brings no key
         # A row that is appended beside its delete comes back, and the other may have moved it.
-        mine, theirs = _appended(self.metadata), _appended(metadata)
+        mine, theirs = _appended(self.metadata, computes), _appended(metadata, computes)
         for group in mine.keys() & theirs.keys():
             if mine[group] or theirs[group]:
                 raise self._conflict(
                     other,
                     f"one of the two deleted rows of file group {group[1]}, which both writes changed",
                 )
-        key = shared_key(self.target, self.instant, self.metadata.stats, other, metadata.stats)
+        stats = self.metadata.stats
+        key = (
+            None
+            if computes
+            else shared_key(self.target, self.instant, stats, other, metadata.stats)
+        )
         if key is not None:
             raise self._conflict(
                 other, f"it inserted record key {key!r}, which this write inserts too"
@@ -287,10 +291,10 @@ def change_of(
     )
 
 
-def _appended(metadata: CommitMetadata) -> dict[tuple[str, str], int]:
-    """The file groups that got a log file, and how many rows these delete."""
+def _appended(metadata: CommitMetadata, by_key: bool) -> dict[tuple[str, str], int]:
+    """The file groups that got a log file, and how many rows these delete; ``by_key``: without marked rows."""
     logs = (s for s in metadata.stats if s.log_version is not None)
-    return {(s.partition_path, s.file_id): s.num_deletes for s in logs}
+    return {(s.partition_path, s.file_id): s.num_deletes - by_key * s.marks for s in logs}
 
 
 def _replaced(metadata: CommitMetadata) -> Sequence[str] | None:

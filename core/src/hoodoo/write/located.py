@@ -34,6 +34,7 @@ from hoodoo.model import slice_json
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.model.schema.conform import conform
+from hoodoo.options.table import BY_ARRIVAL
 from hoodoo.produce.columns import SEQ
 from hoodoo.produce.summary import Arrivals
 from hoodoo.storage.api import Storage
@@ -232,7 +233,7 @@ def keeps_gone(target: WriteTarget, index: Index) -> bool:
     """Whether ``index`` may rightly name keys that a compaction left out: it goes by what it was told of writes, and
     where a row that is marked as deleted may lose, nobody knows then that the key is gone."""
     told = getattr(index.first if isinstance(index, Tees) else index, "knows_logs", False)
-    return bool(told) and target.logs is not None and not target.logs.deletes_win
+    return bool(told) and target.logs is not None and target.merger.merge_mode != BY_ARRIVAL
 
 
 def unsure(target: WriteTarget, index: Index) -> tuple[FileSlice, ...]:

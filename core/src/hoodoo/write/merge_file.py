@@ -103,28 +103,26 @@ class MergeFile:
                 size = writer.close()
             else:
                 log, noted = self._log(stack)
-                with merged or self.file_format.reader(self.storage, target["base_path"]) as base:
-                    # At the most: which of them are updates is known at the end only.
-                    expected = base.num_rows + rows.num_rows
-                    placed = None
-                    if not (log or merged) and isinstance(self.file_format, RewritesInPlace):
-                        named = {FILE_NAME: target["file_name"]}
-                        placed = self.file_format.in_place(
-                            local, self.schema, expected, base, named
-                        )
-                    before = None if merged else base
-                    writer = placed or self.file_format.writer(local, self.schema, expected, before)
-                    output = add(writer)
-                    waiting = self._waiting(rows, lacking)
-                    if placed is None:
-                        self._merge(waiting, base, output, log)
-                    else:
-                        self._replace(waiting, lacking, placed, output)
-                    fresh = waiting.rest()
-                    output.insert(fresh)
-                    if log is not None:
-                        log.inserted(fresh)
-                    size = writer.close()
+                base: Any = merged or stack.enter_context(
+                    self.file_format.reader(self.storage, target["base_path"])
+                )
+                # At the most: which of them are updates is known at the end only.
+                expected, placed = base.num_rows + rows.num_rows, None
+                if not (log or merged) and isinstance(self.file_format, RewritesInPlace):
+                    named = {FILE_NAME: target["file_name"]}
+                    placed = self.file_format.in_place(local, self.schema, expected, base, named)
+                before = None if merged else base
+                writer = placed or self.file_format.writer(local, self.schema, expected, before)
+                output, waiting = add(writer), self._waiting(rows, lacking)
+                if placed is None:
+                    self._merge(waiting, base, output, log)
+                else:
+                    self._replace(waiting, lacking, placed, output)
+                fresh = waiting.rest()
+                output.insert(fresh)
+                if log is not None:
+                    log.inserted(fresh)
+                size = writer.close()
             if not counts.changed:
                 return None  # every incoming row lost: the current file stays
             partition, name = target["partition_path"], target["file_name"]

@@ -284,7 +284,10 @@ def _logs(target: WriteTarget, stored: pa.Schema) -> LogSettings:
         return LogSettings("")
     text = avro_text(stored, target.config.name, meta=True)
     told = bool(getattr(target.index, "knows_logs", False))
-    return evolve(target.logs, schema_text=text, virtual=target.virtual, index_is_told=told)
+    wins = target.merger.merge_mode == BY_ARRIVAL
+    return evolve(
+        target.logs, schema_text=text, virtual=target.virtual, index_is_told=told, deletes_win=wins
+    )
 
 
 def _log_plan(

@@ -25,7 +25,7 @@ from hoodoo.errors import (
 )
 from hoodoo.hookspecs.conflict import Change, ConflictStrategy, Group
 from hoodoo.kernel.events import ActionEvents, action_events
-from hoodoo.model.commit import CommitMetadata, Operation, rewritten_figures
+from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.model.schema.avro import avro_text
@@ -151,7 +151,7 @@ def _run(
         Operation.CLUSTER, written.stats, _replaced(plan), _told(target, how, plan, groups, schema)
     )
     commit = _publish(order, target, life, metadata, written, plan, began, heirs)
-    events.report(rewritten_figures(metadata), groups=len(plan.groups), strategy=how.name)
+    events.report(metadata.figures, groups=len(plan.groups), strategy=how.name)
     return commit
 
 

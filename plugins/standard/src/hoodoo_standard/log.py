@@ -9,7 +9,7 @@ from hoodoo.log import get_logger
 
 _FIGURES = (
     "run_id", "location", "duration", "files_added", "files_removed", "bytes_written", "rows_inserted",
-    "rows_updated", "rows_deleted", "error", "rule",
+    "rows_updated", "rows_deleted", "rows_unmerged", "error", "rule",
 )  # fmt: skip
 _OWN = frozenset({"event", "table", "instant", "partitions", *_FIGURES})
 _log = get_logger("hoodoo")

@@ -35,6 +35,7 @@ _EVENTS = [
         rows_inserted=1,
         rows_updated=0,
         rows_deleted=0,
+        rows_unmerged=0,
         partitions=("a",),
     ),
     Event("clean.failed", "t", run_id="b2", duration=0.1, error="StorageError", rule="is full."),

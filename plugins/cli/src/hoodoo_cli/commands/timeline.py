@@ -53,6 +53,8 @@ def timeline(
         show.say(out, f"{table.config.name}: {what}.", "dim")
         return
     show.put(out, fitting(out, page.rows))
+    if any(row.unmerged for row in page.rows):
+        show.say(out, "~ as written to log files; readers merge these rows with the stored ones", "dim")
     if len(page.rows) < page.total:
         older = page.total - len(page.rows)
         show.say(out, f"... and {older:,} older (--limit 0 shows all)", "dim")
@@ -80,6 +82,10 @@ def _table(rows: tuple[TimelineRow, ...], left_out: tuple[str, ...]) -> Table:
     return found
 
 
+def _about(row: TimelineRow, number: int) -> str:
+    return ("~" if number and row.unmerged else "") + show.amount(number)
+
+
 def _cells(row: TimelineRow) -> dict[str, str]:
     state = "archived" if row.archived else "" if row.state == "completed" else row.state
     return {
@@ -89,8 +95,8 @@ def _cells(row: TimelineRow) -> dict[str, str]:
         "took": show.took(row.requested, row.completed),
         "operation": row.operation,
         "ins": show.amount(row.inserted),
-        "upd": show.amount(row.updated),
-        "del": show.amount(row.deleted),
+        "upd": _about(row, row.updated),
+        "del": _about(row, row.deleted),
         "files": show.amount(row.files) if row.operation else "",
         "size": show.size(row.bytes) if row.bytes else "",
         "detail": row.detail,

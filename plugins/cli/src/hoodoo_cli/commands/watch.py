@@ -87,6 +87,8 @@ def _changes(table: Table, limit: int, every: float, ends: float | None) -> Any:
 def _line(row: TimelineRow) -> str:
     counts = (("inserted", row.inserted), ("updated", row.updated), ("deleted", row.deleted))
     parts = [f"{number:,} {what}" for what, number in counts if number]
+    if row.unmerged:
+        parts.append(f"{row.unmerged:,} of them not merged yet")
     text = f"{row.requested}  {row.action}  {row.state}"
     for more in (row.operation, ", ".join(parts), row.detail):
         text += f"  {more}" if more else ""

@@ -21,7 +21,8 @@ _AT_ONCE = 8
 
 @frozen
 class TimelineRow:
-    """One instant. Counts are rows, ``files`` those that a write made or a service deleted, ``bytes``
+    """One instant. Counts are rows, zero for services; ``unmerged`` of the updated and deleted ones are in log files, and
+    counted as they were written: readers merge them with the stored rows. ``files`` are those that a write made or a service deleted, ``bytes``
     those that were written; zero where the action has none. ``state`` is ``requested``, ``inflight``
     or ``completed``. ``completed`` is None while pending, and in table version 6. ``detail`` is text
     for people."""
@@ -35,6 +36,7 @@ class TimelineRow:
     inserted: int = 0
     updated: int = 0
     deleted: int = 0
+    unmerged: int = 0
     files: int = 0
     bytes: int = 0
     detail: str = ""
@@ -93,13 +95,15 @@ def _row(
 
 def _of_write(row: TimelineRow, metadata: CommitMetadata) -> TimelineRow:
     stats = [stat for stat in metadata.stats if stat.path]
+    done = metadata.figures
     replaced = sum(len(ids) for ids in metadata.replaced.values())
     return evolve(
         row,
         operation=metadata.operation.value.lower(),
-        inserted=sum(s.num_inserts for s in stats),
-        updated=sum(s.num_updates for s in stats),
-        deleted=sum(s.num_deletes for s in stats),
+        inserted=done["rows_inserted"],
+        updated=done["rows_updated"],
+        deleted=done["rows_deleted"],
+        unmerged=done["rows_unmerged"],
         files=len(stats),
         bytes=sum(s.file_size for s in stats),
         detail=f"replaces {_count(replaced, 'file group')}" if replaced else "",

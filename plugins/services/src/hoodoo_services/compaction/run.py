@@ -31,7 +31,7 @@ from hoodoo.hookspecs.merger import Merger
 from hoodoo.hookspecs.participant import ActionChange, Participation
 from hoodoo.kernel.events import ActionEvents, action_events
 from hoodoo.merge.rule import MergeRule, Visible
-from hoodoo.model.commit import CommitMetadata, Operation, rewritten_figures
+from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import with_meta
@@ -193,7 +193,7 @@ def _run(
     content = timeline.layout.encode_commit(metadata, instant.action)
     outcome = mine.complete(content, check=check, beside=beside)
     mine.tidy()
-    events.report(rewritten_figures(metadata))
+    events.report(metadata.figures)
     files = tuple(stat.path for stat in stats)
     # Its counts are zero: no row has changed.
     return Commit(requested, "commit", "compact", files=files, completed=outcome.instant.completed)

@@ -172,9 +172,10 @@ function timeline(page) {
         fresh: before && !before.has(row.requested + row.state),
         cells: [el("span", { title: row.requested }, when(row.began, row.requested)), row.action,
           badge(row.archived ? "archived" : row.state, row.state === "completed" ? (row.archived ? "plain" : "good") : "due"),
-          took(row) === null ? "" : age(took(row)), row.operation, shown(row.inserted), shown(row.updated),
-          shown(row.deleted), shown(row.files), row.bytes ? size(row.bytes) : "", row.detail],
+          took(row) === null ? "" : age(took(row)), row.operation, shown(row.inserted), about(row, row.updated),
+          about(row, row.deleted), shown(row.files), row.bytes ? size(row.bytes) : "", row.detail],
       })), "tall"),
+    rows.some((row) => row.unmerged) ? note("~ as written to log files; readers merge these rows with the stored ones.") : null,
     rows.length < page.total ? note(`${whole(page.total - rows.length)} older instants are not shown.`) : null);
 }
 
@@ -203,15 +204,15 @@ function lanes(rows) {
   return svg;
 }
 
-// Services write rows that were there before: their files grow, the table does not.
-const SERVICES = new Set(["cluster", "compact", "log_compact", "index", "bucket_rescale"]);
+// Of rows in log files it is known when they are merged whether they win.
+const about = (row, number) => number && row.unmerged ? `~${shown(number)}` : shown(number);
 
 function growth(page) {
   const rows = page.rows.filter((row) => row.state === "completed" && row.operation).reverse();
   if (!rows.length) return put("growth", el("p", { class: "empty" }, "Nothing has been written yet."));
   let net = 0, written = 0;
   const nets = [], sums = [];
-  const changed = (row) => SERVICES.has(row.operation) ? [0, 0, 0] : [row.inserted, row.updated, row.deleted];
+  const changed = (row) => [row.inserted, row.updated, row.deleted];
   for (const row of rows) {
     const [inserted, , deleted] = changed(row);
     net += inserted - deleted; written += row.bytes;
