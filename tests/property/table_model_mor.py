@@ -42,11 +42,6 @@ class Copy:
         self.entries.append(Entry(None))
         self.told = False
 
-    @property
-    def is_known(self) -> bool:
-        """Whether an index finds it: deletes by key alone hold no row."""
-        return self.base is not None or any(e.row is not None for e in self.entries)
-
 
 @define
 class LogModel(Model):
@@ -106,7 +101,9 @@ class LogModel(Model):
     def _finds(self, copy: Copy) -> bool:
         if self.setup.by_records:
             return copy.told
-        return self.setup.index == "bucket" or copy.is_known
+        if self.setup.index == "bucket" or copy.base is not None:
+            return True
+        return self._alive(copy) is not None  # a log file alone
 
     def _add(self, row: Row, path: str, key: str, instant: str) -> None:
         """A new row: in a base file, or in the log of its bucket."""

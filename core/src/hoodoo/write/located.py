@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,7 +10,6 @@ from attrs import frozen
 
 from hoodoo.errors import CorruptTableError, warn
 from hoodoo.hookspecs.engine import Side, Stream, Task, Workspace, result_bytes
-from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import (
     KEYS_SCHEMA,
     LOCATIONS_SCHEMA,
@@ -27,18 +25,12 @@ from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.answers import check_locations
 from hoodoo.kernel.events import notify
 from hoodoo.merge.ops import OP, PUT
-from hoodoo.merge.pairs import merge_pairs
-from hoodoo.merge.rule import MergeRule
-from hoodoo.merge.slice import merged_rows
-from hoodoo.model import slice_json
+from hoodoo.merge.pairs import flat, merge_pairs
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
-from hoodoo.model.schema.conform import conform
 from hoodoo.options.table import BY_ARRIVAL
 from hoodoo.produce.columns import SEQ
 from hoodoo.produce.summary import Arrivals
-from hoodoo.storage.api import Storage
-from hoodoo.storage.together import read_ahead
 from hoodoo.write.key import KeysOnly
 from hoodoo.write.key_table import KeyTable
 from hoodoo.write.log_keys import living_keys, with_log_keys
@@ -99,55 +91,23 @@ def context_of(
 def compare_computed(target: WriteTarget, index: ComputedIndex | PathIndex, keys: Stream) -> None:
     """Where ``index`` is two, say where the second finds a key in another file group than the computed one.
     Whether a key is in its file group at all, the first can't say."""
-    if not isinstance(index, Tees) or not target.slices:
+    if not isinstance(index, Tees) or not isinstance(index, ComputedIndex) or not target.slices:
         return
     asked = target.engine.collect(target.engine.map(keys, KeysOnly(KEYS_SCHEMA)))
     size = pc.sum(pc.binary_length(asked.column("record_key"))).as_py() or 0
     arriving = Arrivals(rows={"": asked.num_rows}, key_bytes=size)
     other = locate(target, index.second, keys, arriving, True)
-    differences = different(computed_places(target, index, asked), other)
-    _compare(target, other.num_rows, differences.filter(pc.equal(differences["found_by"], 1)))
+    ids = pc.unique(other.column("file_id"))
+    buckets = pa.array([bucket_of(index, file_id) for file_id in ids.to_pylist()], pa.int32())
+    theirs = buckets.take(flat(pc.index_in(other.column("file_id"), value_set=ids)))
+    same = pc.equal(index.bucket(flat(other.column("record_key"))), theirs)
+    same = pc.and_(same, pc.is_valid(KeyTable(*asked.columns).places(*other.columns[:2])))
+    differences = other.filter(pc.invert(pc.fill_null(same, False)))
+    by = pa.repeat(pa.scalar(1, pa.int8()), differences.num_rows)
+    _compare(target, other.num_rows, differences.append_column("found_by", by))
 
 
-def computed_places(
-    target: WriteTarget, index: ComputedIndex | PathIndex, keys: pa.Table
-) -> pa.Table:
-    """LOCATIONS_SCHEMA of ``keys`` (KEYS_SCHEMA): the file group that each belongs to, if there is one."""
-    if isinstance(index, PathIndex):
-        return _path_places(target, index, keys)
-    held = pa.table(
-        {
-            "partition_path": pa.array([s.partition_path for s in target.slices], pa.string()),
-            "bucket": pa.array([_bucket(index, s.file_id) for s in target.slices], pa.int32()),
-            "file_id": pa.array([s.file_id for s in target.slices], pa.string()),
-        }
-    )
-    key = keys.column("record_key").combine_chunks()
-    path = keys.column("partition_path")
-    asked = pa.table({"record_key": key, "partition_path": path, "bucket": index.bucket(key)})
-    found = asked.join(held, ["partition_path", "bucket"], join_type="inner", use_threads=False)
-    names = LOCATIONS_SCHEMA.names
-    return found.select(names).group_by(names).aggregate([]).select(names)
-
-
-def _path_places(target: WriteTarget, index: PathIndex, keys: pa.Table) -> pa.Table:
-    key, path = (keys.column(name).combine_chunks() for name in KEYS_SCHEMA.names)
-    paths = pc.unique(path).to_pylist()
-    buckets = index.in_paths(context_of(target, Arrivals(rows={})), paths)
-    asked = keys.append_column("bucket", buckets.bucket(key, path))
-    places = asked.group_by(["partition_path", "bucket"], use_threads=False).aggregate([])
-    file_ids = [
-        buckets.place(row["partition_path"], row["bucket"]).file_id for row in places.to_pylist()
-    ]
-    held = pa.array([s.file_id for s in target.slices], pa.string())
-    places = places.append_column("file_id", pa.array(file_ids, pa.string()))
-    there = places.filter(pc.is_in(places.column("file_id"), value_set=held))
-    found = asked.join(there, ["partition_path", "bucket"], join_type="inner", use_threads=False)
-    names = LOCATIONS_SCHEMA.names
-    return found.select(names).group_by(names).aggregate([]).select(names)
-
-
-def _bucket(index: ComputedIndex, file_id: str) -> int | None:
+def bucket_of(index: ComputedIndex, file_id: str) -> int | None:
     """None for a file group of no bucket: nothing is computed to lie there."""
     try:
         return index.bucket_of(file_id)
@@ -204,29 +164,6 @@ class MovingKeys:
             if self.puts:
                 differs = pc.and_(differs, pc.equal(batch.column(OP), PUT).take(at))
             yield from here.filter(pc.fill_null(differs, False)).to_batches()
-
-
-@frozen
-class FetchRows:
-    """Step: file slices in, their rows of the wanted keys out (keyed, without sequence)."""
-
-    out_schema: pa.Schema
-    wanted: Side
-    storage: Storage
-    file_format: BaseFileFormat
-    rule: MergeRule
-
-    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        wanted = KeyTable(self.wanted.table().column("record_key"))
-        texts = (p for batch in batches for p in batch.column("payload").to_pylist())
-        slices = (slice_ for text in texts for slice_ in slice_json.unpack(text))
-        reads = ((partial(self._of, slice_, wanted), slice_.size) for slice_ in slices)
-        yield from read_ahead(self.storage, reads)
-
-    def _of(self, slice_: FileSlice, wanted: KeyTable) -> Iterator[pa.RecordBatch]:
-        for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
-            found = rows.filter(pc.is_valid(wanted.places(rows.column(RECORD_KEY))))
-            yield conform(found.select(self.out_schema.names), self.out_schema)
 
 
 def keeps_gone(target: WriteTarget, index: Index) -> bool:

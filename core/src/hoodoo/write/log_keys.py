@@ -9,30 +9,28 @@ base files, one of which has it dead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from hoodoo.hookspecs.engine import Side, Stream, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
-from hoodoo.hookspecs.key_generator import KeyGenerator, record_key_columns
-from hoodoo.hookspecs.log_format import LogFileReader
-from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.merge.pairs import flat
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.model import slice_json
 from hoodoo.model.filegroup import FileSlice, LogFile
-from hoodoo.model.log_block import LogBlock
 from hoodoo.model.meta import RECORD_KEY, with_meta
+from hoodoo.model.schema.conform import conform
 from hoodoo.storage.api import Storage
 from hoodoo.storage.together import read_ahead
 from hoodoo.timeline.instants import order_key
 from hoodoo.write.key_table import KeyTable
+from hoodoo.write.meet import AskedPlaces
 from hoodoo.write.target import WriteTarget
 
 
@@ -45,7 +43,7 @@ def with_log_keys(target: WriteTarget, keys: Stream, found: pa.Table, anywhere: 
     if stream is not None:
         there = engine.collect(stream)
         if there.num_rows:
-            step = KnownKeys(engine.side(there), anywhere)
+            step = AskedPlaces(None, anywhere, engine.side(there), ("record_key", "partition_path"))
             more = engine.collect(engine.map(keys, step))
             found = pa.concat_tables([found, more]).group_by(LOCATIONS_SCHEMA.names)
             found = found.aggregate([]).select(LOCATIONS_SCHEMA.names)
@@ -53,16 +51,13 @@ def with_log_keys(target: WriteTarget, keys: Stream, found: pa.Table, anywhere: 
 
 
 def logged(target: WriteTarget) -> Stream | None:
-    """LOCATIONS_SCHEMA of the keys that perhaps only log files have; None: there are no such files."""
+    """LOCATIONS_SCHEMA of the keys of rows that perhaps only log files have; None: there are no such files."""
     pieces = [
         evolve(s, base_file=None, log_files=logs)
         for s in target.slices
         if (logs := _doubtful(target, s))
     ]
-    if not pieces:
-        return None
-    tasks = target.engine.tasks([slice_json.pack([piece]) for piece in pieces])
-    return target.engine.map(tasks, ReadLogKeys(target.storage, target.virtual))
+    return all_living(target, pieces, with_meta(target.schema)) if pieces else None
 
 
 def alive(target: WriteTarget, found: pa.Table, anywhere: bool) -> pa.Table:
@@ -94,7 +89,7 @@ def all_living(
 ) -> Stream:
     """LOCATIONS_SCHEMA of the keys that rows of ``slices`` have; of ``asked`` ones, if they are given."""
     rule = target.merge_rule(stored).narrowed([RECORD_KEY])
-    step = LiveKeys(target.storage, target.file_format, rule, asked)
+    step = LivingRows(target.storage, target.file_format, rule, asked)
     return target.engine.map(target.engine.tasks([slice_json.pack([s]) for s in slices]), step)
 
 
@@ -114,92 +109,32 @@ def _doubtful(target: WriteTarget, slice_: FileSlice) -> tuple[LogFile, ...]:
 
 
 @frozen
-class ReadLogKeys:
-    """Step: slices in, the keys of their logs' data blocks out (LOCATIONS_SCHEMA). ``virtual`` makes
-    them where they are not stored."""
-
-    storage: Storage
-    virtual: KeyGenerator | None = None
-    logs: LogFiles = field(factory=log_files, eq=False, repr=False)
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return LOCATIONS_SCHEMA
-
-    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        reads = ((partial(self._of, slice_), slice_.size) for slice_ in _slices(batches))
-        yield from read_ahead(self.storage, reads)
-
-    def _of(self, slice_: FileSlice) -> Iterator[pa.RecordBatch]:
-        for log in slice_.log_files:
-            with self.logs.reader(self.storage, log.path, log.size) as reader:
-                for block in reader.blocks:
-                    if block.is_data:
-                        yield _located(slice_, pc.unique(self._keys(reader, block)))
-
-    def _keys(self, reader: LogFileReader, block: LogBlock) -> pa.ChunkedArray:
-        if self.virtual is None:
-            return reader.rows(block, [RECORD_KEY]).column(RECORD_KEY)
-        names = record_key_columns(self.virtual)
-        made = [self.virtual.record_keys(b) for b in reader.rows(block, names).to_batches()]
-        return pa.chunked_array(made, pa.string())
-
-
-@frozen
-class KnownKeys:
-    """Step: asked keys in (KEYS_SCHEMA), where the side table has them out (LOCATIONS_SCHEMA)."""
-
-    known: Side
-    anywhere: bool
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return LOCATIONS_SCHEMA
-
-    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        known = self.known.table().select(LOCATIONS_SCHEMA.names)
-        on = ["record_key"] if self.anywhere else ["record_key", "partition_path"]
-        table = KeyTable(*(known.column(name) for name in on))
-        for batch in batches:
-            found = known.take(table.rows_of(*(batch.column(name) for name in on)))
-            yield from found.combine_chunks().to_batches()
-
-
-@frozen
-class LiveKeys:
-    """Step: slices in, those of the wanted keys out that their merged rows have; None: all of these."""
+class LivingRows:
+    """Step: slices in, their merged rows of the ``wanted`` keys out, in the columns ``out_schema``; with LOCATIONS_SCHEMA
+    the places of these keys. ``wanted`` None: all rows."""
 
     storage: Storage
     file_format: BaseFileFormat
     rule: MergeRule
     wanted: Side | None
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return LOCATIONS_SCHEMA
+    out_schema: pa.Schema = LOCATIONS_SCHEMA
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         wanted = None
         if self.wanted is not None:
             wanted = KeyTable(self.wanted.table().column("record_key"))
-        reads = ((partial(self._of, slice_, wanted), slice_.size) for slice_ in _slices(batches))
+        texts = (text for batch in batches for text in batch.column("payload").to_pylist())
+        slices = (slice_ for text in texts for slice_ in slice_json.unpack(text))
+        reads = ((partial(self._of, slice_, wanted), slice_.size) for slice_ in slices)
         yield from read_ahead(self.storage, reads)
 
     def _of(self, slice_: FileSlice, wanted: KeyTable | None) -> Iterator[pa.RecordBatch]:
         for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
-            there = rows.column(RECORD_KEY)
             if wanted is not None:
-                there = there.filter(pc.is_valid(wanted.places(there)))
-            yield _located(slice_, there)
-
-
-def _slices(batches: Iterator[pa.RecordBatch]) -> Iterator[FileSlice]:
-    for batch in batches:
-        for payload in batch.column("payload").to_pylist():
-            yield from slice_json.unpack(payload)
-
-
-def _located(slice_: FileSlice, keys: pa.Array) -> pa.RecordBatch:
-    where: Sequence[str] = (slice_.partition_path, slice_.file_id)
-    columns = [flat(keys), *(pa.repeat(text, len(keys)) for text in where)]
-    return pa.record_batch(columns, schema=LOCATIONS_SCHEMA)
+                rows = rows.filter(pc.is_valid(wanted.places(rows.column(RECORD_KEY))))
+            if not self.out_schema.equals(LOCATIONS_SCHEMA):
+                yield conform(rows.select(self.out_schema.names), self.out_schema)
+                continue
+            where = (pa.repeat(t, rows.num_rows) for t in (slice_.partition_path, slice_.file_id))
+            columns = [flat(rows.column(RECORD_KEY)), *where]
+            yield pa.record_batch(columns, schema=LOCATIONS_SCHEMA)

@@ -142,14 +142,15 @@ class AskedPlaces:
     index: LookupIndex | None
     anywhere: bool
     found: Side = NOWHERE
+    names: tuple[str, str] = (RECORD_KEY, PARTITION_PATH)
 
     @property
     def out_schema(self) -> pa.Schema:
         return LOCATIONS_SCHEMA
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        found = self.found.table()
-        asked = [rows.column("row") for rows in AskedRows(self.found, self.anywhere)(batches, task)]
+        found, step = self.found.table(), AskedRows(self.found, self.anywhere, self.names)
+        asked = [rows.column("row") for rows in step(batches, task)]
         numbers = pc.unique(pa.chunked_array(asked, pa.int64()))
         check_asked(self.index, found, numbers)
         yield from found.take(flat(numbers)).combine_chunks().to_batches()

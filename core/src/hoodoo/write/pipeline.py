@@ -181,11 +181,7 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
         if prepared.kind.looks_up:
             compare_computed(target, target.computed, keyed)
         if prepared.kind.looks_up and not prepared.kind.matches:
-            by = target.plugins.by_path()
-            known = _in_tasks(target, prepared, by) or OnDriver(
-                target, by, keyed, locate(target, by, keyed, prepared.arriving)
-            )
-            keyed = _only_new(target, prepared, known)
+            keyed = _only_new(target, prepared, _places(target, prepared, target.plugins.by_path()))
         buckets: ComputedIndex | PathBuckets
         if isinstance(target.computed, PathIndex):
             buckets, keyed = _in_paths(target, target.computed, prepared, keyed, instant)
@@ -199,10 +195,7 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
         return Planned(tuple(dealt), parts, target.engine.map(keyed, step))
     looked: Places | None = None
     if prepared.kind.looks_up and prepared.places is None:
-        by, keyed = prepared.anywhere or target.lookup(), prepared.keyed
-        looked = _in_tasks(target, prepared, by) or OnDriver(
-            target, by, keyed, locate(target, by, keyed, prepared.arriving)
-        )
+        looked = _places(target, prepared, prepared.anywhere or target.lookup())
     tagged, misplaced = _tagged(target, prepared, slices, slots, looked)
     dealt, parts = slots.deal(_tasks(target))
     side = target.engine.side(plan_table(dealt))
@@ -451,12 +444,11 @@ def _tagged(
     return stream, misplaced
 
 
-def _in_tasks(target: WriteTarget, prepared: Prepared, index: LookupIndex) -> Places | None:
-    kind = prepared.kind
+def _places(target: WriteTarget, prepared: Prepared, index: LookupIndex) -> Places:
+    kind, keyed, arriving = prepared.kind, prepared.keyed, prepared.arriving
     stored = None if kind.matches else with_meta(prepared.schema)
-    return in_tasks(
-        target, index, prepared.keyed, prepared.arriving, prepared.workspace, kind.deletes, stored
-    )
+    found = in_tasks(target, index, keyed, arriving, prepared.workspace, kind.deletes, stored)
+    return found or OnDriver(target, index, keyed, locate(target, index, keyed, arriving))
 
 
 def _only_new(target: WriteTarget, prepared: Prepared, known: Places) -> Stream:

@@ -20,7 +20,6 @@ from hoodoo.produce.summary import Arrivals
 from hoodoo.write.key import KeysOnly
 from hoodoo.write.key_table import KeyTable
 from hoodoo.write.located import (
-    FetchRows,
     MovingKeys,
     SettleMoves,
     context_of,
@@ -28,7 +27,7 @@ from hoodoo.write.located import (
     own_columns,
     unsure,
 )
-from hoodoo.write.log_keys import alive, all_living, logged
+from hoodoo.write.log_keys import LivingRows, alive, all_living, logged
 from hoodoo.write.meet import AskedPlaces, CountPlaces, in_order, meet
 from hoodoo.write.prepare import Only
 from hoodoo.write.tag import AskedRows, TagGlobal, TagLocal
@@ -181,10 +180,9 @@ def _settle_moves(target: WriteTarget, places: Places, rows: Stream) -> Stream:
     lying = set(pc.unique(moving.column("file_id")).to_pylist())
     wanted = [slice_json.pack([s]) for s in target.slices if s.file_id in lying]
     table_schema = own_columns(rows)
-    fetch = FetchRows(
-        table_schema, engine.side(moving), target.storage, target.file_format,
-        target.merge_rule(with_meta(without_meta(table_schema))),
-    )  # fmt: skip
+    rule = target.merge_rule(with_meta(without_meta(table_schema)))
+    side = engine.side(moving)
+    fetch = LivingRows(target.storage, target.file_format, rule, side, table_schema)
     stored = engine.collect(engine.map(engine.tasks(wanted), fetch))
     return engine.map(rows, SettleMoves(rows.schema, engine.side(stored), target.merger))
 

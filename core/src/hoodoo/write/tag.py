@@ -157,19 +157,19 @@ class LocatedDeletes:
 @frozen
 class AskedRows:
     """Step: keyed rows in; out the numbers of the rows of ``found`` (LOCATIONS_SCHEMA) that these keys asked
-    for. ``anywhere``: whatever partition path a key came with."""
+    for. ``anywhere``: whatever partition path a key came with. ``names``: of the columns of keys and paths."""
 
     found: Side
     anywhere: bool
+    names: tuple[str, str] = (RECORD_KEY, PARTITION_PATH)
 
     @property
     def out_schema(self) -> pa.Schema:
         return pa.schema([("row", pa.int64())])
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        names = [RECORD_KEY] if self.anywhere else [RECORD_KEY, PARTITION_PATH]
-        found = self.found.table().select([0] if self.anywhere else [0, 1])
-        known = KeyTable(*found.columns)
+        names = self.names[: 1 if self.anywhere else 2]
+        known = KeyTable(*self.found.table().columns[: len(names)])
         for batch in batches:
             rows = known.rows_of(*(batch.column(name) for name in names))
             yield pa.record_batch([rows], schema=self.out_schema)

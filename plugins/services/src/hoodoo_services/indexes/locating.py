@@ -24,7 +24,7 @@ from hoodoo.timeline.instants import parse_point
 from hoodoo.write.delete_keys import as_keys
 from hoodoo.write.key import AddKeys, KeysOnly
 from hoodoo.write.located import unsure
-from hoodoo.write.log_keys import LiveKeys
+from hoodoo.write.log_keys import LivingRows
 from hoodoo.write.operation import DELETE
 from hoodoo.write.prepare import Conform, Only, has_column, target_schema
 from hoodoo.write.python_rows import as_rows
@@ -144,7 +144,7 @@ def living(
     visible = Visible.of(target.timeline, bound)
     rule = MergeRule.of(stored, stored, target.config, target.merger, visible, target.generator)
     wanted = engine.side(asked.rename_columns(KEYS_SCHEMA.names))
-    step = LiveKeys(target.storage, target.file_format, rule.narrowed([RECORD_KEY]), wanted)
+    step = LivingRows(target.storage, target.file_format, rule.narrowed([RECORD_KEY]), wanted)
     found = engine.collect(engine.map(engine.tasks([slice_json.pack([s]) for s in chosen]), step))
     if not anywhere and not target.index.is_global:
         known = asked.rename_columns(KEYS_SCHEMA.names)

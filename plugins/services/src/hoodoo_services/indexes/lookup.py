@@ -26,7 +26,7 @@ from hoodoo.model import slice_json
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY, with_meta
 from hoodoo.produce.summary import Arrivals
 from hoodoo.storage.api import Storage
-from hoodoo.write.located import computed_places, context_of, locate
+from hoodoo.write.located import bucket_of, context_of, locate
 from hoodoo.write.target import WriteTarget
 
 KEYED = pa.schema([(RECORD_KEY, pa.string()), (PARTITION_PATH, pa.string())])
@@ -93,6 +93,44 @@ def locations_of(
         {(s.partition_path, s.file_id) for s in target.slices} if groups else (),
     )
     return found.group_by(LOCATIONS_SCHEMA.names).aggregate([]).select(LOCATIONS_SCHEMA.names)
+
+
+def computed_places(
+    target: WriteTarget, index: ComputedIndex | PathIndex, keys: pa.Table
+) -> pa.Table:
+    """LOCATIONS_SCHEMA of ``keys`` (KEYS_SCHEMA): the file group that each belongs to, if there is one."""
+    if isinstance(index, PathIndex):
+        return _path_places(target, index, keys)
+    held = pa.table(
+        {
+            "partition_path": pa.array([s.partition_path for s in target.slices], pa.string()),
+            "bucket": pa.array([bucket_of(index, s.file_id) for s in target.slices], pa.int32()),
+            "file_id": pa.array([s.file_id for s in target.slices], pa.string()),
+        }
+    )
+    key = keys.column("record_key").combine_chunks()
+    path = keys.column("partition_path")
+    asked = pa.table({"record_key": key, "partition_path": path, "bucket": index.bucket(key)})
+    found = asked.join(held, ["partition_path", "bucket"], join_type="inner", use_threads=False)
+    names = LOCATIONS_SCHEMA.names
+    return found.select(names).group_by(names).aggregate([]).select(names)
+
+
+def _path_places(target: WriteTarget, index: PathIndex, keys: pa.Table) -> pa.Table:
+    key, path = (keys.column(name).combine_chunks() for name in KEYS_SCHEMA.names)
+    paths = pc.unique(path).to_pylist()
+    buckets = index.in_paths(context_of(target, Arrivals(rows={})), paths)
+    asked = keys.append_column("bucket", buckets.bucket(key, path))
+    places = asked.group_by(["partition_path", "bucket"], use_threads=False).aggregate([])
+    file_ids = [
+        buckets.place(row["partition_path"], row["bucket"]).file_id for row in places.to_pylist()
+    ]
+    held = pa.array([s.file_id for s in target.slices], pa.string())
+    places = places.append_column("file_id", pa.array(file_ids, pa.string()))
+    there = places.filter(pc.is_in(places.column("file_id"), value_set=held))
+    found = asked.join(there, ["partition_path", "bucket"], join_type="inner", use_threads=False)
+    names = LOCATIONS_SCHEMA.names
+    return found.select(names).group_by(names).aggregate([]).select(names)
 
 
 def places(target: WriteTarget) -> pa.Table:
