@@ -107,6 +107,27 @@ class PlansElsewhere(Forget):
         return self.run(table)
 
 
+class WhileYoung(Forget):
+    """Drops the partition as long as the table has three writes."""
+
+    def run(self, table: TableHandle, partition: str = "b") -> Any:
+        def choose(target: WriteTarget) -> Sequence[str] | None:
+            return [partition] if len(target.timeline.writes()) == 3 else None
+
+        commit = drop_partitions(table.write_request(DELETE_PARTITION), choose)
+        return "" if commit is None else commit.instant
+
+
+class ListsBefore(Forget):
+    """As :class:`WhileYoung`, but it goes by a list that it made before: what another writer adds goes, too."""
+
+    def run(self, table: TableHandle, partition: str = "b") -> Any:
+        table.refresh()
+        listed = [partition] if len(table.timeline().writes()) == 3 else None
+        commit = drop_partitions(table.write_request(DELETE_PARTITION), lambda target: listed)
+        return "" if commit is None else commit.instant
+
+
 class WritesBeforeTheWrite(Forget):
     def after_write(self, table: TableHandle) -> AfterWrite | None:
         if INLINE.read(table.options):
@@ -156,6 +177,7 @@ BROKEN: dict[type[Forget], str] = {
     JudgesLate: "test_wrong_options_are_refused_before_a_write",
     InTwoSteps: "test_a_crash_leaves_the_table_old_or_new",
     ForgetsToFinish: "test_a_crash_leaves_the_table_old_or_new",
+    ListsBefore: "test_a_writer_in_between_comes_before_or_after",
 }
 
 
@@ -238,3 +260,8 @@ def test_options_are_judged_by_what_an_action_names(tmp_path: Path) -> None:
 
 def test_each_rule_has_a_broken_action() -> None:
     assert set(BROKEN.values()) == set(RULES)
+
+
+def test_an_action_that_chooses_with_each_attempt_passes(tmp_path: Path) -> None:
+    rule = "test_a_writer_in_between_comes_before_or_after"
+    assert fails(WhileYoung(), rule, tmp_path / "right") is None

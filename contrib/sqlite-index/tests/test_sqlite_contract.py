@@ -8,9 +8,11 @@ from typing import Any
 
 import hoodoo
 import pytest
+from hoodoo.hookspecs.index import IndexContext
 from hoodoo.testing.contracts.crash import CrashTrials
 from hoodoo.testing.contracts.index import LearningIndexContract
 from hoodoo.testing.contracts.participant import ParticipantContract
+from hoodoo_sqlite_index.index import SqliteIndex
 
 
 def database(folder: Path) -> dict[str, str]:
@@ -22,6 +24,27 @@ class TestIndex(LearningIndexContract):
 
     def options(self, folder: Path) -> Mapping[str, str]:
         return database(folder)
+
+
+def test_an_index_that_ignores_archived_instants_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The suite looks at a timeline whose first instants have left it."""
+    whole = SqliteIndex._ranks
+
+    def active(self: SqliteIndex, context: IndexContext) -> tuple[tuple[str, int], ...]:
+        assert context.timeline is not None
+        there = {instant.requested for instant in context.timeline.writes()}
+        return tuple((n, at) for n, at in whole(self, context) if n in there or not n.isdigit())
+
+    monkeypatch.setattr(SqliteIndex, "_ranks", active)
+    suite = TestIndex()
+    table = hoodoo.create(
+        str(tmp_path / "t"), suite.SCHEMA, record_key="id", partition_by="p", index="sqlite",
+        options=database(tmp_path),
+    )  # fmt: skip
+    with pytest.raises(AssertionError):
+        suite.test_what_was_archived_is_known(table)
 
 
 class TestParticipant(ParticipantContract):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -86,3 +87,20 @@ def test_a_write_that_dies_leaves_nothing_that_counts(
     check(table)
     table.upsert(rows(chance, 2))
     check(table)
+
+
+def test_a_table_that_is_made_again_beside_the_same_database(tmp_path: Path) -> None:
+    """What the database knows of the table that was deleted does not count."""
+    schema = pa.schema([("id", pa.int64()), ("v", pa.int64())])
+    options = {"hoodoo.index.sqlite.path": f"{tmp_path}/again.db"}
+    for rebuilt in (False, True, False):
+        table = hoodoo.create(
+            str(tmp_path / "again"), schema, record_key="id", index="sqlite", options=options
+        )
+        for v in range(2):
+            commit = table.upsert([{"id": 1, "v": v}, {"id": 2 + v, "v": v}])
+            assert (commit.inserted, commit.updated) == ((2, 0) if v == 0 else (1, 1))
+        if rebuilt:
+            table.rebuild_index("sqlite")
+        assert table.read().to_arrow().num_rows == 3
+        shutil.rmtree(tmp_path / "again")

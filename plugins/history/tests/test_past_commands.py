@@ -268,3 +268,27 @@ def test_generated_keys(run: Run, tmp_path: Path) -> None:
     key = table.read(["_hoodie_record_key"], where="id = 1").to_pylist()[0]["_hoodie_record_key"]
     found = said(run("history", table.path, key, "--json"))
     assert [e["after"]["id"] for e in found["events"]] == [1]
+
+
+def test_history_of_a_row_whose_first_files_are_cleaned(run: Run, tmp_path: Path) -> None:
+    """The row says which commit wrote it, and the commit whether it only inserted rows."""
+    options = {"hoodie.cleaner.commits.retained": 1, "hoodie.clean.automatic": True}
+    table = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id", options=options)
+    table.upsert(rows(range(3), 1))
+    table.upsert(rows([2], 2))
+    for ts in range(3, 8):
+        table.upsert(rows([0], ts))
+    writes = [instant.requested for instant in table.timeline().writes()]
+    events = key_history(table.handle, "1").events
+    assert [(event.instant, event.what, event.before) for event in events] == [
+        (writes[0], "inserted", None)
+    ]
+    assert events[0].after is not None and events[0].after["ts"] == 1
+    found = said(run("history", table.path, 2, "--json"))
+    # Whether this one was there before is not known.
+    assert [(e["instant"], e["what"]) for e in found["events"]] == [(writes[1], "written")]
+    assert found["unread_commits"]
+    code, out, _ = run("history", table.path, 1)
+    assert code == 0 and "inserted" in out
+    events = key_history(table.handle, "0").events
+    assert events[0].what == "written" and {event.what for event in events[1:]} == {"updated"}

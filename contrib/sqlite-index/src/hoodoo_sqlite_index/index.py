@@ -98,9 +98,7 @@ class SqliteIndex:
         with _open(self.path) as db, db:
             db.execute("DELETE FROM entries WHERE instant = ?", (instant,))
             if not change.timeline.writes():
-                db.execute(
-                    "INSERT INTO made SELECT ? WHERE NOT EXISTS (SELECT 1 FROM made)", (_FIRST,)
-                )
+                _begin(db, instant, [i.requested for i in change.timeline.pending()])
         if change.keys.rows is not None:
             self._put(change.keys.table, change.keys.rows, change.keys.files.items(), instant)
 
@@ -131,6 +129,16 @@ class SqliteIndex:
         if places:
             side = state.engine.side(pa.Table.from_pylist(places))
             state.engine.collect(state.engine.map(rows, _Put(self.path, instant, side)))
+
+
+def _begin(db: Any, instant: str, pending: Iterable[str]) -> None:
+    """The table has no rows: what the database knows is of one that was deleted, except of ``pending`` writes and of
+    those that began after ``instant``."""
+    others = [n for (n,) in db.execute("SELECT DISTINCT instant FROM entries") if n not in pending]
+    gone = [(name,) for name in others if name < instant or not name.isdigit()]
+    db.executemany("DELETE FROM entries WHERE instant = ?", gone)
+    db.execute("DELETE FROM made")
+    db.execute("INSERT INTO made VALUES (?)", (_FIRST,))
 
 
 def _counted(timeline: Timeline, instants: Iterable[str]) -> list[tuple[str, int]]:

@@ -17,7 +17,7 @@ class Merged:
     """The answer to one merge of n pairs. Exactly one of the two is set.
 
     ``newer_wins``: boolean array of length n without nulls, the row to keep of each pair.
-    ``rows``: n built rows in the schema of ``older``.
+    ``rows``: n built rows in the schema of ``older``; only of a merger that gets all columns.
     """
 
     newer_wins: pa.BooleanArray | None = None

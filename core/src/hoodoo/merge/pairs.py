@@ -42,6 +42,11 @@ def merge_pairs(older: pa.Table, newer: pa.Table, merger: Merger) -> Merged:
             "return Merged(newer_wins=...) or Merged(rows=...).",
         )  # fmt: skip
     _check_length(merger, rows.num_rows, older.num_rows)
+    if merger.columns is not None:
+        raise PluginError(
+            f"merger {merger.__class__.__qualname__}", "names its columns and answers rows, which lack the other ones",
+            "Answer newer_wins, or let columns be None: then it gets whole rows.",
+        )  # fmt: skip
     # Built rows are puts, except where the newer row is a delete or a delete came before.
     whole = flat(pc.or_(forced, pc.not_equal(newer.column(OP), PUT)))
     if pc.any(whole).as_py():

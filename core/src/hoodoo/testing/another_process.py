@@ -9,7 +9,9 @@ import os
 import pickle
 import subprocess
 import sys
-from typing import Any
+import time
+from collections.abc import Sequence
+from typing import IO, Any
 
 _CODE = """
 import pickle, sys
@@ -45,3 +47,56 @@ def answered(made: Any, method: str, argument: Any, otherwise: Any) -> Any:
         return otherwise
     assert done.returncode == 0, done.stderr.decode("utf-8", "replace")
     return pickle.loads(done.stdout)
+
+
+_RACE = """
+import pickle, sys
+path, me, data = pickle.loads(sys.stdin.buffer.read())
+sys.path[:] = path
+try:
+    storage, names = pickle.loads(data)
+except (ImportError, AttributeError):
+    sys.exit(3)
+storage.put(f"ready/{me}", b"")
+while storage.head("go") is None:
+    pass
+sys.stdout.buffer.write(pickle.dumps([name for name in names if storage.put_if_absent(name, me.encode())]))
+"""
+
+
+def racing(storage: Any, names: Sequence[str], processes: int = 2) -> list[list[str]] | None:
+    """The ``names`` that each of some new processes has created in ``storage``, all of them at the same time; None where
+    the class of the store can't be imported there."""
+    data = pickle.dumps((storage, list(names)))
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", _RACE], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        for _ in range(processes)
+    ]
+    try:
+        for number, one in enumerate(running):
+            put: IO[bytes] | None = one.stdin
+            assert put is not None
+            put.write(pickle.dumps((sys.path, str(number), data)))
+            put.close()
+        while not all(storage.head(f"ready/{number}") for number in range(processes)):
+            if any(one.poll() == _NOT_THERE for one in running):
+                return None
+            assert all(one.poll() is None for one in running), "a process has failed"
+            time.sleep(0.01)
+        storage.put("go", b"")
+        found = []
+        for one in running:
+            assert one.stdout is not None
+            answer = one.stdout.read()
+            assert one.wait() == 0, "a process has failed"
+            found.append(pickle.loads(answer))
+        return found
+    finally:
+        for one in running:
+            one.kill()
+            one.wait()
+            for pipe in (one.stdin, one.stdout):
+                assert pipe is not None
+                pipe.close()

@@ -16,6 +16,7 @@ from hoodoo.table.handle import TableHandle
 from hoodoo.table.reads import read
 
 INSERTED, UPDATED, DELETED, REWRITTEN = "inserted", "updated", "deleted", "rewritten"
+WRITTEN = "written"  # inserted or updated
 _SERVICES = (Operation.CLUSTER, Operation.COMPACT, Operation.LOG_COMPACT)
 
 _Row = dict[str, Any]
@@ -23,7 +24,8 @@ _Row = dict[str, Any]
 
 @frozen
 class Event:
-    """What one commit did to the row. ``before`` and ``after``: its values; None: there is no row."""
+    """What one commit did to the row. ``before`` and ``after``: its values; None: there is no row, or it is not known.
+    ``what`` is ``written`` if the commit inserted or updated the row and its files are gone."""
 
     instant: str
     completed: str | None
@@ -68,9 +70,12 @@ def key_history(table: TableHandle, key: str) -> KeyHistory:
             unread += 1
             rows = None  # unknown until the next one that can be read
             continue
-        if rows is None:
-            rows = {p: row for p, row in now.items() if row.get(COMMIT_TIME) != instant.requested}
-        events += _events(instant, metadata, rows, now)
+        if rows is None:  # the first that can be read again: the rows themselves say who wrote them
+            known = {event.instant for event in events}
+            found = (event for row in now.values() for event in _written(table, row))
+            events += (event for event in found if event.instant not in known)
+        else:
+            events += _events(instant, metadata, rows, now)
         rows = now
     return KeyHistory(tuple(events), unread)
 
@@ -138,6 +143,28 @@ def _rows(table: TableHandle, where: pc.Expression, instant: Instant) -> dict[st
         for row in batch.to_pylist():
             found[str(row.get(PARTITION_PATH) or "")] = row
     return found
+
+
+def _written(table: TableHandle, row: _Row) -> Iterator[Event]:
+    """What the commit did that wrote ``row``, by the row itself: files of the time before it can't be read."""
+    timeline = table.timeline()
+    requested = str(row.get(COMMIT_TIME) or "")
+    if not requested:
+        return  # meta columns are not stored
+    instant = timeline.find(requested)
+    if instant is None:
+        yield Event(
+            requested, None, "", "", WRITTEN, row.get(PARTITION_PATH), None, None, _own(row)
+        )
+        return
+    metadata = timeline.metadata(table.storage, instant)
+    stats = [s for s in metadata.stats if str(row.get(FILE_NAME) or "").startswith(s.file_id)]
+    inserts = bool(stats) and not any(stat.num_updates for stat in stats)
+    yield Event(
+        requested, instant.completed, instant.action, metadata.operation.value.lower(),
+        INSERTED if inserts else WRITTEN, row.get(PARTITION_PATH),
+        _file(metadata, str(row.get(FILE_NAME) or "")), None, _own(row),
+    )  # fmt: skip
 
 
 def _events(

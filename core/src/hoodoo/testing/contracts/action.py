@@ -21,8 +21,10 @@ from __future__ import annotations
 import inspect
 import os
 import shutil
+import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -39,9 +41,10 @@ from hoodoo.storage.temporaries import TEMP_DIR
 from hoodoo.table.table import Table, create
 from hoodoo.testing.crashes import one_thread
 from hoodoo.testing.directory import DirectoryStorage
-from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
+from hoodoo.testing.stores import MUTATING, Crash, CrashingStorage, GatedStorage, RecordingStorage
 from hoodoo.timeline import properties
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
+from hoodoo.timeline.heartbeat import THREAD as HEARTBEAT
 from hoodoo.timeline.ledger import FOLDER as LEDGER
 
 SCHEMA = pa.schema([("id", pa.int64()), ("v", pa.string()), ("region", pa.string())])
@@ -265,7 +268,46 @@ class ActionContract:
                 pending = self.open(crashed).timeline().pending()
                 assert not pending, f"{where}: {pending} after the same call"
 
+    def test_a_writer_in_between_comes_before_or_after(
+        self, action: Any, prepared: Prepared, tmp_path: Path
+    ) -> None:
+        """Another writer commits before the first, a middle and the last operation of a run. The rows are those of the
+        write and then the run, or of the run and then the write; or the run says that it was not possible."""
+        if self.effect == "never":
+            pytest.skip("it only looks")
+        regions = sorted({region for _, _, region in self._rows(prepared.path)})
+        more = rows(*((100 + n, "between", region) for n, region in enumerate(regions)))
+        old = self._written(_copied(prepared.path, tmp_path / "written"), more)
+        before = _copied(tmp_path / "written", tmp_path / "before")
+        self.open(before).run(action, **prepared.options)
+        after = self._written(self._whole(action, prepared, tmp_path), more)
+        steps = self._steps(action, prepared, tmp_path / "counted")
+        for at in sorted({1, len(steps) // 2, len(steps)}):
+            met = _copied(prepared.path, tmp_path / "met")
+            came: list[str] = []
+
+            def gate(
+                op: str, path: str, at: int = at, met: Path = met, came: list[str] = came
+            ) -> None:
+                if op in MUTATING and threading.current_thread().name != HEARTBEAT:
+                    came.append(op)
+                    if len(came) == at:
+                        self._written(met, more)
+
+            allowed = {self._rows(before), after}
+            try:
+                self.open(met, partial(GatedStorage, gate=gate)).run(action, **prepared.options)
+            except HoodooError:
+                allowed.add(old)
+            found = self._rows(met)
+            assert found in allowed, f"a write before operation {at}, {steps[at - 1]}: {found}"
+
     # --- steps of the rules -----------------------------------------------------------------------
+    def _written(self, path: Path, more: pa.Table) -> Rows:
+        """The rows of the table after an upsert of ``more``."""
+        self.open(path).upsert(more)
+        return self._rows(path)
+
     def _rows(self, path: Path) -> Rows:
         found = self.open(path).read(columns=SCHEMA.names).to_arrow()
         return tuple(sorted(zip(*(found.column(name).to_pylist() for name in SCHEMA.names))))

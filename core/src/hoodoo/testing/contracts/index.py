@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from attrs import frozen
+from attrs import evolve, frozen
 
 from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.engine import Engine
@@ -296,9 +296,14 @@ class LearningIndexContract:
         made = IndexContext(engine, handle.storage, slices, handle.file_format(), timeline=timeline)
         return index, made
 
-    def located(self, table: Any, keys: Sequence[str]) -> Found:
-        """What it answers for ``keys``, two at a time."""
+    def located(self, table: Any, keys: Sequence[str], archived: int = 0) -> Found:
+        """What it answers for ``keys``, two at a time. ``archived``: so many instants have left the active timeline."""
         index, context = self.context(table)
+        if archived:
+            assert context.timeline is not None
+            active = context.timeline.instants[archived:]
+            timeline = evolve(context.timeline, instants=active, start=active[0].requested)
+            context = evolve(context, timeline=timeline)
         asked = pa.table(
             {"record_key": list(keys), "partition_path": [""] * len(keys)}, KEYS_SCHEMA
         )
@@ -357,6 +362,15 @@ class LearningIndexContract:
         self.check(table)
         table.rollback(undone.instant)
         assert self.check(table) == before
+
+    def test_what_was_archived_is_known(self, table: Any) -> None:
+        """Instants before the start of the active timeline are completed, although it does not show them."""
+        table.upsert(self.rows({f"k{n}": f"p{n % 3}" for n in range(20)}))
+        table.delete(self.rows({"k0": "p0"}).select(["id", "p"]))
+        table.upsert(self.rows({"k30": "p1"}, 1))
+        before, keys = self.check(table), [f"k{n}" for n in range(40)]
+        assert self.located(table, keys, archived=1) == before
+        assert self.located(table, keys, archived=2) == before
 
     @pytest.mark.parametrize("how", ["rollback", "restore"])
     def test_what_it_was_made_of_is_undone(self, table: Any, how: str) -> None:

@@ -18,12 +18,13 @@ the keys that it makes of instant, task and place.
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from hoodoo.errors import MissingColumnError, NullKeyError
+from hoodoo.errors import HoodooError, MissingColumnError, NullKeyError
 from hoodoo.hookspecs.key_generator import (
     GeneratesKeys,
     KeyGenerator,
@@ -169,8 +170,12 @@ class KeyGeneratorContract:
     def test_partition_values_are_true_of_every_row(
         self, key_generator: KeyGenerator, rows: pa.RecordBatch
     ) -> None:
-        for some in (rows, _nulled(rows, key_generator.partition_fields, at=0)):
-            paths = key_generator.partition_paths(some).to_pylist()
+        nulled = _nulled(rows, key_generator.partition_fields, at=0)
+        for some in (rows, nulled, *_varied(rows, key_generator.partition_fields)):
+            try:
+                paths = key_generator.partition_paths(some).to_pylist()
+            except HoodooError:
+                continue  # rows with such values are refused
             for path, row in zip(paths, some.to_pylist(), strict=True):
                 for name, value in (
                     key_generator.partition_values(path, some.schema) or {}
@@ -192,6 +197,30 @@ def _keys(generator: KeyGenerator, rows: pa.RecordBatch, first_row: int = 0) -> 
     if isinstance(generator, GeneratesKeys):
         return generator.generated_keys(rows.num_rows, "20240102030405678", 3, first_row)
     return generator.record_keys(rows)
+
+
+def _varied(rows: pa.RecordBatch, fields: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    """``rows`` with other values in the top-level columns of ``fields``, each of which may have the path of another
+    one: texts in other letters, with spaces and signs around them, and parts of a time."""
+    texts: list[Callable[[pa.Array], pa.Array]] = [
+        pc.utf8_upper, pc.utf8_lower, pc.utf8_capitalize,
+        lambda c: pc.binary_join_element_wise(" ", c, " ", ""),
+        lambda c: pc.binary_join_element_wise(c, "%2F", ""),
+        lambda c: pc.binary_join_element_wise(c, "__HIVE", ""),
+        lambda c: pc.binary_join_element_wise("0", c, ""),
+    ]  # fmt: skip
+    parts = [pa.scalar(one, pa.duration("s")) for one in (1, 3599, 86399)]
+    for name in (field for field in fields if field in rows.schema.names):
+        at, column = rows.schema.get_field_index(name), rows.column(name)
+        made: list[pa.Array] = []
+        if pa.types.is_string(column.type):
+            made = [change(column) for change in texts]
+        elif pa.types.is_timestamp(column.type):
+            made = [pc.add(column, part).cast(column.type) for part in parts]
+        elif pa.types.is_integer(column.type):
+            made = [pc.add(column, pa.scalar(more, column.type)) for more in (1, 7, 100)]
+        for other in made:
+            yield rows.set_column(at, rows.schema.field(at), other)
 
 
 def _nulled(rows: pa.RecordBatch, fields: tuple[str, ...], at: int) -> pa.RecordBatch:

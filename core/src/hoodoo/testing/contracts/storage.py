@@ -25,6 +25,7 @@ import pytest
 
 from hoodoo.errors import StorageError
 from hoodoo.storage.api import Storage, has_plain_files, is_shared, names_in
+from hoodoo.testing.another_process import racing
 
 
 def race(count: int, run: Callable[[int], object]) -> list[object]:
@@ -161,6 +162,17 @@ class StorageContract:
             answers = race(8, one)
             assert sorted(answers, key=str) == [False] * 7 + [True], answers
             assert storage.get(path) == payloads[answers.index(True)]
+
+    def test_put_if_absent_has_one_winner_among_processes(self, storage: Storage) -> None:
+        """As threads do, two processes race for each of many names."""
+        if not self.picklable:
+            pytest.skip("other processes do not see its objects")
+        wins = racing(storage, [f"processes/{number}" for number in range(300)])
+        if wins is None:
+            pytest.skip("its class can't be imported in another process")
+        twice = {path for path in wins[0] if path in wins[1]}
+        assert not twice, f"{len(twice)} names have two winners"
+        assert len(wins[0]) + len(wins[1]) == 300
 
     def test_put_if_absent_is_whole_or_not_there(self, storage: Storage) -> None:
         """A reader that polls while the object is created sees all of it or none of it."""

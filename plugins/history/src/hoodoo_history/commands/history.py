@@ -13,7 +13,9 @@ from rich.console import Console
 
 from hoodoo_history.one_key import Event, key_history
 
-_STYLES = {"inserted": "green", "updated": "yellow", "deleted": "red", "rewritten": "dim"}
+_STYLES = {
+    "inserted": "green", "updated": "yellow", "written": "yellow", "deleted": "red", "rewritten": "dim",
+}  # fmt: skip
 
 _ROWS = 20
 
@@ -77,7 +79,8 @@ def _print(
     if len(events) < total:
         show.say(out, f"{total - len(events):,} older events (--limit 0 shows all)", "dim")
     for event in events:
-        line = f"{event.instant}  {event.action}  {event.operation}  {event.what}"
+        said = (event.instant, event.action, event.operation, event.what)
+        line = "  ".join(filter(None, said))
         show.say(out, line, _STYLES[event.what])
         if event.file:
             where = f"{event.partition}/{event.file}" if event.partition else event.file
