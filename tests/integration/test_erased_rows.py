@@ -192,7 +192,8 @@ def test_rows_in_log_files_are_counted_as_unmerged(tmp_path: Path) -> None:
     table = stored(create(tmp_path))
     commit = table.upsert([late])
     assert (commit.inserted, commit.updated, commit.unmerged) == (0, 1, 1)
-    assert "1 of them in log files, not merged yet" in str(commit)
+    assert "1 of them in log files, not merged yet" in commit._repr_html_()
+    assert commit.figures["rows_unmerged"] == 1
     (row,) = table.report("timeline", limit=1).rows
     assert (row.inserted, row.updated, row.unmerged) == (0, 1, 1)
     # A base file that is rewritten knows: of the same rows, and one that fills the file.
