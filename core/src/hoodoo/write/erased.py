@@ -18,26 +18,6 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.options.table import BY_EVENT_TIME
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.timeline import Timeline
-
-
-def may_delete(storage: Storage, timeline: Timeline, marks: bool, slice_: FileSlice) -> bool:
-    """Whether a log file of ``slice_`` may hold deletes by key, or with ``marks`` any deletes: by the commits that wrote
-    it, read once for a timeline. One of an archived commit may."""
-    logs = slice_.row_logs
-    counted = []
-    for write in (
-        timeline.layout.log_writers({log.instant for log in logs}, timeline) if logs else ()
-    ):
-        name = f"deletes {marks} {write.requested}"
-        if name not in timeline.noted:
-            stats = timeline.metadata(storage, write).stats
-            timeline.noted[name] = {
-                s.path: s.num_deletes > (0 if marks else s.marks) for s in stats
-            }
-        counted.append(timeline.noted[name])
-    found = [{one.get(log.path) for one in counted} for log in logs]  # type: ignore[attr-defined]
-    return any(True in said or False not in said for said in found)
 
 
 @frozen

@@ -27,7 +27,7 @@ from hoodoo.model.schema.avro import avro_text
 from hoodoo.options.table import BY_ARRIVAL, BY_EVENT_TIME
 from hoodoo.options.write import DUPLICATES, duplicates
 from hoodoo.produce.key_changes import WriteResult, collect_written
-from hoodoo.produce.log_names import LogPlan
+from hoodoo.produce.log_names import LogPlan, may_delete
 from hoodoo.produce.markers import CREATE, MERGE, marker
 from hoodoo.produce.pending import Pending
 from hoodoo.produce.slots import PlannedSlot, SlotPlan, new_uuid, plan_table
@@ -37,7 +37,6 @@ from hoodoo.produce.task_fence import TaskFence
 from hoodoo.storage.together import at_once
 from hoodoo.timeline.codec.large import LazyStats
 from hoodoo.write.clustered import doubles_rows
-from hoodoo.write.erased import may_delete
 from hoodoo.write.key import AddBuckets, AddKeys, AddPathBuckets
 from hoodoo.write.located import compare_computed, context_of, living, locate
 from hoodoo.write.misplaced import where_rows_stay
@@ -176,12 +175,19 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
     begun: dict[tuple[str, str], BucketPlace] = {}
     logs = _log_plan(target, prepared, instant, begun)
     slots = SlotPlan(instant, slices, target.file_format.extension, logs)
-    if target.computed is not None and prepared.anywhere is None:
-        keyed = prepared.keyed
+    computes = target.computed is not None and prepared.anywhere is None
+    keyed, looked = prepared.keyed, None
+    if prepared.kind.looks_up and (
+        not prepared.kind.matches if computes else prepared.places is None
+    ):
+        by = target.plugins.by_path() if computes else prepared.anywhere or target.lookup()
+        found = _in_tasks(target, prepared, by)
+        looked = found or OnDriver(target, by, keyed, locate(target, by, keyed, prepared.arriving))
+    if target.computed is not None and computes:
         if prepared.kind.looks_up:
             compare_computed(target, target.computed, keyed)
-        if prepared.kind.looks_up and not prepared.kind.matches:
-            keyed = _only_new(target, prepared, _places(target, prepared, target.plugins.by_path()))
+        if looked is not None:
+            keyed = _only_new(target, prepared, looked)
         buckets: ComputedIndex | PathBuckets
         if isinstance(target.computed, PathIndex):
             buckets, keyed = _in_paths(target, target.computed, prepared, keyed, instant)
@@ -193,9 +199,6 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
         side = target.engine.side(plan_table(dealt))
         step: Any = RouteToBuckets(keyed.schema, side, buckets.buckets)
         return Planned(tuple(dealt), parts, target.engine.map(keyed, step))
-    looked: Places | None = None
-    if prepared.kind.looks_up and prepared.places is None:
-        looked = _places(target, prepared, prepared.anywhere or target.lookup())
     tagged, misplaced = _tagged(target, prepared, slices, slots, looked)
     dealt, parts = slots.deal(_tasks(target))
     side = target.engine.side(plan_table(dealt))
@@ -444,11 +447,12 @@ def _tagged(
     return stream, misplaced
 
 
-def _places(target: WriteTarget, prepared: Prepared, index: LookupIndex) -> Places:
-    kind, keyed, arriving = prepared.kind, prepared.keyed, prepared.arriving
+def _in_tasks(target: WriteTarget, prepared: Prepared, index: LookupIndex) -> Places | None:
+    kind = prepared.kind
     stored = None if kind.matches else with_meta(prepared.schema)
-    found = in_tasks(target, index, keyed, arriving, prepared.workspace, kind.deletes, stored)
-    return found or OnDriver(target, index, keyed, locate(target, index, keyed, arriving))
+    return in_tasks(
+        target, index, prepared.keyed, prepared.arriving, prepared.workspace, kind.deletes, stored
+    )
 
 
 def _only_new(target: WriteTarget, prepared: Prepared, known: Places) -> Stream:
