@@ -13,6 +13,7 @@ from attrs import frozen
 from hoodoo.errors import ConfigError, DataError, PluginError
 from hoodoo.hookspecs import Settings
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
+from hoodoo.hookspecs.merger import Merged
 from hoodoo.kernel.resolve import resolve
 from hoodoo_clustering.hookspecs.clustering import ClusteredGroup
 
@@ -246,3 +247,38 @@ def test_wrong_entries_of_an_index_are_named(tmp_path: Path, kind: str) -> None:
     table.append(rows(10))
     with pytest.raises(PluginError, match=r"_WrongEntries.*entries"):
         table.compare_indexes(_WrongEntries(kind), "simple")
+
+
+@frozen
+class _NamesAndBuilds:
+    """Its rows lack the columns that it does not name."""
+
+    merge_mode: str = "CUSTOM"
+    strategy_id: str = "755b420a-d5a4-488b-a84f-dd2cfc963c84"
+    columns: tuple[str, ...] | None = ("n",)
+
+    def merge(self, older: pa.Table, newer: pa.Table) -> Merged:
+        return Merged(rows=newer)
+
+
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("twice", [False, True], ids=["a stored row", "two rows"])
+def test_a_merger_that_names_columns_and_answers_rows_is_named(
+    tmp_path: Path, kind: str, twice: bool
+) -> None:
+    schema = pa.schema([("k", pa.int64()), ("n", pa.int64()), ("v", pa.string())])
+    table = hoodoo.create(
+        str(tmp_path / "t"), schema, record_key="k", merger=_NamesAndBuilds(), table_type=kind
+    )
+    row = {"k": 1, "n": 1, "v": "a"}
+    if not twice:
+        table.insert([row])
+    merges_when_read = kind == "MERGE_ON_READ" and not twice
+    if merges_when_read:
+        table.upsert([row])
+    with pytest.raises(PluginError, match=r"_NamesAndBuilds.* names its columns and answers rows"):
+        if merges_when_read:
+            table.read().to_arrow()
+        else:
+            table.upsert([row, row] if twice else [row])
+    assert not table.timeline().pending()
