@@ -25,6 +25,7 @@ from hoodoo.storage.together import opened_ahead
 
 from hoodoo_metadata.counted_blocks import CountedBlocks
 from hoodoo_metadata.hfile import ENTRIES, FileWindow, HFile
+from hoodoo_metadata.hfile.java_order import in_byte_order
 from hoodoo_metadata.schema import FIX, decode_row, encode_row
 
 UNSUMMED = (
@@ -68,9 +69,9 @@ class Layer:
         return evolve(self, recoded=True)
 
     def scan(self) -> Iterator[pa.RecordBatch]:
-        """The entries of the HFile, ascending."""
+        """The entries of the HFile, ascending as bytes, also where Hudi has put them in the order of Java's strings."""
         assert self.hfile is not None
-        for batch in self.hfile.scan():
+        for batch in in_byte_order(self.hfile.scan()):
             yield from self._coded(pa.Table.from_batches([batch])).to_batches()
 
     def _coded(self, found: pa.Table) -> pa.Table:

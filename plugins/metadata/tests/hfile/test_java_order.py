@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import CorruptTableError
 from hoodoo_metadata.hfile import ENTRIES, pack, write_hfile
+from hoodoo_metadata.hfile.java_order import in_byte_order
 
 WIDE, SMILE = "\uff21", "\U0001f600"
 BEFORE = ["", "a", "Oslo", "é"]
@@ -65,3 +66,17 @@ def test_each_key_is_found(made: Any, unchecked: None, block_bytes: int) -> None
 def test_other_orders_are_damages(made: Any, unchecked: None, block_bytes: int) -> None:
     with pytest.raises(CorruptTableError, match="ascend"):
         file_of(made, ["a", "c", "b", WIDE, SMILE, "d"], block_bytes).get(pa.array(["b"]))
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 1000])
+def test_what_java_sorted_comes_out_in_the_order_of_bytes(size: int) -> None:
+    plain = [f"k{n}" for n in range(20)]
+    every = [*KEYS, *plain, *(f"{p}{SMILE}{q}" for p in plain for q in ("", "x", WIDE, "\uffff")), *(f"{p}{WIDE}" for p in plain)]  # fmt: skip
+    right = sorted({key.encode() for key in every})
+    for order in (sorted({*every}, key=lambda text: text.encode("utf-16-be")), sorted({*every})):
+        keys = pa.array([key.encode() for key in order], pa.binary())
+        batch = pa.record_batch([keys, keys], schema=ENTRIES)
+        pieces = [batch.slice(at, size) for at in range(0, len(batch), size)]
+        found = pa.Table.from_batches(in_byte_order(pieces), ENTRIES)
+        assert found.column("key").to_pylist() == right
+        assert found.column("value").to_pylist() == right
