@@ -161,3 +161,12 @@ def test_bucket_settings() -> None:
             BucketIndex.from_settings(settings(hoodie__bucket__index__num__buckets=bad))
     with pytest.raises(ConfigError, match="c is not among"):
         BucketIndex.from_settings(settings(hoodie__bucket__index__hash__field="a,c"))
+
+
+def test_long_strings_among_short_ones() -> None:
+    """Long ones are hashed another way: a key of 64 KB took seconds."""
+    texts = [("aé😀ﾊ" * 20_000)[: n + 3] for n in (0, 1, 2044, 2045, 2046, 2047, 9000, 65_536, 5)]
+    for some in (texts, texts[-2:], texts[7:8]):
+        assert string_hash(pa.array(some)).tolist() == [java_hash(text) for text in some]
+        sliced = pa.array(["x", *some, None])[1:]
+        assert string_hash(sliced).tolist() == [*map(java_hash, some), 0]

@@ -13,6 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 Int32s = npt.NDArray[np.int32]
+# Longer strings are hashed one by one, as sums of units times powers of 31: a step for each of their positions, however
+# few strings are as long, takes a hundred times as long as that.
+_LONG = 2048
 
 
 def string_hash(values: pa.Array) -> Int32s:
@@ -37,6 +40,13 @@ def units_hash(
     """The hash codes of the strings of ``lengths`` that begin at ``starts`` among the code units."""
     if not len(starts):
         return np.zeros(0, np.int32)
+    if (most := int(lengths.max())) > _LONG:
+        powers = np.cumprod(np.r_[np.uint32(1), np.full(most - 1, 31, np.uint32)], dtype=np.uint32)
+        found = units_hash(units, starts, np.where(lengths > _LONG, 0, lengths)).view(np.uint32)
+        for at in np.flatnonzero(lengths > _LONG):
+            row = units[starts[at] : starts[at] + lengths[at]].astype(np.uint32)
+            found[at] = np.dot(row, powers[: len(row)][::-1])
+        return found.view(np.int32)
     if (lengths == lengths[0]).all():
         hashes = np.zeros(len(starts), np.uint32)
         for position in range(int(lengths[0])):
