@@ -142,6 +142,26 @@ def test_a_filter_of_partitions_sees_all_of_them(tmp_path: Path) -> None:
         hoodoo.open(str(tmp_path), {next(iter(mode)): "SOMETIMES"}).cluster(columns="id")
 
 
+@pytest.mark.parametrize(
+    ("lookback", "skip", "day"), [("2", "0", "4"), ("4", "0", "4"), ("2", "1", "3")]
+)
+def test_a_plan_of_few_groups_takes_the_most_recent_day(
+    tmp_path: Path, lookback: str, skip: str, day: str
+) -> None:
+    schema = pa.schema([*SCHEMA, ("p", pa.string())])
+    options = {
+        "hoodie.clustering.plan.partition.filter.mode": "RECENT_DAYS",
+        "hoodie.clustering.plan.strategy.max.num.groups": "1",
+        LOOKBACK: lookback,
+        "hoodie.clustering.plan.strategy.daybased.skipfromlatest.partitions": skip,
+    }
+    table = hoodoo.create(str(tmp_path), schema, record_key="id", partition_by="p", options=options)
+    for n, path in enumerate("12341234"):
+        table.append(rows([n, n + 10]).append_column("p", pa.array([path] * 2)))
+    done = table.cluster(columns="x")
+    assert {file.split("/")[0] for file in done.files} == {day}
+
+
 @pytest.mark.parametrize("order", ["linear", "hilbert"])
 @pytest.mark.parametrize(("version", "kind"), KINDS)
 def test_fields_of_structs_order_rows(tmp_path: Path, version: int, kind: str, order: str) -> None:

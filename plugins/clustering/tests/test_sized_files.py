@@ -94,7 +94,7 @@ COUNTS = {"noise": 200_000, "repeating": 3_000_000}
     "kind", ["noise", "repeating", "first constant", "last constant", "in turn", "growing text"]
 )
 @pytest.mark.parametrize("told", [True, False])
-def test_all_but_the_last_are_within_ten_percent(
+def test_files_are_of_one_size_and_no_larger_than_the_target(
     kind: str, codec: str, told: bool, tmp_path: Path
 ) -> None:
     table = table_of(kind, COUNTS.get(kind, 250_000))
@@ -102,23 +102,22 @@ def test_all_but_the_last_are_within_ten_percent(
     files = cut(table, tmp_path, sizes, codec, max(9000, table.num_rows // 40))
     assert len(files) > 2
     relative = [path.stat().st_size / TARGET for path in files]
-    assert all(0.9 <= r <= 1.1 for r in relative[:-1]), relative
-    assert relative[-1] <= 1.1
+    least = 0.5 if told else 0.9  # rows to come may be smaller than was thought
+    assert all(least <= r <= 1.1 for r in relative[:-1]), relative
+    assert (0.4 if told else 0) <= relative[-1] <= 1.1, relative
     assert pa.concat_tables(map(pq.read_table, files)).equals(table)
 
 
-def test_what_is_over_does_not_become_a_tiny_file(tmp_path: Path) -> None:
-    """Whatever the number of rows: a last file of a tenth of the target is rare, and never the rule."""
+def test_rows_are_spread_evenly(tmp_path: Path) -> None:
+    """Whatever their number: no file is small beside the others."""
     whole = table_of("noise", 120_000)
-    last = []
     for count in range(20_000, 120_000, 4000):
         folder = tmp_path / str(count)
         folder.mkdir()
         files = cut(whole.slice(0, count), folder, Sizes(TARGET, rows=count))
         relative = [path.stat().st_size / TARGET for path in files]
-        assert all(0.9 <= r <= 1.1 for r in relative[:-1]), relative
-        last.append(relative[-1])
-    assert sum(r < 0.1 for r in last) == 0, last
+        assert max(relative) <= 1.1, relative
+        assert max(relative) <= 1.15 * min(relative), relative
 
 
 def test_half_as_much_again_as_a_file_holds_is_one_file_and_the_rest(tmp_path: Path) -> None:

@@ -29,8 +29,9 @@ def wanted_partitions(
     only: PartitionFilter,
     now: datetime,
 ) -> list[str]:
-    """Those of the ``partitions`` of a table, sorted by path, to look at, the ones to cluster first first. ``now``: its
-    hour, as it stands there, is the one that filters go by."""
+    """Return the paths to look at, in the order in which they are clustered: that of the filter ``only``, or the latest
+    first, if the settings say so. ``partitions``: those of a table, sorted by path. ``now``: its hour, as it stands
+    there, is the one that filters go by."""
     found = partitions
     if settings.selected:
         named = set(settings.selected)
@@ -39,4 +40,4 @@ def wanted_partitions(
         whole = re.compile(settings.pattern)
         found = [one for one in found if whole.fullmatch(one.path)]
     paths = [one.path for one in only.wanted(found, now)]
-    return paths[::-1] if settings.latest_first else paths
+    return sorted(paths, reverse=True) if settings.latest_first else paths

@@ -13,10 +13,12 @@ from typing import Generic, Protocol, TypeVar
 import pyarrow as pa
 from attrs import define, frozen
 
-# Relative to the target. Files may be 10 % larger or smaller.
-_MOST, _FULL, _LEAST = 1.09, 0.01, 0.925
-_SPREAD_UP, _SPREAD_DOWN, _TINY = 1.05, 0.95, 0.10
-_ALL = 1.075  # what is expected to be left goes into one file up to here
+# Relative to the target. Files may be 10 % larger.
+_MOST, _FULL = 1.09, 0.01
+_SPREAD = 1.03  # rows come into so few files that each has at most this
+_ALL = 1.05  # what is expected to be left goes into one file up to here
+# A file takes the rest where that would be a small file; up to this size, as estimates may be wrong.
+_REST, _LARGEST = 0.25, 1.3
 _FIRST = 0.5  # of the first part, when nothing is known of how rows are compressed
 _PART = 0.01  # a part is not smaller
 _SMALLEST = 0.25  # what a file comes to at least, for the sake of the number that was planned
@@ -68,9 +70,9 @@ class _Rates:
 def sized(
     blocks: Iterable[pa.Table], sizes: Sizes, begin: Callable[[int, int | None], Output[Done]]
 ) -> Iterator[Done]:
-    """``blocks`` in files of ``sizes.target`` bytes, the last one perhaps of less; what is over is spread
-    where that does, so that no tiny file remains. ``begin`` gets the number of a file, and about how
-    many rows it will have. No rows: no file."""
+    """Yield ``blocks`` in files of at most about ``sizes.target`` bytes, all of about the same size, so that no small
+    file remains. Where the number of rows is not known, files have the target's size, and the last one has the rest.
+    ``begin`` gets the number of a file, and about how many rows it will have. No rows: no file."""
     rates, files, seen = _Rates(), 0, 0
     cutter: _Cutter[Done] | None = None
     for block in blocks:
@@ -133,13 +135,15 @@ class _Cutter(Generic[Done]):
         goal = self._goal()
         self.last = goal is None
         if goal is None:
-            goal = _MOST * self._target()
-        self.full = goal - self.written < _FULL * self._target()
+            goal = _LARGEST * self.sizes.target
+        self.full = goal - self.written < _FULL * self.sizes.target
 
     def _room(self) -> float:
         """Bytes in memory of the part that waits, at most: as many as the file has room for if nothing
         is saved by compressing them."""
-        target = self._target()
+        target = self.sizes.target
+        if self.last:
+            return float(self.sizes.part)
         most = (_MOST if self.rates.last else _FIRST) * target - self.written
         return min(float(self.sizes.part), max(most, _PART * target))
 
@@ -152,25 +156,22 @@ class _Cutter(Generic[Done]):
 
     def _goal(self) -> float | None:
         """What this file is to come to; None: all that is left fits."""
-        target = self._target()
+        target, planned = self.sizes.target, (self.sizes.files or 0) - self.before
         if self.sizes.rows is None or not self.rates.last:
             return float(target)
         total = self._total(self.sizes.rows)
-        if self.last or total <= _ALL * target:  # once decided, an estimate doesn't change it
+        if self.last or (
+            planned <= 1 and total <= _ALL * target
+        ):  # once decided, an estimate doesn't change it
             return None
         files = int(total // target)
-        for count, low, high in ((files, 0.0, _SPREAD_UP), (files + 1, _SPREAD_DOWN, 9.0)):
-            if low * target <= total / count <= high * target:
-                return total / count
-        return (_LEAST if total - files * target < _TINY * target else 1.0) * target
-
-    def _target(self) -> float:
-        """Of this file: less than files have else, where too few would come out."""
-        target, sizes = float(self.sizes.target), self.sizes
-        fewest = (sizes.files or 1) - 1 - self.before
-        if sizes.rows is None or not self.rates.last or fewest <= 1:
-            return target
-        return min(target, max(_SMALLEST * target, self._total(sizes.rows) / fewest))
+        if planned > 1 and total <= _MOST * planned * target:
+            files = planned
+        elif total > _SPREAD * files * target:
+            files += 1
+        goal = max(_SMALLEST * target, total / files)
+        small = total - max(goal, self.written) < _REST * goal
+        return None if small and total <= _LARGEST * target else goal
 
     def _total(self, rows: int) -> float:
         """What this file and all after it are expected to come to."""

@@ -54,7 +54,8 @@ class NoFilter:
 
 @frozen
 class RecentDays:
-    """``lookback`` partitions, 0 for all, after the newest ``skip``. Partition paths of days sort as the days do."""
+    """``lookback`` partitions, 0 for all, after the newest ``skip``, the newest first, as Hudi has them: where a plan
+    has room for few groups, it takes these. Partition paths of days sort as the days do."""
 
     lookback: int = LOOKBACK.initial
     skip: int = SKIP.initial
@@ -66,8 +67,7 @@ class RecentDays:
     def wanted(
         self, partitions: Sequence[TablePartition], now: datetime
     ) -> Sequence[TablePartition]:
-        newest = partitions[::-1][self.skip :]
-        return newest[: self.lookback or None][::-1]
+        return partitions[::-1][self.skip :][: self.lookback or None]
 
 
 @frozen
