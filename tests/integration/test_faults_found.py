@@ -6,6 +6,7 @@ The nets (`tests/nets`) look for their kinds; these are the cases that were foun
 from __future__ import annotations
 
 import re
+import shutil
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
@@ -24,6 +25,7 @@ from hoodoo.errors import (
     DataError,
     HoodooError,
     HoodooWarning,
+    NotATableError,
     OptionConflictError,
 )
 from hoodoo.hookspecs.merger import Merged
@@ -548,3 +550,25 @@ def test_a_plan_that_names_what_is_outside_of_the_table_is_named_and_refused(
     table.upsert([{"id": 2}])
     table.clean()
     assert ids(table.read()) == [1, 2]
+
+
+DELETED: dict[str, Any] = {
+    "schema": lambda t: t.schema,
+    "timeline": lambda t: t.timeline(),
+    "savepoints": lambda t: t.savepoints(),
+    "stats": lambda t: t.stats(),
+    "read": lambda t: t.read(),
+    "upsert": lambda t: t.upsert([{"id": 2}]),
+    "clean": lambda t: t.clean(),
+}
+
+
+@pytest.mark.parametrize("name", DELETED)
+def test_a_handle_of_a_deleted_table_says_so(tmp_path: Path, name: str) -> None:
+    table = hoodoo.create(str(tmp_path / "t"), pa.schema([("id", pa.int64())]), record_key="id")
+    assert table.timeline().instants == ()  # a table without commits is a table
+    table.upsert([{"id": 1}])
+    assert ids(table.read()) == [1]
+    shutil.rmtree(tmp_path / "t")
+    with pytest.raises(NotATableError):
+        DELETED[name](table)

@@ -128,9 +128,8 @@ class TableHandle:
     def schema_at(self, timeline: Timeline) -> pa.Schema:
         """The columns that the newest write of ``timeline`` has noted."""
         text = timeline.latest_schema_text(self.storage) or self.config.create_schema
-        if text is None:
-            return without_meta(plan_scan(self.source()).stored)
-        return without_meta(arrow_schema(text))
+        stored = plan_scan(self.source()).stored if text is None else arrow_schema(text)
+        return without_meta(stored)
 
     def timeline(self) -> Timeline:
         """The active timeline, now. A commit that was decided, and whose writer died before it could be seen, is
@@ -140,7 +139,7 @@ class TableHandle:
         return self.load_timeline()
 
     def load_timeline(self, listed: Timeline | None = None) -> Timeline:
-        """The active timeline as it can be read now, or as ``listed`` shows it; changes nothing."""
+        """The active timeline now, or as ``listed`` shows it; changes nothing. NotATableError of a deleted table."""
         known = self._timeline
         if listed is None and known is not None:
             now = reload(self.storage, known)
@@ -148,6 +147,8 @@ class TableHandle:
             config = self.participants.readable(self.config)
             found = load(self.storage, config) if listed is None else evolve(listed, config=config)
             now = found if known is None else known.seen_by(found)
+        if not now.instants:  # nor may there be a table any more
+            properties.load(self.storage)
         self._timeline = now  # another thread may put an older one there
         return now
 
@@ -271,9 +272,8 @@ class TableHandle:
 
     def file_format(self) -> BaseFileFormat:
         """The format of the base files. PluginError where no plugin offers it."""
-        found: BaseFileFormat = resolve(
-            "file_format", self.config.base_file_format, self.settings
-        ).instance
+        name = self.config.base_file_format
+        found: BaseFileFormat = resolve("file_format", name, self.settings).instance
         return found
 
     def engine(self, data: Any, engine: str | Engine | None) -> Engine:
