@@ -17,7 +17,6 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import ConfigError, DataError, StorageError
-from hoodoo_cli.toolkit.column_types import columns_of
 from hoodoo_cli.toolkit.data_files import KINDS, kind_of, open_data
 from hoodoo_cli.toolkit.written_files import write_rows
 from hoodoo_standard.storage.local import LocalStorage
@@ -287,47 +286,7 @@ def test_late_columns_of_json_lines(tmp_path: Path) -> None:
         list(open_data(str(file), {}).batches())
 
 
-# --- columns --------------------------------------------------------------------------------------
-def test_columns_as_people_write_them() -> None:
-    found = columns_of(
-        "id BIGINT NOT NULL, `a b` string, d decimal(9,2), n numeric, l array<struct<x: int, y: map<string, double>>>, "
-        "v varchar(20), t timestamp, at timestamp_ntz, day date, ok boolean, b binary, f float"
-    )
-    assert found == pa.schema(
-        [
-            pa.field("id", pa.int64(), False), ("a b", pa.string()), ("d", pa.decimal128(9, 2)), ("n", pa.decimal128(10, 0)),
-            ("l", pa.list_(pa.struct([("x", pa.int32()), ("y", pa.map_(pa.string(), pa.float64()))]))),
-            ("v", pa.string()), ("t", pa.timestamp("us", "UTC")), ("at", pa.timestamp("us")), ("day", pa.date32()),
-            ("ok", pa.bool_()), ("b", pa.binary()), ("f", pa.float32()),
-        ]
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "id",
-        "id bigintt",
-        "id int,",
-        "a array<int",
-        "a int b int",
-        "a map<int>",
-        "a;b",
-        "a int not",
-        "a decimal(39, 2)",
-        "a decimal(0)",
-        "a decimal(2, 3)",
-        "a decimal(x)",
-        "a decimal(3, 2, 1)",
-        "a varchar(x)",
-    ],
-)
-def test_columns_that_are_none(text: str) -> None:
-    with pytest.raises(ConfigError, match="schema"):
-        columns_of(text)
-
-
+# --- create ----------------------------------------------------------------------------------------
 @pytest.mark.parametrize("version", [6, 9])
 @pytest.mark.parametrize("kind", ["cow", "mor"])
 def test_create(run: Run, tmp_path: Path, kind: str, version: int) -> None:

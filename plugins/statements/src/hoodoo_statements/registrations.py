@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
@@ -66,3 +67,12 @@ def hoodoo_commands() -> Iterable[Registration]:
             summary="Run SQL over tables: SELECT, INSERT INTO, UPDATE, DELETE FROM, MERGE INTO, ALTER TABLE.",
         )
     ]
+
+
+@hookimpl
+def hoodoo_arrow_schema(schema: Any) -> Any:
+    if not isinstance(schema, str):
+        return None
+    from hoodoo_statements.column_types import columns_of
+
+    return columns_of(schema)

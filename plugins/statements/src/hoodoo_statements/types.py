@@ -5,72 +5,53 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
-import sqlglot
 from hoodoo.errors import ConfigError
 from sqlglot import exp
 
+from hoodoo_statements.column_types import TYPES, type_of
 from hoodoo_statements.text.dialect import DIALECT
 
-_TYPES = {
-    "boolean": pa.bool_(), "int": pa.int32(), "integer": pa.int32(), "long": pa.int64(), "bigint": pa.int64(),
-    "float": pa.float32(), "real": pa.float32(), "double": pa.float64(), "string": pa.string(),
-    "binary": pa.binary(), "date": pa.date32(), "timestamp": pa.timestamp("us", tz="UTC"),
-    "timestamp_ntz": pa.timestamp("us"), "time": pa.time64("us"),
-}  # fmt: skip
 _KINDS = exp.DataType.Type
+_SIZED = (_KINDS.DECIMAL, _KINDS.VARCHAR, _KINDS.CHAR)
+# What sqlglot writes as it was read; of others, such as UUID, it makes another type.
+_PLAIN = (
+    *_SIZED, _KINDS.BOOLEAN, _KINDS.TINYINT, _KINDS.SMALLINT, _KINDS.INT, _KINDS.BIGINT, _KINDS.FLOAT, _KINDS.DOUBLE,
+    _KINDS.TEXT, _KINDS.BINARY, _KINDS.DATE, _KINDS.TIMESTAMP, _KINDS.TIMESTAMPTZ, _KINDS.TIMESTAMPLTZ,
+    _KINDS.TIMESTAMPNTZ, _KINDS.ARRAY, _KINDS.MAP, _KINDS.STRUCT,
+)  # fmt: skip
 
 
 def arrow_type(given: Any, what: str) -> pa.DataType:
     """The type that ``given`` means: pyarrow's, a field, Spark's by name (``array<string>``), or one that sqlglot has read.
 
-    Raises ConfigError for what is none.
+    Raises ConfigError for what is none, SchemaError for what is more than a type.
     """
     if isinstance(given, pa.Field):
         given = given.type
     if isinstance(given, pa.DataType):
         return given
     if isinstance(given, exp.DataType):
-        return _read(given, what)
+        return type_of(_spelt(given), what)
     if isinstance(given, str):
         text = given.strip().lower()
-        if text in _TYPES:
-            return _TYPES[text]
+        if text in TYPES:
+            return TYPES[text]
         try:
             return pa.type_for_alias(text)
         except ValueError:
-            pass
-        try:
-            tree = exp.DataType.build(given, dialect=DIALECT)
-        except sqlglot.errors.SqlglotError:
-            tree = None
-        if tree is not None:
-            return _read(tree, what)
-    raise _no_type(given, what)
-
-
-def _read(tree: Any, what: str) -> pa.DataType:
-    kind, inner = tree.this, tree.expressions
-    if kind == _KINDS.ARRAY and len(inner) == 1:
-        return pa.list_(_read(inner[0], what))
-    if kind == _KINDS.MAP and len(inner) == 2:
-        return pa.map_(_read(inner[0], what), _read(inner[1], what))
-    if kind == _KINDS.STRUCT and inner and all(isinstance(i, exp.ColumnDef) for i in inner):
-        return pa.struct([(field.name, _read(field.kind, what)) for field in inner])
-    if kind == _KINDS.DECIMAL:
-        digits = [int(part.name) for part in inner]
-        try:
-            return pa.decimal128(*(digits or [10, 0]))
-        except ValueError:
-            pass
-    text = tree.sql(DIALECT)
-    found = _TYPES.get(text.lower())
-    if found is None:
-        raise _no_type(text, what)
-    return found
-
-
-def _no_type(given: Any, what: str) -> ConfigError:
-    return ConfigError(
+            return type_of(given, what)
+    raise ConfigError(
         f"{what} {given!r}", "is no type.",
-        f"Give a pyarrow type, or one of {', '.join(_TYPES)}, decimal(p, s), array<...>, map<..., ...>, struct<name: ...>.",
+        f"Give a pyarrow type, or one of {', '.join(TYPES)}, decimal(p, s), array<...>, map<..., ...>, struct<name: ...>.",
     )  # fmt: skip
+
+
+def _spelt(tree: Any) -> str:
+    """The text of a type that sqlglot has read; of what it would change, the part that is to be refused."""
+    for node in tree.find_all(exp.DataType):
+        if node.this not in _PLAIN:
+            return str(node.this.value).lower()
+        sizes = [part for part in node.expressions if isinstance(part, exp.DataTypeParam)]
+        if sizes and node.this not in _SIZED:
+            return f"{node.sql(DIALECT)}({', '.join(part.name for part in sizes)})".lower()
+    return str(tree.sql(DIALECT))

@@ -8,9 +8,9 @@ from typing import Annotated
 import pyarrow as pa
 import typer
 from hoodoo.errors import ConfigError
+from hoodoo.table.settings import arrow_schema as schema_of
 
 from hoodoo_cli.toolkit import arguments, new_table
-from hoodoo_cli.toolkit.column_types import columns_of
 from hoodoo_cli.toolkit.data_files import open_data
 
 
@@ -67,7 +67,7 @@ def create(
 
 def _schema(text: str) -> pa.Schema:
     if not text.endswith(".avsc"):
-        return columns_of(text)
+        return schema_of(text)
     from hoodoo.model.schema.avro import arrow_schema
 
     if not os.path.isfile(text):

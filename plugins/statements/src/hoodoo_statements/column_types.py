@@ -1,4 +1,5 @@
-"""Columns as people write them, ``id bigint, city string not null``, as a pyarrow schema."""
+"""Columns and their types as people write them, ``id bigint, city string not null``, in pyarrow's terms: the one parser of
+such texts. What it does not know it refuses, and leaves nothing out."""
 
 from __future__ import annotations
 
@@ -7,29 +8,54 @@ import re
 from collections.abc import Mapping
 
 import pyarrow as pa
-from hoodoo.errors import ConfigError
+from hoodoo.errors import ConfigError, SchemaError
 
-_TYPES: Mapping[str, pa.DataType] = {
+TYPES: Mapping[str, pa.DataType] = {
     "boolean": pa.bool_(), "bool": pa.bool_(),
     "tinyint": pa.int32(), "smallint": pa.int32(), "int": pa.int32(), "integer": pa.int32(),
     "bigint": pa.int64(), "long": pa.int64(), "int32": pa.int32(), "int64": pa.int64(),
     "float": pa.float32(), "real": pa.float32(), "double": pa.float64(),
     "float32": pa.float32(), "float64": pa.float64(),
-    "string": pa.string(), "varchar": pa.string(), "text": pa.string(),
-    "binary": pa.binary(), "date": pa.date32(),
-    "timestamp": pa.timestamp("us", "UTC"), "timestamp_ntz": pa.timestamp("us"),
+    "string": pa.string(), "varchar": pa.string(), "char": pa.string(), "text": pa.string(),
+    "binary": pa.binary(), "date": pa.date32(), "time": pa.time64("us"),
+    "timestamp": pa.timestamp("us", "UTC"), "timestamp_ltz": pa.timestamp("us", "UTC"), "timestamp_ntz": pa.timestamp("us"),
 }  # fmt: skip
-_TOKEN = re.compile(r"\s*(`(?:[^`]|``)+`|\w+|[<>(),:])")
+_TOKEN = re.compile(r"\s*(`(?:[^`]|``)+`|\w+|[<>(),:]|'[^']*'|\S)")
+_LENGTHS = ("varchar", "char")  # texts of any length are stored
+# What may follow a type in SQL, and is no part of it -> why not, what to do.
+_MORE = {
+    "not": ("would be NOT NULL, and rows from before have no value for it.", "Leave NOT NULL out."),
+    "default": ("has a default, which is not stored: rows from before are null.", "Leave it out, and update the table: table.update, or UPDATE."),
+    "comment": ("has a comment: comments on columns are not stored.", "Leave it out; store it in a catalog."),
+}  # fmt: skip
 
 
 def columns_of(text: str) -> pa.Schema:
     """The schema that ``text`` spells, in the words of Spark's SQL. ConfigError for anything else."""
-    return _Parser(text).schema()
+    return _Parser(text, "schema").schema()
+
+
+def type_of(text: str, what: str) -> pa.DataType:
+    """The type that ``text`` spells, of a column that comes to a table: ``what`` calls it in errors. SchemaError for NOT NULL,
+    a default and a comment, which tables don't store of columns; ConfigError for anything else that is no type."""
+    parser = _Parser(text, what)
+    kind = parser.kind()
+    if parser.at < len(parser.tokens):
+        found = parser.tokens[parser.at]
+        if found.lower() in _MORE:
+            raise SchemaError(what, *_MORE[found.lower()])
+        raise parser.wrong(
+            f"{found!r} is not expected after {' '.join(parser.tokens[: parser.at])}"
+        )
+    if parser.not_null:
+        raise SchemaError(what, *_MORE["not"])
+    return kind
 
 
 class _Parser:
-    def __init__(self, text: str) -> None:
-        self.text, self.at = text, 0
+    def __init__(self, text: str, what: str) -> None:
+        self.text, self.what, self.at = text, what, 0
+        self.not_null = False
         self.tokens: list[str] = []
         place, end = 0, len(text.rstrip())
         while place < end:
@@ -55,7 +81,7 @@ class _Parser:
         if self.take("not"):
             if not self.take("null"):
                 raise self.wrong("NOT without NULL")
-            nullable = False
+            nullable, self.not_null = False, True
         return pa.field(name, kind, nullable)
 
     def kind(self) -> pa.DataType:
@@ -78,13 +104,14 @@ class _Parser:
             if not 1 <= precision <= 38 or scale > precision:
                 raise self.wrong(f"decimal({precision}, {scale}) has not 1 to 38 digits")
             return pa.decimal128(precision, scale)
-        found = _TYPES.get(name)
+        found = TYPES.get(name)
         if found is None:
-            near = difflib.get_close_matches(name, _TYPES, 1)
+            near = difflib.get_close_matches(name, TYPES, 1)
             raise self.wrong(
                 f"type {name} is not known" + (f", perhaps {near[0]} is meant" if near else "")
             )
-        self.numbers()  # varchar(20)
+        if name in _LENGTHS:
+            self.numbers()
         return found
 
     def inner(self, count: int = 1) -> list[pa.DataType]:
@@ -128,7 +155,7 @@ class _Parser:
         return self.tokens[self.at - 1].strip("`")
 
     def wrong(self, what: str) -> ConfigError:
-        return ConfigError(
-            f"schema {self.text!r}", f"can't be read: {what}.",
-            "Write names and types: 'id bigint, city string, tags array<string>, fare decimal(9, 2)'.",
-        )  # fmt: skip
+        fix = "Write names and types: 'id bigint, city string, tags array<string>, fare decimal(9, 2)'."
+        if self.what != "schema":
+            fix = f"Give a pyarrow type, or one of {', '.join(TYPES)}, decimal(p, s), array<...>, map<..., ...>, struct<name: ...>."
+        return ConfigError(f"{self.what} {self.text!r}", f"can't be read: {what}.", fix)
