@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 
 import pytest
 from hoodoo.errors import ConfigError, CorruptTableError, HoodooError
@@ -72,6 +72,9 @@ def test_nothing_follows_a_date_that_is_none(last: str) -> None:
         ("2024-04-18T22:35Z", "20240418223500000"),
         (datetime(2024, 4, 18, 22, 35, 50, 847000, tzinfo=timezone.utc), T),
         (datetime(2024, 4, 18, 20, 35, 50, 847999, timezone(timedelta(hours=-2))), T),
+        ("2024-04-18", "20240418235959999"),
+        (date(2024, 2, 29), "20240229235959999"),
+        ("00000000000001", "00000000000001999"),
     ],
 )
 def test_points(value: str | datetime, expected: str) -> None:
@@ -83,7 +86,9 @@ def test_points(value: str | datetime, expected: str) -> None:
     [
         (datetime(2024, 4, 18), "zone"),
         ("2024-04-18T22:35:50", "zone"),
-        ("2024-04-18", "neither"),
+        ("2024-02-30", "not a date"),
+        ("20249999999999999", "not a date"),
+        ("20240418223561", "not a date"),
         ("yesterday", "neither"),
         ("20240418", "neither"),
         ("", "neither"),

@@ -158,7 +158,7 @@ def _(world: World) -> Act:
 
 @trial("a table type that does not exist", errors.ConfigError)
 def _(world: World) -> Act:
-    return world.create(table_type="COW")
+    return world.create(table_type="MERGE")
 
 
 @trial("a schema of an unknown kind", errors.ConfigError)

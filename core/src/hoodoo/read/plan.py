@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from datetime import datetime
+from datetime import date
 from functools import partial
 from typing import Any
 
@@ -136,7 +136,7 @@ def plan_scan(
     source: ReadSource,
     columns: Sequence[str] | None = None,
     where: Any = None,
-    as_of: str | datetime | None = None,
+    as_of: str | date | None = None,
     mode: str = SNAPSHOT,
     *,
     view: FileSystemView | None = None,

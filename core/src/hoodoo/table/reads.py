@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date
 from typing import Any
 
 from hoodoo.calls import refuse_options
@@ -15,7 +15,7 @@ from hoodoo.read.scan import Scan
 from hoodoo.table.handle import TableHandle
 
 
-def file_slices(table: TableHandle, as_of: str | datetime | None = None) -> tuple[FileSlice, ...]:
+def file_slices(table: TableHandle, as_of: str | date | None = None) -> tuple[FileSlice, ...]:
     """The file slices that a snapshot read uses."""
     return read(table, as_of=as_of).plan.slices
 
@@ -24,7 +24,7 @@ def read(
     table: TableHandle,
     columns: Sequence[str] | None = None,
     where: Any = None,
-    as_of: str | datetime | None = None,
+    as_of: str | date | None = None,
     mode: str = "snapshot",
     meta: bool = False,
 ) -> Scan:

@@ -7,7 +7,7 @@ the wall clock that the digits spell, so that a change to or from summer time ca
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 
 from hoodoo.errors import ConfigError, CorruptTableError
 
@@ -15,9 +15,10 @@ _MILLISECOND = timedelta(milliseconds=1)
 _ISO = re.compile(
     r"(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}(?::\d{2})?)(?:[.,](\d{1,9}))?\s*([Zz]|[+-]\d{2}:?\d{2})?"
 )
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _FIX = (
-    "Give an instant (17 digits, yyyyMMddHHmmssSSS), a datetime with tzinfo, "
-    "or ISO 8601 with a time zone such as 2024-04-18T22:35:50Z."
+    "Give an instant (17 digits, yyyyMMddHHmmssSSS), a datetime with tzinfo, ISO 8601 with a time zone such as "
+    "2024-04-18T22:35:50Z, or a day such as 2024-04-18, which stands for its end."
 )
 
 
@@ -60,11 +61,11 @@ def next_instant(now: datetime, after: str | None, zone: str = "UTC") -> str:
         ) from error
 
 
-def parse_point(value: str | datetime, zone: str = "UTC") -> str:
+def parse_point(value: str | date, zone: str = "UTC") -> str:
     """A point in time as a user gives it -> a 17-digit instant in the table's ``zone``.
 
     Takes an instant (17 digits; 14 stand for the end of that second; zeros for the beginning), a
-    datetime with tzinfo, or ISO 8601 with zone. Raises :class:`~hoodoo.errors.ConfigError`.
+    datetime with tzinfo, ISO 8601 with zone, or a day, which stands for its end in the table's zone. Raises :class:`~hoodoo.errors.ConfigError`.
     """
     if isinstance(value, datetime):
         if value.tzinfo is None or value.utcoffset() is None:
@@ -74,11 +75,16 @@ def parse_point(value: str | datetime, zone: str = "UTC") -> str:
                 "Use datetime(..., tzinfo=timezone.utc).",
             )
         return from_datetime(value, zone)
-    text = value.strip() if isinstance(value, str) else ""
+    text = value.isoformat() if isinstance(value, date) else value
+    text = text.strip() if isinstance(text, str) else ""
+    if _DAY.fullmatch(text):
+        text = text.replace("-", "") + "235959999"
     if text.isascii() and text.isdigit():
         if not text.strip("0"):
             return "0" * 17
         if len(text) in (14, 17):
+            if not text.startswith("0000"):  # what Hudi begins tables with is no date
+                _naive(text)
             return order_key(text)
     elif match := _ISO.fullmatch(text):
         day, clock, fraction, offset = match.groups()

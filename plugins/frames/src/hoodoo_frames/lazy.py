@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import date
 from typing import Any
 
 import hoodoo
@@ -20,7 +20,7 @@ from hoodoo_frames.polars_predicate import superset
 def scan_polars(
     source: Any,
     *,
-    as_of: str | datetime | None = None,
+    as_of: str | date | None = None,
     mode: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Any:

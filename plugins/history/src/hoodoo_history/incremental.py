@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import date
 from typing import Any
 
 import pyarrow as pa
@@ -35,8 +35,8 @@ class Incremental:
     def plan(
         self,
         source: ReadSource,
-        since: str | datetime,
-        until: str | datetime | None = None,
+        since: str | date,
+        until: str | date | None = None,
         columns: Sequence[str] | None = None,
         where: Any = None,
         meta: bool = False,
@@ -46,8 +46,8 @@ class Incremental:
 
 def plan_incremental(
     source: ReadSource,
-    since: str | datetime,
-    until: str | datetime | None = None,
+    since: str | date,
+    until: str | date | None = None,
     columns: Sequence[str] | None = None,
     where: Any = None,
     meta: bool = False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date
 from typing import Any
 
 from hoodoo.read.query import Query
@@ -14,8 +14,8 @@ from hoodoo.table.reads import query
 
 def incremental(
     table: TableHandle,
-    since: str | datetime,
-    until: str | datetime | None = None,
+    since: str | date,
+    until: str | date | None = None,
     columns: Sequence[str] | None = None,
     where: Any = None,
     meta: bool = False,
@@ -42,8 +42,8 @@ def incremental(
 
 def changes(
     table: TableHandle,
-    since: str | datetime,
-    until: str | datetime | None = None,
+    since: str | date,
+    until: str | date | None = None,
     columns: Sequence[str] | None = None,
     where: Any = None,
 ) -> Query:

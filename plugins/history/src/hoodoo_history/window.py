@@ -8,7 +8,7 @@ write that takes long can appear in a stretch that was read already (Hudi's read
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import date
 
 import pyarrow.compute as pc
 from attrs import evolve, frozen
@@ -47,9 +47,7 @@ class TimelineRange:
     bounded: bool
 
     @classmethod
-    def of(
-        cls, source: ReadSource, since: str | datetime, until: str | datetime | None
-    ) -> TimelineRange:
+    def of(cls, source: ReadSource, since: str | date, until: str | date | None) -> TimelineRange:
         """Raises ConfigError for a bad point in time, and where ``until`` is before ``since``."""
         timeline = whole(source.storage, source.timeline, point(since, source.timeline))
         first = point(since, timeline)
@@ -99,7 +97,7 @@ def upto(timeline: Timeline, bound: str) -> Timeline:
     return evolve(timeline, instants=kept)
 
 
-def point(value: str | datetime, timeline: Timeline) -> str:
+def point(value: str | date, timeline: Timeline) -> str:
     """A point as :func:`~hoodoo.timeline.instants.parse_point` takes it, or ``"earliest"``.
 
     The requested time of a completed write stands for its completion, so that ``commit.instant`` means

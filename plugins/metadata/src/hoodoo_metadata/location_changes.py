@@ -8,7 +8,7 @@ compacted since is told together with all before it; the index keeps the last tw
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import date
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -128,8 +128,8 @@ class LocationChanges:
     def plan(
         self,
         source: ReadSource,
-        since: str | datetime,
-        until: str | datetime | None = None,
+        since: str | date,
+        until: str | date | None = None,
         index: str | None = None,
     ) -> LocationsPlan:
         timeline = source.timeline
@@ -188,7 +188,7 @@ def _named(index: str, config: TableConfig) -> str:
     return index if name is None else partition_of(name, config)
 
 
-def _point(value: str | datetime, timeline: Timeline) -> str:
+def _point(value: str | date, timeline: Timeline) -> str:
     """What orders as completion times do. The requested time of a write stands for its completion."""
     if isinstance(value, str) and value.strip().lower() == _EARLIEST:
         return _ZEROS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date
 
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Engine
@@ -34,8 +34,8 @@ def compact_metadata(table: TableHandle, *, engine: str | Engine | None = None) 
 
 def location_changes(
     table: TableHandle,
-    since: str | datetime,
-    until: str | datetime | None = None,
+    since: str | date,
+    until: str | date | None = None,
     index: str | None = None,
 ) -> Query:
     """The changes in the record index after ``since`` and up to ``until`` (by default: now): ``record_key``,

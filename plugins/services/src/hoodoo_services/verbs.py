@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date
 from typing import Any
 
 import pyarrow as pa
@@ -186,8 +186,8 @@ def compare_indexes(
     table: TableHandle,
     a: Any,
     b: Any,
-    since: str | datetime | None = None,
-    until: str | datetime | None = None,
+    since: str | date | None = None,
+    until: str | date | None = None,
     *,
     engine: str | Engine | None = None,
 ) -> Comparison:
@@ -208,7 +208,7 @@ def compare_indexes(
 def locate(
     table: TableHandle,
     keys: Any,
-    as_of: str | datetime | None = None,
+    as_of: str | date | None = None,
     *,
     index: Any = None,
     engine: str | Engine | None = None,

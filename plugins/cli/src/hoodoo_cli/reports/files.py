@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import date
 
 from attrs import frozen
 from hoodoo.model.filegroup import FileSlice
@@ -39,7 +39,7 @@ def slice_rows(
     storage: Storage,
     timeline: Timeline,
     partition: str | None = None,
-    as_of: str | datetime | None = None,
+    as_of: str | date | None = None,
     every: bool = False,
 ) -> tuple[SliceRow, ...]:
     """The newest slice of each file group, by partition path and file id; ``every``: older slices and

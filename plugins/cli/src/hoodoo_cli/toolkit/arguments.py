@@ -27,7 +27,8 @@ Where = Annotated[
 AsOf = Annotated[
     str | None,
     typer.Option(
-        metavar="TIME", help="The rows at this instant, or at an ISO 8601 time with a zone."
+        metavar="TIME",
+        help="The rows at this instant, at an ISO 8601 time with a zone, or at the end of a day.",
     ),
 ]
 Columns = Annotated[

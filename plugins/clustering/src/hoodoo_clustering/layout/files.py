@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -83,7 +83,7 @@ def table_layout(
     source: ReadSource,
     columns: Sequence[str],
     partitions: Iterable[str] | None = None,
-    as_of: str | datetime | None = None,
+    as_of: str | date | None = None,
 ) -> LayoutReport:
     """The newest slices, or those of ``as_of``, with the ranges of ``columns`` (fields of structs:
     ``outer.inner``); of these partition paths only, if some are given, and of those below them. Reads

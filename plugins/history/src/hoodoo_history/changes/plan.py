@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import date
 from typing import Any
 
 import pyarrow as pa
@@ -105,8 +105,8 @@ class Changes:
     def plan(
         self,
         source: ReadSource,
-        since: str | datetime,
-        until: str | datetime | None = None,
+        since: str | date,
+        until: str | date | None = None,
         columns: Sequence[str] | None = None,
         where: Any = None,
     ) -> ChangesPlan:
@@ -115,8 +115,8 @@ class Changes:
 
 def plan_changes(
     source: ReadSource,
-    since: str | datetime,
-    until: str | datetime | None = None,
+    since: str | date,
+    until: str | date | None = None,
     columns: Sequence[str] | None = None,
     where: Any = None,
 ) -> ChangesPlan:

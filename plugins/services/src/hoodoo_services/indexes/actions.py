@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -37,8 +37,8 @@ class CompareIndexes:
         table: TableHandle,
         a: Any,
         b: Any,
-        since: str | datetime | None = None,
-        until: str | datetime | None = None,
+        since: str | date | None = None,
+        until: str | date | None = None,
         engine: str | Engine | None = None,
     ) -> Comparison:
         def look() -> WriteTarget:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from functools import lru_cache
 from typing import TypeVar
 
@@ -83,9 +83,9 @@ class Wanted:
 
     path: str
     mode: str = SNAPSHOT
-    as_of: str | datetime | None = None
-    begin: str | datetime | None = None
-    end: str | datetime | None = None
+    as_of: str | date | None = None
+    begin: str | date | None = None
+    end: str | date | None = None
     columns: tuple[str, ...] | None = None
     meta: bool = False
     tasks: int | None = None
@@ -105,7 +105,7 @@ class Wanted:
         OptionConflictError for such as contradict each other."""
         lowered = {str(key).lower(): str(text) for key, text in options.items()}
         found: dict[str, str] = {}
-        moments: dict[str, str | datetime] = {}
+        moments: dict[str, str | date] = {}
         for own, others in NAMES.items():
             said = [
                 (name, lowered.pop(name.lower()))
@@ -198,7 +198,7 @@ def _mode(found: Mapping[str, str], cdc: bool, use: str) -> str:
     return mode
 
 
-def _moment(text: str, own: str) -> str | datetime:
+def _moment(text: str, own: str) -> str | date:
     if text == "000" and own != "as_of":  # Spark Hudi's usual way to say from the beginning
         return "earliest"
     return datetime.fromisoformat(text).astimezone() if _MOMENT.fullmatch(text) else text

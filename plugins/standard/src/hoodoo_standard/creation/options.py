@@ -46,7 +46,7 @@ TABLE_TYPE = Option(
     "The type of the table (argument table_type).",
     "COPY_ON_WRITE",
     table_property=True,
-    kind=Choice("COPY_ON_WRITE", "MERGE_ON_READ"),
+    kind=Choice("COPY_ON_WRITE", "MERGE_ON_READ", cow="COPY_ON_WRITE", mor="MERGE_ON_READ"),
     aliases=(f"{_WRITE}table.type",),
     older=(f"{_WRITE}storage.type",),
 )

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
+from attrs import evolve
 from hoodoo.errors import (
     ConfigError,
     HoodooError,
@@ -33,6 +34,7 @@ from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.model.schema.normalize import normalise_schema, without_index
 from hoodoo.model.table_version import VERSIONS
+from hoodoo.options.kinds import BadValueError
 from hoodoo.options.table import (
     BASE_FORMAT,
     DATABASE,
@@ -53,6 +55,7 @@ from hoodoo_standard.creation.foreign import table_above, tables_below
 from hoodoo_standard.creation.options import (
     NEW_TABLE_OPTIONS,
     PAYLOAD,
+    TABLE_TYPE,
     WRITER_FORMAT,
     WRITER_MODE,
     WRITER_STRATEGY,
@@ -123,12 +126,16 @@ def _refuse_overlap(path: str, options: Mapping[str, str]) -> None:
 
 def new_config(wanted: NewTable) -> TableConfig:
     """The properties of a new table. Raises before anything is written."""
-    options, table_type = wanted.options, wanted.table_type
-    if table_type is not None and table_type not in TABLE_TYPES:
-        raise ConfigError(
-            f"table type {table_type!r}", f"is not one of {', '.join(TABLE_TYPES)}",
-            'leave it out, or give table_type="COPY_ON_WRITE".',
-        )  # fmt: skip
+    options = wanted.options
+    if wanted.table_type is not None:
+        try:
+            wanted = evolve(wanted, table_type=TABLE_TYPE.kind.parse(wanted.table_type))
+        except BadValueError as error:
+            nearest = (error.nearest,) if error.nearest else TABLE_TYPES
+            raise ConfigError(
+                f"table type {wanted.table_type!r}", f"is not one of {', '.join(TABLE_TYPES)}",
+                f"give {' or '.join(f'table_type={name!r}' for name in nearest)}, or leave it out for COPY_ON_WRITE.",
+            ) from error  # fmt: skip
     agreed = Agreed.of(wanted)
     keys, partitions, order = agreed.keys, agreed.partitions, agreed.ordering
     key_generator, index, version = agreed.key_generator, agreed.index, agreed.version
