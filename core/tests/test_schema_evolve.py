@@ -57,6 +57,9 @@ def test_key_partition_and_ordering_columns_stay_integers() -> None:
         (pa.timestamp("ms", "UTC"), US),
         (US, pa.timestamp("ms", "UTC")),
         (pa.time32("ms"), pa.time64("us")),
+        (pa.decimal128(10, 2), pa.decimal128(10, 3)),
+        (pa.decimal128(10, 2), pa.decimal128(12, 1)),
+        (pa.decimal128(10, 2), pa.int64()),
     ],
 )
 def test_the_table_keeps_its_type(table: pa.DataType, incoming: pa.DataType) -> None:
@@ -71,7 +74,6 @@ def test_the_table_keeps_its_type(table: pa.DataType, incoming: pa.DataType) -> 
         (pa.date32(), US),
         (pa.bool_(), pa.int32()),
         (pa.int32(), pa.date32()),
-        (pa.decimal128(10, 2), pa.decimal128(10, 3)),
         (pa.decimal128(10, 2), pa.float64()),
         (pa.int64(), pa.decimal128(20, 0)),
         (pa.list_(pa.int32()), pa.int32()),

@@ -291,7 +291,7 @@ def test_nested_and_evolved_images(tmp_path: Path, mode: str) -> None:
     first = table.upsert(pa.Table.from_pylist(rows, schema))
     wide = schema.append(pa.field("more", pa.string()))
     table.upsert(pa.Table.from_pylist([{**rows[0], "s": {"a": 2, "b": []}}], schema))
-    table.upsert(pa.Table.from_pylist([{**rows[1], "more": "new"}], wide))
+    table.upsert(pa.Table.from_pylist([{**rows[1], "more": "new"}], wide), add_columns=True)
     found = pa.table(table.changes(first.instant))
     assert found.schema.field("after").type == pa.struct(list(table.schema))
     one, two = found.to_pylist()

@@ -197,7 +197,7 @@ def test_a_column_that_came_later(tmp_path: Path) -> None:
     """Files of several schemas become one of the newest."""
     table = filled(tmp_path)
     wider = data(range(500, 510)).append_column("z", pa.array(range(10)))
-    table.upsert(wider)
+    table.upsert(wider, add_columns=True)
     columns = ["_hoodie_commit_seqno", *wider.schema.names]
     before = table.read(columns=columns).to_arrow().sort_by("id")
     table.cluster(columns=["z", "x"])

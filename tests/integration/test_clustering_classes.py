@@ -92,7 +92,8 @@ def test_several_slices_do_not_become_one_file(tmp_path: Path) -> None:
 def test_files_are_put_together_without_sorting(tmp_path: Path) -> None:
     """Whatever columns are named to sort by, and whatever columns files have."""
     table = filled(tmp_path, 2)
-    table.append(rows(range(2000, 2100)).append_column("later", pa.array(["z"] * 100)))
+    later = rows(range(2000, 2100)).append_column("later", pa.array(["z"] * 100))
+    table.append(later, add_columns=True)
     before = seen(table)
     options = {PLAN: f"{JAVA}plan.strategy.SparkStreamCopyClusteringPlanStrategy"}
     instant = table.schedule_clustering(options=options, columns="x")

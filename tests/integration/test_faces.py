@@ -206,7 +206,10 @@ def test_fault_c_an_engine_that_is_none_is_refused_before_anything_is_written(
 
 # --- data -----------------------------------------------------------------------------------------
 def test_fault_c_python_rows_and_columns(table: hoodoo.Table) -> None:
-    table.upsert([{"id": 1, "city": "bonn"}, {"id": 9, "day": date(2025, 5, 5), "new": 1.5}])
+    table.upsert(
+        [{"id": 1, "city": "bonn"}, {"id": 9, "day": date(2025, 5, 5), "new": 1.5}],
+        add_columns=True,
+    )
     found = {row["id"]: row for row in table.read(["id", "city", "day", "new"]).to_pylist()}
     assert found[1] == {"id": 1, "city": "bonn", "day": None, "new": None}
     assert found[9] == {"id": 9, "city": None, "day": date(2025, 5, 5), "new": 1.5}

@@ -407,7 +407,8 @@ def test_schemas_evolve_across_logs(tmp_path: Path, version: int, block: str, in
         [("id", pa.int64()), ("n", pa.int64()), ("ts", pa.int64()), ("s", pa.string())]
     )
     table.upsert(
-        pa.table({"id": [2, 4], "n": [2**40, 4], "ts": [6, 6], "s": ["two", "four"]}, wide)
+        pa.table({"id": [2, 4], "n": [2**40, 4], "ts": [6, 6], "s": ["two", "four"]}, wide),
+        add_columns=True,
     )
     table.upsert(pa.table({"id": [3], "n": [30], "ts": [6]}, narrow))
     expected = {1: (10, None), 2: (2**40, "two"), 3: (30, None), 4: (4, "four")}

@@ -473,7 +473,7 @@ def test_key_and_partition_columns_stay_as_they_are(
     assert len(table.timeline().writes()) == 1
     assert table.schema == NARROW
     later = narrow(v=WIDE["v"]).append_column("later", pa.array(["a", "b", "c"]))
-    table.upsert(later)
+    table.upsert(later, add_columns=True)
     found = table.read().to_arrow()
     assert found.num_rows == 3 and found.schema.field("v").type == pa.int64()
     assert found.column("later").null_count == 0

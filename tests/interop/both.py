@@ -122,7 +122,8 @@ class Both:
 
     def hoodoo_upsert(self, rows: Sequence[dict[str, Any]]) -> hoodoo.Commit:
         with _metadata_table_may_go():
-            return self.hoodoo().upsert(table(self.model.upsert(self._plain(rows)), self.schema))
+            whole = table(self.model.upsert(self._plain(rows)), self.schema)
+            return self.hoodoo().upsert(whole, add_columns=True)
 
     def hoodoo_delete(self, rows: Sequence[dict[str, Any]]) -> hoodoo.Commit:
         with _metadata_table_may_go():

@@ -54,6 +54,7 @@ ARGUMENTS = {
     "data": "the rows: Arrow data, a pandas or polars DataFrame, a DuckDB relation, a Spark DataFrame, a list of dictionaries, "
     "or a dictionary of columns",
     "batch": "the name and number of a batch of a stream, as in `upsert`",
+    "add_columns": "whether columns that the table lacks are added to it; by default they are refused",
     "engine": "`local`, `spark` or an object; by default the engine of the data",
     "instant": "the instant of the plan, as text of 17 digits",
     "policy": "a name or an object; the default is `hoodie.clean.policy`",

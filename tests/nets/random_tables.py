@@ -278,10 +278,10 @@ class RandomTable:
 
     def _upsert(self, kind: str) -> None:
         rows = self._rows(self.rng.choice([1, 4, 8, 16]), None)
-        self._write(kind, rows)
+        self._write(kind, rows, add_columns=True)
 
-    def _write(self, kind: str, rows: pa.Table) -> None:
-        self._note(f"{kind}({rows.num_rows} rows)", getattr(self.table, kind)(rows))
+    def _write(self, kind: str, rows: pa.Table, **more: bool) -> None:
+        self._note(f"{kind}({rows.num_rows} rows)", getattr(self.table, kind)(rows, **more))
 
     def _service(self, kind: str) -> None:
         """Refused by the table, or done: neither changes a row."""

@@ -29,6 +29,8 @@ Chosen = tuple[tuple[str, str], ...]  # key, text
 NOT_DRAWN: tuple[Option[Any], ...] = (
     # How rows are merged, and columns of integers that become floating.
     new_table.WRITER_MODE, table.WIDEN_INTEGERS,
+    # Which columns rows may bring or lack: they bring and lack some.
+    table.ADD_COLUMNS, table.FILL_COLUMNS,
     # Which indexes there are: the setup has these.
     metadata.ENABLED, metadata.KEYS, metadata.PATH_KEYS, metadata.RECORD_MOVES, metadata.FILTERS,
     # Another way to say what another one says: the two may contradict each other.

@@ -299,6 +299,7 @@ def writer(config: Config) -> dict[str, Any]:
         "hoodie.combine.before.insert": config["combine before insert"],
         "hoodoo.schema.widen.integers": config["widen integers"],
         "hoodie.metadata.compact.max.delta.commits": 3,
+        "hoodie.datasource.write.reconcile.schema": True,  # rows bring columns
     }
     if config["metadata table"] == OFF:
         found["hoodie.metadata.enable"] = False

@@ -59,7 +59,10 @@ def base_schema(setup: Setup) -> pa.Schema:
 
 def options(setup: Setup, handle: int = 0) -> dict[str, Any]:
     """Those that are no properties of the table: for ``open`` too. ``handle``: its number among those of the trial."""
-    found: dict[str, Any] = {"hoodie.parquet.bloom.filter.enabled": setup.bloom}
+    found: dict[str, Any] = {
+        "hoodie.parquet.bloom.filter.enabled": setup.bloom,
+        "hoodie.datasource.write.reconcile.schema": True,  # rows bring columns
+    }
     if setup.has_metadata:  # so that it happens
         found["hoodie.metadata.compact.max.delta.commits"] = "4"
     if setup.drawn:

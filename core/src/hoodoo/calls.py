@@ -43,6 +43,7 @@ _MEANT = {
     "precombine": "ordering", "order_by": "ordering", "sort_by": "ordering",
     "storage_options": "options", "config": "options", "conf": "options", "hudi_options": "options",
     "df": "data", "rows": "data", "table": "data", "type": "table_type",
+    "merge_schema": "add_columns", "schema_mode": "add_columns", "schema_evolution": "add_columns",
 }  # fmt: skip
 
 
@@ -223,6 +224,25 @@ def _near(given: str, names: Iterable[str]) -> str:
     near = difflib.get_close_matches(given.lower().replace("_", ""), plain, n=1, cutoff=0.7)
     meant = plain[near[0]] if near else _MEANT.get(given.lower())
     return f"Did you mean {meant!r}? " if meant in known else ""
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The one of ``names`` that ``name`` is probably meant to be: in any case, the fewest letters are one too many, one
+    too few, others, or in the place of their neighbour. None where that is more than a third of them."""
+    low = name.lower()
+    found = min(((_changes(low, n.lower()), n) for n in names), default=(len(low), ""))
+    return found[1] if found[0] <= max(1, len(low) // 3) and found[0] < len(low) else None
+
+
+def _changes(one: str, other: str) -> int:
+    before, now = [0], list(range(len(other) + 1))
+    for i, a in enumerate(one):
+        older, before, now = before, now, [i + 1]
+        for j, b in enumerate(other):
+            now.append(min(before[j + 1] + 1, now[j] + 1, before[j] + (a != b)))
+            if i and j and (a, b) == (other[j - 1], one[i - 1]):
+                now[-1] = min(now[-1], older[j - 1] + 1)
+    return now[-1]
 
 
 def _hint(given: str, names: Iterable[str]) -> str:

@@ -98,7 +98,7 @@ def test_other_rows_come_through_arrow(tmp_path: Path, why: str) -> None:
         table.upsert(rows(2, day="sun"))
     elif why == "grown":
         more = rows(8, day=day)
-        table.append(more.append_column("new", pa.array([1])))
+        table.append(more.append_column("new", pa.array([1])), add_columns=True)
     elif why == "name":
         table.upsert(rows(9, day=day))
     scan = (

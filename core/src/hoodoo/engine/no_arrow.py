@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -48,6 +48,8 @@ def _what(data: Any) -> tuple[str, str]:
             "is an iterator, so its columns are not known.",
             "give list(data) if its items are dictionaries, or pyarrow.RecordBatchReader.from_batches(schema, data) if they are record batches.",
         )
+    if isinstance(data[0] if isinstance(data, list) and data else data, Mapping):
+        return "is Python's own, and no installed plugin reads it.", "pip install hoodoo-frames."
     if isinstance(data, (list, tuple)) and data:
         if isinstance(data[0], pa.RecordBatch):
             return "is a list of record batches.", "give pyarrow.Table.from_batches(data)."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -32,10 +32,9 @@ def as_arrow(data: Any) -> pa.Table | pa.RecordBatchReader | ds.Dataset:
         return data
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data])
-    for _plugin, implementation in kernel().implementations("hoodoo_arrow_data"):
-        found = implementation.function(data)
-        if found is not None:
-            return found
+    known = known_data(data, None)
+    if known is not data:
+        return known
     if hasattr(data, "__arrow_c_stream__"):
         try:
             with excused():
@@ -47,6 +46,16 @@ def as_arrow(data: Any) -> pa.Table | pa.RecordBatchReader | ds.Dataset:
         streams = map(pa.RecordBatchReader.from_stream, chain([first], data))
         return pa.RecordBatchReader.from_batches(first.schema, chain.from_iterable(streams))
     raise not_arrow(data)
+
+
+def known_data(data: Any, schema: pa.Schema | None, keys: Sequence[str] | None = None) -> Any:
+    """``data`` in Arrow where a plugin knows it, for a table of ``schema``; else as it is. Raises the errors of plugins.
+    ``keys``: the columns of the record key, where plain values are keys."""
+    for _plugin, implementation in kernel().implementations("hoodoo_arrow_data"):
+        found = implementation.function(data, schema, keys)
+        if found is not None:
+            return found
+    return data
 
 
 def partitions(data: pa.Table | pa.RecordBatchReader | ds.Dataset, wanted: int) -> list[Partition]:

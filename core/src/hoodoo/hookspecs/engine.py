@@ -231,10 +231,13 @@ def memory_share(available: int, tasks: int) -> int:
 
 class EngineHooks:
     @hookspec
-    def hoodoo_arrow_data(self, data: Any) -> pa.Table | pa.RecordBatchReader | None:
-        """The rows of a library's own frame in Arrow; None if it is none of yours. When: such data is written or read.
-        Default: what speaks ``__arrow_c_stream__``; frames of pandas and polars (hoodoo-frames). The first answer that
-        is not None counts. Raises DataError or SchemaError for a frame whose columns Arrow does not hold.
+    def hoodoo_arrow_data(
+        self, data: Any, schema: pa.Schema | None, keys: Sequence[str] | None
+    ) -> pa.Table | pa.RecordBatchReader | None:
+        """The rows of what is not Arrow itself; None if it is none of yours. When: such data is written or read.
+        Default: what speaks ``__arrow_c_stream__``; frames of pandas and polars, Python's own values (hoodoo-frames).
+        ``schema`` is that of the table, ``keys`` its record key where plain values mean keys; else None. The first
+        answer that is not None counts. Raises DataError or SchemaError for columns that Arrow does not hold.
         """
 
     @hookspec

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
 
+from hoodoo.calls import nearest
 from hoodoo.errors import ConfigError, SchemaError
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.kernel.functions import function
@@ -159,8 +159,6 @@ def let_through(rows: pa.RecordBatch | pa.Table, where: pc.Expression) -> Any:
 
 
 def _nearest(name: str, stored: pa.Schema) -> str:
-    lower = {other.lower(): other for other in stored.names}
-    close = [lower[n] for n in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.5)]
-    if close:
-        return f"did you mean {' or '.join(close)}?"
-    return f"it has {', '.join(n for n in stored.names if n not in META_COLUMNS)}."
+    own = [n for n in stored.names if n not in META_COLUMNS]
+    meant = nearest(name, stored.names)
+    return f"did you mean {meant}?" if meant else f"it has {', '.join(own)}."

@@ -99,6 +99,12 @@ class TableHandle:
         self._warned_of_keys = False
         self._recovered = False
 
+    def with_options(self, options: Mapping[str, str]) -> TableHandle:
+        """This table, with ``options`` in place of its own of these names."""
+        other = copy.copy(self)
+        other.options = {**self.options, **options}
+        return other
+
     def with_index(self, found: Resolved, options: Mapping[str, str]) -> TableHandle:
         """This table as if ``found`` were its index, whatever its properties say."""
         other = copy.copy(self)

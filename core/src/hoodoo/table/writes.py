@@ -6,54 +6,60 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
+from hoodoo.engine.sources import known_data
 from hoodoo.errors import CallError, DataError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.kernel.resolve import in_role
 from hoodoo.options import write as options
+from hoodoo.options.table import ADD_COLUMNS
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.batches import Batch
 from hoodoo.write import operation, run
 from hoodoo.write.commit import Commit
-from hoodoo.write.delete_keys import as_keys
-from hoodoo.write.python_rows import as_rows
 from hoodoo.write.target import WriteTarget
 
 
 def upsert(
-    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None
-) -> Commit:
+    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None,
+    add_columns: bool = False,
+) -> Commit:  # fmt: skip
     """Update rows whose key is in the table, and insert the others. All writes: docs/writing.md.
 
-    ``batch`` (also in the other writes) is the name and number of a batch. If this batch, or a newer batch of its
+    A column that the table lacks is refused. With ``add_columns=True`` (also in the other writes) it becomes a column of
+    the table. ``batch`` (also in the other writes) is the name and number of a batch. If this batch, or a newer batch of its
     stream, is already in the table, nothing is written, and the commit has an empty instant. See docs/streaming.md.
     """
-    return write(table, operation.UPSERT, data, engine, batch)
+    return write(table, operation.UPSERT, data, engine, batch, add_columns)
 
 
 def insert(
-    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None
-) -> Commit:
+    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None,
+    add_columns: bool = False,
+) -> Commit:  # fmt: skip
     """Add rows; small files are filled first. Stored keys are compared only if
     ``hoodie.datasource.insert.dup.policy`` is ``drop`` or ``fail``."""
     policy = options.duplicates(table.options)
     kind = operation.INSERT if policy == "none" else operation.INSERT_CHECKED
-    return write(table, kind, data, engine, batch)
+    return write(table, kind, data, engine, batch, add_columns)
 
 
 def append(
-    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None
-) -> Commit:
+    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None,
+    add_columns: bool = False,
+) -> Commit:  # fmt: skip
     """Add rows in new files, without an exchange and without a comparison with stored keys."""
-    return write(table, _combined(table, operation.APPEND), data, engine, batch)
+    return write(table, _combined(table, operation.APPEND), data, engine, batch, add_columns)
 
 
 def bulk_insert(
-    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None
-) -> Commit:
+    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None,
+    add_columns: bool = False,
+) -> Commit:  # fmt: skip
     """Write rows to new files in the order in which they arrive. This is the fastest write, for first loads."""
-    return write(table, _combined(table, operation.BULK_INSERT), data, engine, batch)
+    return write(table, _combined(table, operation.BULK_INSERT), data, engine, batch, add_columns)
 
 
 def delete(
@@ -77,22 +83,25 @@ def delete(
         action = in_role("action", "deletes_where")
         found: Commit = table.run(action, where=where, engine=engine, batch=batch)
         return found
-    keys = as_keys(data, table.config.record_key_fields, table.schema)
-    return write(table, operation.DELETE, keys, engine, batch)
+    if isinstance(data, (list, tuple, set, frozenset, pa.Array, pa.ChunkedArray)):
+        data = known_data(data, table.schema, table.config.record_key_fields)
+    return write(table, operation.DELETE, data, engine, batch)
 
 
 def insert_overwrite(
-    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None
-) -> Commit:
+    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None,
+    add_columns: bool = False,
+) -> Commit:  # fmt: skip
     """Replace the partition paths that occur in ``data`` with its rows."""
-    return write(table, operation.INSERT_OVERWRITE, data, engine, batch)
+    return write(table, operation.INSERT_OVERWRITE, data, engine, batch, add_columns)
 
 
 def insert_overwrite_table(
-    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None
-) -> Commit:
+    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None,
+    add_columns: bool = False,
+) -> Commit:  # fmt: skip
     """Replace all rows of the table with the rows of ``data``."""
-    return write(table, operation.INSERT_OVERWRITE_TABLE, data, engine, batch)
+    return write(table, operation.INSERT_OVERWRITE_TABLE, data, engine, batch, add_columns)
 
 
 def delete_partitions(table: TableHandle, paths: str | Sequence[str]) -> Commit:
@@ -128,12 +137,15 @@ def write(
     data: Any,
     engine: str | Engine | None,
     batch: Batch | None,
+    add_columns: bool = False,
 ) -> Commit:
     """One write of ``kind``; ``data`` may depend on what is in the table (:mod:`hoodoo.write.row_changes`)."""
+    if add_columns:
+        table = table.with_options({ADD_COLUMNS.key: "true"})
     due = table.after_writes.due()
     chosen = engine or table.default_engine
     if isinstance(data, (list, tuple, Mapping)):
-        data = as_rows(data, table.schema)
+        data = known_data(data, table.schema)
     look = partial(table.write_target, data, chosen, later=True)
     request = table.write_request(kind, look, batch, partial(table.after_writes.follow, due))
     commit = run.run(request, data)

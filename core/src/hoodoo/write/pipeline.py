@@ -120,9 +120,10 @@ def prepare(
         source = target.engine.map(source, Only.of(source.schema, tuple(needed)))
     elif target.merger.columns:
         needed += [c for c in target.merger.columns if c in target.config.ordering_fields]
+    some = kind.deletes or keeps_absent(target.merger)
     schema = target_schema(
-        target.schema, source.schema, fixed, needed, target.options, target.config.ordering_fields
-    )
+        target.schema, source.schema, fixed, needed, target.options, target.config.ordering_fields, some
+    )  # fmt: skip
     travels = schema
     if kind.matches and not kind.deletes and keeps_absent(target.merger):
         travels = only_arriving(schema, source.schema, target.options)

@@ -13,8 +13,8 @@ from hoodoo.hookspecs.engine import Task
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.conform import conform
 from hoodoo.model.schema.evolve import evolve
-from hoodoo.model.schema.normalize import normalise_schema, without_index
-from hoodoo.options.table import WIDEN_INTEGERS
+from hoodoo.model.schema.normalize import known_type, normalise_schema, without_index
+from hoodoo.options.table import WIDEN_INTEGERS, column_rules
 
 
 def target_schema(
@@ -24,12 +24,13 @@ def target_schema(
     needed: Sequence[str],
     options: Mapping[str, str],
     ordering: Sequence[str] = (),
+    some: bool = False,
 ) -> pa.Schema:
     """The table's schema after this write.
 
     ``fixed`` columns (keys, partitions) never change; ``needed`` ones must be there; ``ordering`` ones
-    never get a type that orders otherwise. Raises MissingColumnError or SchemaError; nothing has been
-    written by then.
+    never get a type that orders otherwise; of the others ``some`` are enough, whatever the options say. Raises
+    MissingColumnError or SchemaError; nothing has been written by then.
     """
     arriving = arriving_schema(incoming, table, options)
     missing = [c for c in needed if not has_column(arriving, c)]
@@ -40,17 +41,20 @@ def target_schema(
             f"(it has: {', '.join(arriving.names)})",
             "add the column to the data.",
         )
-    widen = WIDEN_INTEGERS.read(options)
+    adds, fills = column_rules(options)
     before = table if len(table) else arriving  # nothing says a schema before the first rows
-    return evolve(before, arriving, tuple(fixed), ordering=ordering, widen_integers=widen)
+    return evolve(
+        before, arriving, tuple(fixed), ordering=ordering, widen_integers=WIDEN_INTEGERS.read(options),
+        add=adds, fill=fills or some,
+    )  # fmt: skip
 
 
 def arriving_schema(incoming: pa.Schema, table: pa.Schema, options: Mapping[str, str]) -> pa.Schema:
-    """The columns of ``incoming`` rows as the door leaves them, without meta columns and pandas' index. A
-    column that pandas left without a type, as it holds nulls alone, has that of the ``table``'s."""
-    known = frozenset(table.names)
+    """The columns of ``incoming`` rows as the door leaves them, without meta columns and pandas' index. What has no type
+    there, as it holds nulls alone, has that of the ``table``'s, and so have numbers of types that no table has."""
+    known = {field.name: field.type for field in table}
     typed = [
-        table.field(f.name) if pa.types.is_null(f.type) and f.name in known else f
+        f.with_type(known_type(f, known[f.name])) if f.name in known else f
         for f in without_index(incoming, known)
     ]
     return without_meta(normalise_schema(pa.schema(typed), options))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 from hoodoo.errors import DataError, SchemaError
 from hoodoo.kernel.answers import excused
-from hoodoo.model.schema.normalize import without_index
+from hoodoo.model.schema.normalize import NO_VALUES, without_index
+
+from hoodoo_frames.keys import as_keys
+from hoodoo_frames.python_rows import as_rows
 
 # What Arrow has no type for, by the names of libraries and of their types. As Arrow they give away something else in its
 # place (addresses of memory, bits as bytes, a time without its zone), or fail and name no column.
@@ -61,20 +64,29 @@ def _within(kind: Any) -> Iterator[str]:
         yield from _within(part)
 
 
-def arrow_data(data: Any) -> pa.Table | pa.RecordBatchReader | None:
-    """The rows of a frame of pandas or polars; None for other data. Of a pandas frame the levels of its index that have a
-    name are columns, the others are not. A polars LazyFrame is read once, as its rows come.
+def arrow_data(
+    data: Any, schema: pa.Schema | None, keys: Sequence[str] | None = None
+) -> pa.Table | pa.RecordBatchReader | None:
+    """The rows of a frame of pandas or polars, of a list of dictionaries, or of a dictionary of columns; None for other
+    data. ``schema``: of the table that they go to; ``keys``: its record key, where plain values mean keys. Of a pandas frame the levels of its index that have a name are columns,
+    the others are not. A polars LazyFrame is read once, as its rows come.
 
-    Raises DataError for a pandas frame that can't be Arrow, SchemaError for a column whose type Arrow lacks."""
+    Raises DataError for data that can't be Arrow, SchemaError for a column whose type Arrow or ``schema`` lacks."""
+    if keys is not None and schema is not None:
+        data = as_keys(data, keys, schema)
+        if isinstance(data, pa.Table):
+            return data
+    if isinstance(data, (list, tuple, Mapping)):
+        return as_rows(data, schema)
     pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")
     if pandas is not None and isinstance(data, pandas.DataFrame):  # who has a frame has imported it
         return _of_pandas(data)
     if polars is not None and isinstance(data, polars.LazyFrame):
         with excused():
-            schema = data.collect_schema()
-        refuse_lost(schema)
+            kinds = data.collect_schema()
+        refuse_lost(kinds)
         streams = map(pa.RecordBatchReader.from_stream, _frames(data))
-        arrow = pa.RecordBatchReader.from_stream(polars.DataFrame(schema=schema)).schema
+        arrow = pa.RecordBatchReader.from_stream(polars.DataFrame(schema=kinds)).schema
         return pa.RecordBatchReader.from_batches(arrow, chain.from_iterable(streams))
     refuse_lost(data)
     return None
@@ -98,7 +110,13 @@ def _of_pandas(data: Any) -> pa.Table:
         raise DataError(
             "pandas frame", f"can't become Arrow data: {why}.", "Give each column one type and a name of its own."
         ) from error  # fmt: skip
-    return table.select(without_index(table.schema, data.columns).names)
+    table = table.select(without_index(table.schema, data.columns).names)
+    # Of a column of NaN alone, or without rows, pandas does not know the type either.
+    schema = table.schema
+    for at, field in enumerate(schema):
+        if pa.types.is_floating(field.type) and table.column(at).null_count == len(table):
+            schema = schema.set(at, field.with_metadata({NO_VALUES: b""}))
+    return table.cast(schema) if schema is not table.schema else table
 
 
 def _frames(lazy: Any) -> Iterator[Any]:

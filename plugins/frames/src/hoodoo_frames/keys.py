@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-
 from hoodoo.errors import DataError, SchemaError
-from hoodoo.write.python_rows import is_rows
 
 
 def as_keys(data: Any, fields: Sequence[str], schema: pa.Schema) -> Any:
@@ -20,7 +18,9 @@ def as_keys(data: Any, fields: Sequence[str], schema: pa.Schema) -> Any:
     """
     if isinstance(data, (pa.Array, pa.ChunkedArray)):
         return pa.table({_column(fields, schema).name: data})
-    if not isinstance(data, (list, tuple, set, frozenset)) or is_rows(data):
+    if not isinstance(data, (list, tuple, set, frozenset)):
+        return data
+    if isinstance(next(iter(data), None), Mapping):  # rows
         return data
     column = _column(fields, schema)
     keys = list(data)

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-
 from hoodoo.errors import DataError, SchemaError
 
 
@@ -19,12 +18,14 @@ def is_rows(data: Any) -> bool:
     return isinstance(data, (list, tuple)) and bool(data) and isinstance(data[0], Mapping)
 
 
-def as_rows(data: Any, schema: pa.Schema) -> Any:
+def as_rows(data: Any, schema: pa.Schema | None) -> pa.Table | None:
     """``data`` as a pyarrow Table where it is a list of dictionaries, one a row (a key that is missing is
-    null), or a dictionary of columns; anything else as it is. ``schema``: the table's own.
+    null), or a dictionary of columns; None for anything else. ``schema``: the table's own, None where there is none.
 
     Raises DataError for rows that are none, SchemaError for values that don't fit the table's type.
     """
+    if not isinstance(data, (list, tuple, Mapping)):
+        return None
     if is_rows(data):
         for row in data:
             if not isinstance(row, Mapping):
@@ -35,7 +36,7 @@ def as_rows(data: Any, schema: pa.Schema) -> Any:
         names = dict.fromkeys(name for row in data for name in row)
         columns = {name: [row.get(name) for row in data] for name in names}
     elif isinstance(data, list) and not data:
-        return schema.empty_table()
+        return None if schema is None else schema.empty_table()
     elif isinstance(data, Mapping):
         if any(_is_one_value(values) for values in data.values()):
             raise DataError(
@@ -44,11 +45,13 @@ def as_rows(data: Any, schema: pa.Schema) -> Any:
             )  # fmt: skip
         columns = dict(data)
     else:
-        return data
+        return None
     for name in columns:
         if not isinstance(name, str):
             raise DataError(f"column {name!r}", "is not a column name.", "Name columns by text.")
-    arrays = {name: _typed(name, values, schema) for name, values in columns.items()}
+    arrays = {
+        name: _typed(name, values, schema or pa.schema([])) for name, values in columns.items()
+    }
     if len({len(array) for array in arrays.values()}) > 1:
         raise DataError(
             "a dictionary of columns",
@@ -70,7 +73,9 @@ def _typed(name: str, values: Any, schema: pa.Schema) -> pa.Array | pa.ChunkedAr
     is_python = isinstance(values, Sequence)
     try:
         if kind is not None and is_python and pa.types.is_nested(kind):
-            return pa.array(values, kind)
+            made = pa.array(values, kind)
+            # Fields that the table lacks would be left out without a word: they are for the door to judge.
+            return pa.array(values) if _has_more(values, kind) else made
         found = pa.array(values)
         # Whole floating numbers, and timestamps without a zone, are for the door to judge.
         judged = pa.types.is_floating(found.type) or pa.types.is_timestamp(found.type)
@@ -83,3 +88,20 @@ def _typed(name: str, values: Any, schema: pa.Schema) -> pa.Array | pa.ChunkedAr
             f"column {name}", f"{what}, and the values don't fit ({error}).",
             "Give values of that type." if kind is not None else "Give a pyarrow Table.",
         ) from error  # fmt: skip
+
+
+def _has_more(values: Any, kind: pa.DataType) -> bool:
+    """Whether structs in ``values`` have fields that ``kind`` lacks."""
+    t = pa.types
+
+    def more(found: pa.DataType, known: pa.DataType) -> bool:
+        if t.is_struct(found) and t.is_struct(known):
+            inner = {f.name: f.type for f in known}
+            return any(f.name not in inner or more(f.type, inner[f.name]) for f in found)
+        return t.is_list(found) and t.is_list(known) and more(found.value_type, known.value_type)
+
+    try:
+        return more(pa.infer_type(values), kind)
+    except pa.ArrowException:  # of several types, which is for the table's type to say
+        return False
+

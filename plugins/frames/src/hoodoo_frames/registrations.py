@@ -56,12 +56,10 @@ def hoodoo_commands() -> Iterable[Registration]:
 
 
 @hookimpl
-def hoodoo_arrow_data(data: Any) -> Any:
-    if type(data).__module__.partition(".")[0] in ("pyarrow", "builtins"):
-        return None
+def hoodoo_arrow_data(data: Any, schema: Any, keys: Any) -> Any:
     from hoodoo_frames.arriving import arrow_data
 
-    return arrow_data(data)
+    return arrow_data(data, schema, keys)
 
 
 @hookimpl

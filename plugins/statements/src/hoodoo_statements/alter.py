@@ -6,7 +6,6 @@ written (renaming, dropping, other places) is in Hudi its internal schema, which
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ from hoodoo.errors import ConfigError, SchemaError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.commit import Operation
-from hoodoo.options.table import WIDEN_INTEGERS
+from hoodoo.options.table import ADD_COLUMNS, FILL_COLUMNS, WIDEN_INTEGERS
 from hoodoo.table import settings as tables
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.writes import write
@@ -55,19 +54,18 @@ class AlterAction:
         refuse_on_read(table, rename, drop, reorder, comments)
         asked = Altered.of(table, add, widen, nullable)
         schema = table.schema
-        grown = {**table.options, WIDEN_INTEGERS.key: "true"}
+        words = dict.fromkeys((WIDEN_INTEGERS.key, ADD_COLUMNS.key, FILL_COLUMNS.key), "true")
+        altering = table.with_options(words)
         generator, config = table.key_generator(), table.config
         fixed = (*generator.record_key_fields, *generator.partition_fields)
         wanted = asked.incoming(schema, fixed)
-        after = target_schema(schema, wanted, fixed, (), grown, config.ordering_fields)
+        after = target_schema(schema, wanted, fixed, (), altering.options, config.ordering_fields)
         asked.check(schema, after, table.config.name)
         if after == schema:
             return Commit(
                 "", ALTERS.action(table.config.table_type == "MERGE_ON_READ"), "alter_schema"
             )
-        widening = copy.copy(table)
-        widening.options = grown
-        return write(widening, ALTERS, wanted.empty_table(), engine, None)
+        return write(altering, ALTERS, wanted.empty_table(), engine, None)
 
 
 @frozen

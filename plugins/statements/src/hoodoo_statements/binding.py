@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
+from hoodoo.calls import nearest
 from hoodoo.errors import ConfigError, SchemaError
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo.model.schema.conform import conform_array
@@ -63,7 +64,7 @@ class Binder:
     def insert(self, wanted: Wanted, scope: Scope) -> Insert:
         condition = self.condition(wanted.condition, scope, f"the condition of {wanted.called}")
         read = [] if condition is None else [c.flat for c in condition.columns]
-        values, more = self._values(wanted, scope)
+        values, more = self._values(wanted, scope, fewer=True)
         reads = tuple(dict.fromkeys([*read, *more]))
         return Insert(_sql(condition), values or {}, reads, wanted.called)
 
@@ -101,10 +102,13 @@ class Binder:
             )
         return parsed(given, scope, what, self.now)
 
-    def _values(self, wanted: Wanted, scope: Scope) -> tuple[dict[str, Value] | None, list[str]]:
+    def _values(
+        self, wanted: Wanted, scope: Scope, fewer: bool = False
+    ) -> tuple[dict[str, Value] | None, list[str]]:
+        """``fewer``: all columns are those that the source has; the others are null."""
         if wanted.values is Fate.DELETED:
             return None, []
-        given = self._all(wanted) if wanted.values == ALL else wanted.values
+        given = self._all(wanted, fewer) if wanted.values == ALL else wanted.values
         if not isinstance(given, Mapping):
             raise ConfigError(
                 f"the values of {wanted.called}",
@@ -128,20 +132,28 @@ class Binder:
             )
         return values, reads
 
-    def _all(self, wanted: Wanted) -> Mapping[str, Any]:
+    def _all(self, wanted: Wanted, fewer: bool) -> Mapping[str, Any]:
         source = self.scope.source
         if source is None:
             raise ConfigError(
                 wanted.called, "has no source to take all columns from.", "Name the columns."
             )
         lacking = [f.name for f in self.own if named(source, f.name) is None]
-        if lacking:
+        others = [n for n in source.names if named(self.own, n) is None]
+        for name in lacking:  # it is null, unless its name has been misspelt
+            if (meant := nearest(name, others)) is not None:
+                raise SchemaError(
+                    f"column {meant!r} of the source of {wanted.called}", f"is not in {self.scope.table}, whose column {name} the "
+                    "source lacks.",
+                    f"Did you mean {name!r}? Rename it, or say which columns are taken: {{column: \"source.column\"}}.",
+                )  # fmt: skip
+        theirs = {f.name: named(source, f.name) for f in self.own if f.name not in lacking}
+        if lacking and not (fewer and theirs):
             raise SchemaError(
                 f"the source of {wanted.called}", f"lacks columns of the table: {', '.join(lacking)}.",
                 "Add them to the source, or say which columns are taken: {column: \"source.column\"}.",
             )  # fmt: skip
-        theirs = {f.name: named(source, f.name) or f for f in self.own}
-        return {n: exp.column(f.name, table=SOURCE, quoted=True) for n, f in theirs.items()}
+        return {n: exp.column(f.name, table=SOURCE, quoted=True) for n, f in theirs.items() if f}
 
     def _assigned(self, name: Any, called: str) -> pa.Field:
         if not isinstance(name, str):

@@ -31,7 +31,7 @@ class MergeBuilder:
     before :meth:`execute`. If there are several clauses of a kind, the first one whose condition is true is used for a row.
 
     ``set`` and ``values`` map columns to expressions; ``"all"`` stands for all columns of the table, which the source
-    must have. An expression is SQL over ``target.*`` and ``source.*``, a Spark Column, or a value that is not text.
+    must have; of an insert for those that it has, and the others are null. An expression is SQL over ``target.*`` and ``source.*``, a Spark Column, or a value that is not text.
     """
 
     _table: TableHandle

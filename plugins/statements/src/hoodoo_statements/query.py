@@ -8,12 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import field, frozen
-from hoodoo.engine.sources import as_arrow
+from hoodoo.engine.sources import as_arrow, known_data
 from hoodoo.errors import ConfigError, HoodooError, SchemaError
 from hoodoo.model.schema.conform import conform
 from hoodoo.model.schema.normalize import plain_schema
 from hoodoo.table.table import Table
-from hoodoo.write.python_rows import as_rows
 from sqlglot import exp
 
 from hoodoo_statements.evaluate import Evaluator
@@ -186,7 +185,7 @@ def _arrow(found: Any) -> pa.Table:
     kind = type(found)  # a DataFrame of Spark Connect has an attribute of any name
     if hasattr(kind, "to_arrow"):
         return found.to_arrow()
-    rows = as_rows(found, pa.schema([]))
+    rows = known_data(found, None)
     if isinstance(rows, pa.Table):
         return rows
     if hasattr(kind, "toArrow"):  # a DataFrame of Spark

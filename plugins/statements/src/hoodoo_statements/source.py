@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import frozen
+from hoodoo.engine.sources import known_data
 from hoodoo.errors import DataError, SchemaError
 from hoodoo.hookspecs.engine import Engine, Task
 from hoodoo.model.meta import META_COLUMNS
@@ -14,7 +15,6 @@ from hoodoo.model.schema.conform import conform
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.table import Table
 from hoodoo.write.prepare import arriving_schema
-from hoodoo.write.python_rows import as_rows
 
 from hoodoo_statements.options import SOURCE_LIMIT
 
@@ -44,7 +44,7 @@ def source_rows(table: TableHandle, source: Any, engine: Engine) -> pa.Table:
     if isinstance(source, Table):  # a DataFrame of Spark Connect has an attribute of any name
         source = source.read()
     schema = table.schema
-    stream = engine.source(as_rows(source, schema))
+    stream = engine.source(known_data(source, schema))
     names = stream.schema.names
     lower = [n.lower() for n in names if n not in META_COLUMNS]
     twice = sorted({n for n in lower if lower.count(n) > 1})

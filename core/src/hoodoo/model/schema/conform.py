@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -33,6 +35,8 @@ def conform(batch: pa.RecordBatch, schema: pa.Schema, drop_extra: bool = False) 
                 f"the table has no such column (its columns: {', '.join(schema.names)}).",
                 "Add the column to the table first (table.alter), or drop it from the rows.",
             )
+    if not batch.num_rows:  # of whatever types
+        return pa.RecordBatch.from_arrays([pa.nulls(0, f.type) for f in schema], schema=schema)
     columns = []
     for field in schema:
         place = places.get(field.name)
@@ -108,30 +112,42 @@ def _struct(array: pa.StructArray, kind: pa.StructType, path: str) -> pa.Array:
 
 def _list(array: pa.Array, kind: pa.ListType, path: str) -> pa.Array:
     if pa.types.is_list(array.type):
-        offsets, values, validity = _parts(array, array.values)
+        offsets, values, validity = parts(array, array.values)
     else:  # not by cast: Arrow's from list views to lists leaves an offset out
         lengths = pc.fill_null(pc.list_value_length(array), 0).cast(pa.int32())
         ends = pc.cumulative_sum_checked(lengths)
         offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
         values, validity = array.flatten(), _validity(array)
     values = conform_array(values, kind.value_field, f"{path}[]")
-    return pa.Array.from_buffers(
-        kind, len(array), [validity, offsets.buffers()[1]], array.null_count, 0, [values]
-    )
+    return nested(array, kind, offsets, values, validity)
 
 
 def _map(array: pa.MapArray, kind: pa.MapType, path: str) -> pa.Array:
-    entries = pa.StructArray.from_arrays([array.keys, array.items], ["key", "value"])
-    offsets, entries, validity = _parts(array, entries)
+    offsets, entries, validity = map_parts(array)
     keys = conform_array(entries.field(0), kind.key_field, f"{path}{{key}}")
     items = conform_array(entries.field(1), kind.item_field, f"{path}{{}}")
-    made = pa.StructArray.from_arrays([keys, items], fields=[kind.key_field, kind.item_field])
-    return pa.Array.from_buffers(
-        kind, len(array), [validity, offsets.buffers()[1]], array.null_count, 0, [made]
-    )
+    return nested(array, kind, offsets, entries_of(kind, keys, items), validity)
 
 
-def _parts(array: pa.Array, values: pa.Array) -> tuple[pa.Array, pa.Array, pa.Buffer | None]:
+def map_parts(array: pa.MapArray) -> tuple[pa.Array, pa.Array, pa.Buffer | None]:
+    """The :func:`parts` of a map, whose values are structs of key and value."""
+    return parts(array, pa.StructArray.from_arrays([array.keys, array.items], ["key", "value"]))
+
+
+def entries_of(kind: pa.MapType, keys: pa.Array, items: pa.Array) -> pa.Array:
+    """The values of a map of the type ``kind``."""
+    return pa.StructArray.from_arrays([keys, items], fields=[kind.key_field, kind.item_field])
+
+
+def nested(
+    array: pa.Array, kind: pa.DataType, offsets: pa.Array, values: pa.Array, validity: Any
+) -> pa.Array:
+    """A list or map of the type ``kind`` as long as ``array``, of what :func:`parts` tells apart."""
+    buffers = [validity, offsets.buffers()[1]]
+    return pa.Array.from_buffers(kind, len(array), buffers, array.null_count, 0, [values])
+
+
+def parts(array: pa.Array, values: pa.Array) -> tuple[pa.Array, pa.Array, pa.Buffer | None]:
     """Offsets from zero, the values they span, and the validity bitmap, for a slice too."""
     offsets = array.offsets
     if not len(array):
@@ -157,6 +173,18 @@ def is_list_like(kind: pa.DataType) -> bool:
     return kind.id in _LISTS
 
 
+def within(one: pa.DataType, other: pa.DataType) -> list[tuple[pa.DataType, pa.DataType]]:
+    """The types within two nested types of one kind: of fields that both structs have, of elements, of a map's values."""
+    t = pa.types
+    if t.is_struct(one) and t.is_struct(other):
+        there = {field.name: field.type for field in other}
+        return [(field.type, there[field.name]) for field in one if field.name in there]
+    if is_list_like(one) and t.is_list(other):
+        return [(one.value_type, other.value_type)]
+    is_map = t.is_map(one) and t.is_map(other)
+    return [(one.item_type, other.item_type)] if is_map else []
+
+
 def _leaf(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
     found = array.type
     if pa.types.is_dictionary(found) and _is_text(found.value_type):  # Arrow decodes no views
@@ -165,6 +193,8 @@ def _leaf(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
         return conform_array(array.dictionary_decode(), pa.field(path, kind), path)
     if pa.types.is_floating(array.type) and pa.types.is_integer(kind):
         return whole_numbers(array, kind, path)
+    if len(array) and array.null_count == len(array):
+        return pa.nulls(len(array), kind)
     if not _castable(array.type, kind):
         raise SchemaError(
             f"column {path}",
@@ -172,12 +202,15 @@ def _leaf(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
             "Cast the column before writing it.",
         )
     try:
+        if pa.types.is_decimal(kind):  # by one that has room for whole numbers of that scale
+            array = array.cast(pa.decimal256(76, kind.scale))
         return array.cast(kind)
     except pa.ArrowInvalid as error:
+        grow = ", or widen it by table.alter" if pa.types.is_decimal(kind) else ""
         raise SchemaError(
             f"column {path}",
             f"a value of the incoming {found} does not fit the table's {kind} ({error}).",
-            "Correct the values, or cast the column before writing it.",
+            f"Correct the values, or cast the column before writing it{grow}.",
         ) from error
 
 
@@ -189,7 +222,8 @@ def _castable(found: pa.DataType, kind: pa.DataType) -> bool:
     if t.is_floating(found):
         return bool(t.is_floating(kind)) and found.bit_width < kind.bit_width
     if t.is_integer(found):
-        allowed = t.is_integer(kind) or t.is_float32(kind) or t.is_float64(kind)
+        floating = t.is_float32(kind) or t.is_float64(kind)
+        allowed = t.is_integer(kind) or floating or t.is_decimal(kind)
     elif _is_text(found):
         allowed = t.is_string(kind) or t.is_binary(kind)
     elif t.is_decimal(found):

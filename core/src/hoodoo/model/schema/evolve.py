@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import NamedTuple
+from collections.abc import Collection, Sequence
 
 import pyarrow as pa
+from attrs import Factory
+from attrs import frozen as frozen_class
 
-from hoodoo.errors import SchemaError
+from hoodoo.calls import nearest
+from hoodoo.errors import MissingColumnError, SchemaError
+from hoodoo.model.meta import IS_DELETED, OPERATION
+from hoodoo.model.schema.conform import within
+from hoodoo.options.table import ADD_COLUMNS, FILL_COLUMNS
+
+MARKS = (IS_DELETED, OPERATION)  # columns that say what is done with a row
 
 # Avro's numeric promotions, which Hudi's own readers apply to files written before the change.
 _WIDER: dict[pa.DataType, tuple[pa.DataType, ...]] = {
@@ -25,13 +32,16 @@ def evolve(
     *,
     ordering: Collection[str] = (),
     widen_integers: bool = False,
+    add: bool = True,
+    fill: bool = True,
 ) -> pa.Schema:
     """The schema after rows in ``incoming`` (as the door left it) have been written to ``table``.
 
     New columns come last, nullable, in nested structs too; types grow as Avro promotes them, and
-    decimals in precision. What is narrower than the table changes nothing: it is cast on the way
-    in. A column that ``incoming`` lacks stays, and takes nulls. ``frozen`` names the key and
-    partition columns: their types never change, as stored keys would no longer match.
+    decimals in precision. Without ``add`` new columns are refused, and decimals stay. What is narrower than the table
+    changes nothing: it is cast on the way in. A column that ``incoming`` lacks stays, and takes nulls; without ``fill``
+    it is refused. ``frozen`` names the key and partition columns: their types never change, as stored keys would no
+    longer match.
 
     A column of integers stays one where floating numbers arrive, which are whole then or refused when
     they are cast: a double does not hold every int64. With ``widen_integers`` it becomes floating, as
@@ -39,13 +49,14 @@ def evolve(
     (:func:`outgrown`). Of the key, partition and ``ordering`` columns none does: numbers that differ as
     integers may be equal as doubles.
 
-    Raises SchemaError with a table of all columns that can't be brought together.
+    Raises SchemaError with a table of all columns that can't be brought together, and for a column too many;
+    MissingColumnError for one too few.
     """
     if incoming.equals(table):
         return table
     wrong: list[_Difference] = []
     whole = frozenset([*frozen, *ordering]) if widen_integers else None
-    rule = _Rule(frozenset(frozen), whole)
+    rule = _Rule(frozenset(frozen), whole, add)
     fields = _fields(list(table), list(incoming), "", rule, wrong)
     if wrong:
         rows = [("column", "table", "incoming"), *wrong]
@@ -56,7 +67,31 @@ def evolve(
             "it is not a compatible change of the table's schema:\n" + "\n".join(lines) + "\n",
             "Cast these columns to the table's types, or rename them.",
         )
+    if rule.new:
+        _refuse_new(rule.new)
+    if rule.lacking and not fill:
+        raise MissingColumnError(
+            f"column {', '.join(rule.lacking)}", "is not in the rows, and the options say that none may lack.",
+            f"Add it to the rows, or set {FILL_COLUMNS.key}=true: it is null in them then.",
+        )  # fmt: skip
     return pa.schema(fields, metadata=table.metadata)
+
+
+def _refuse_new(new: Sequence[tuple[str, Sequence[str]]]) -> None:
+    """SchemaError for columns that the table lacks: their names, and those of the columns beside them."""
+    meant = {}
+    for path, names in new:
+        parent, _, name = path.rpartition(".")
+        found = nearest(name, names)
+        if found:
+            meant[path] = f"{parent}.{found}" if parent else found
+    hints = " ".join(f"Did you mean {found!r}, not {path!r}?" for path, found in meant.items())
+    raise SchemaError(
+        f"column {', '.join(repr(path) for path, _names in new)}",
+        f"is not in the table, which has {', '.join(new[0][1])}.",
+        f"{hints + ' ' if hints else ''}If it is to be a new column: add_columns=True in the call, the option "
+        f"{ADD_COLUMNS.key}=true, or table.alter(add=...) before.",
+    )
 
 
 def outgrown(table: pa.Schema, grown: pa.Schema) -> pa.Schema:
@@ -70,22 +105,21 @@ def outgrown(table: pa.Schema, grown: pa.Schema) -> pa.Schema:
 
 def holds_outgrown(old: pa.DataType, new: pa.DataType) -> bool:
     """Whether integers in ``old`` are floating in ``new``, its evolution."""
-    t = pa.types
-    if t.is_struct(old) and t.is_struct(new):
-        after = {field.name: field.type for field in new}
-        return any(f.name in after and holds_outgrown(f.type, after[f.name]) for f in old)
-    if t.is_list(old) and t.is_list(new):
-        return holds_outgrown(old.value_type, new.value_type)
-    if t.is_map(old) and t.is_map(new):
-        return holds_outgrown(old.item_type, new.item_type)
-    return bool(t.is_integer(old) and t.is_floating(new))
+    grown = pa.types.is_integer(old) and pa.types.is_floating(new)
+    return grown or any(holds_outgrown(*pair) for pair in within(old, new))
 
 
-class _Rule(NamedTuple):
-    """``frozen`` columns never change their type; integers stay integers in ``whole`` ones (None: in all)."""
+@frozen_class
+class _Rule:
+    """``frozen`` columns never change their type; integers stay integers in ``whole`` ones (None: in all); whether the
+    table may ``add`` to itself. Found so far: ``new`` columns that it may not, with the names beside each; columns that
+    are ``lacking``."""
 
     frozen: frozenset[str]
     whole: frozenset[str] | None
+    add: bool
+    new: list[tuple[str, list[str]]] = Factory(list)
+    lacking: list[str] = Factory(list)
 
 
 def _fields(
@@ -102,6 +136,8 @@ def _fields(
         path = f"{parent}.{field.name}" if parent else field.name
         new = arriving.get(field.name)
         if new is None:
+            if path not in MARKS:
+                rule.lacking.append(path)
             made.append(field.with_nullable(True))
             continue
         kind = _type(field.type, new.type, path, rule, wrong)
@@ -117,6 +153,8 @@ def _fields(
         twin = lower.get(new.name.lower())
         if twin is not None:
             wrong.append((path, f"{twin.type}, named {twin.name}", str(new.type)))
+        elif not rule.add and path not in MARKS:
+            rule.new.append((path, [f.name for f in table]))
         made.append(new.with_nullable(True))
     return made
 
@@ -141,8 +179,10 @@ def _type(
         return old
     if new in _WIDER.get(old, ()):
         return new
-    if t.is_decimal128(old) and t.is_decimal128(new) and old.scale == new.scale:
-        return new if new.precision > old.precision else old
+    if t.is_decimal128(old) and (t.is_decimal(new) or t.is_integer(new)):
+        # What fits exactly is cast, and the rest refused then.
+        grows = t.is_decimal128(new) and old.scale == new.scale and new.precision > old.precision
+        return new if grows and rule.add else old
     if _cast_on_the_way_in(old, new):
         return old
     wrong.append((path, str(old), str(new)))

@@ -63,6 +63,39 @@ def without_index(schema: pa.Schema, kept: Collection[str] = ()) -> pa.Schema:
     return schema if len(names) == len(schema) else pa.schema([schema.field(n) for n in names])
 
 
+NO_VALUES = b"hoodoo.no.values"  # in the metadata of a field: what brought it knows that it holds nulls alone
+
+
+def known_type(field: pa.Field, kind: pa.DataType) -> pa.DataType:
+    """The type of ``field``, which arrives for a column of ``kind``, at any depth that of the column where its own says
+    nothing (nulls alone, a struct without fields) or is one that no table has (uint64, wider decimals): what fits is
+    cast then."""
+    t, found = pa.types, field.type
+    wide = t.is_decimal(found) and not (t.is_decimal128(found) and found.scale >= 0)
+    if t.is_null(found) or NO_VALUES in (field.metadata or ()):
+        return kind
+    if (t.is_decimal(kind) and (wide or t.is_uint64(found))) or (
+        t.is_integer(kind) and t.is_uint64(found)
+    ):
+        return kind
+
+    def inner(child: pa.Field, known: pa.DataType) -> pa.Field:
+        return child.with_type(known_type(child, known))
+
+    if t.is_struct(found) and t.is_struct(kind):
+        there = {f.name: f.type for f in kind}
+        return (
+            pa.struct([inner(f, there.get(f.name, f.type)) for f in found]) if len(found) else kind
+        )
+    if is_list_like(found) and t.is_list(kind):
+        return pa.list_(inner(found.value_field, kind.value_type))
+    if t.is_map(found) and t.is_map(kind):
+        return pa.map_(
+            inner(found.key_field, kind.key_type), inner(found.item_field, kind.item_type)
+        )
+    return found
+
+
 def plain_schema(schema: pa.Schema, check: bool = False) -> pa.Schema:
     """``schema`` in the one form that Hoodoo's own batches have, whatever the types: no views, large
     types or dictionaries, all nullable, no metadata. Refuses nothing, unless ``check``: then SchemaError for what

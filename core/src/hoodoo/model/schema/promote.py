@@ -9,9 +9,9 @@ decimal text (0.1 stays 0.1), as Hudi does it: HoodieAvroUtils.rewritePrimaryTyp
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from hoodoo.model.java_floats import java_floats
+from hoodoo.model.schema.conform import entries_of, map_parts, nested, parts, within
 
 
 def promoted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
@@ -29,18 +29,10 @@ def promoted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 def _grows(found: pa.DataType, kind: pa.DataType) -> bool:
     t = pa.types
-    if t.is_struct(found) and t.is_struct(kind):
-        pairs = ((f, kind.get_field_index(f.name)) for f in found)
-        return any(at >= 0 and _grows(f.type, kind.field(at).type) for f, at in pairs)
-    if t.is_list(found) and t.is_list(kind):
-        return _grows(found.value_type, kind.value_type)
-    if t.is_map(found) and t.is_map(kind):
-        return _grows(found.item_type, kind.item_type)
-    if t.is_string(kind):
-        return bool(t.is_integer(found) or t.is_floating(found))
+    number = t.is_integer(found) or t.is_floating(found)
     if t.is_floating(kind):
         return bool(t.is_integer(found)) or (t.is_float32(found) and t.is_float64(kind))
-    return False
+    return (t.is_string(kind) and number) or any(_grows(*pair) for pair in within(found, kind))
 
 
 def _promoted(array: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -57,31 +49,16 @@ def _promoted(array: pa.Array, kind: pa.DataType) -> pa.Array:
         mask = array.is_null() if array.null_count else None
         return pa.StructArray.from_arrays(children, fields=fields, mask=mask)
     if pa.types.is_list(found):
-        values = _promoted(array.flatten(), kind.value_type)
-        return pa.ListArray.from_arrays(
-            _offsets(array, pc.list_value_length(array)), values,
-            type=pa.list_(found.value_field.with_type(values.type)),
-            mask=array.is_null() if array.null_count else None,
-        )  # fmt: skip
+        offsets, values, validity = parts(array, array.values)
+        values = _promoted(values, kind.value_type)
+        grown = pa.list_(found.value_field.with_type(values.type))
+        return nested(array, grown, offsets, values, validity)
     if pa.types.is_map(found):
-        return _map(array, kind)
+        offsets, entries, validity = map_parts(array)
+        items = _promoted(entries.field(1), kind.item_type)
+        grown = pa.map_(found.key_field, found.item_field.with_type(items.type))
+        return nested(array, grown, offsets, entries_of(grown, entries.field(0), items), validity)
     if pa.types.is_floating(found):
         text = pa.types.is_string(kind)
         return java_floats(array) if text else array.cast(pa.string()).cast(kind)
     return array.cast(kind, safe=False)
-
-
-def _map(array: pa.MapArray, kind: pa.MapType) -> pa.Array:
-    entries = array.cast(pa.list_(pa.struct([array.type.key_field, array.type.item_field])))
-    pairs = entries.flatten()
-    items = _promoted(pairs.field(1), kind.item_type)
-    return pa.MapArray.from_arrays(
-        _offsets(array, pc.list_value_length(entries)), pairs.field(0), items,
-        type=pa.map_(array.type.key_field, array.type.item_field.with_type(items.type)),
-        mask=array.is_null() if array.null_count else None,
-    )  # fmt: skip
-
-
-def _offsets(array: pa.Array, lengths: pa.Array) -> pa.Array:
-    ends = pc.cumulative_sum_checked(pc.fill_null(lengths, 0).cast(pa.int32()))
-    return pa.concat_arrays([pa.array([0], pa.int32()), ends])

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hoodoo.errors import SchemaError
+from hoodoo.model.schema.conform import within
 from hoodoo.model.schema.promote import promoted
 
 
@@ -61,21 +62,12 @@ def readable(found: pa.DataType, kind: pa.DataType) -> bool:
         return True
     if t.is_dictionary(found):
         return readable(found.value_type, kind)
-    if t.is_struct(found) and t.is_struct(kind):
-        return _readable_struct(found, kind)
-    if t.is_map(found) and t.is_map(kind):
-        return readable(found.key_type, kind.key_type) and readable(found.item_type, kind.item_type)
-    if (t.is_list(found) or t.is_large_list(found)) and t.is_list(kind):
-        return readable(found.value_type, kind.value_type)
+    if t.is_map(found) and t.is_map(kind) and not readable(found.key_type, kind.key_type):
+        return False
+    pairs = within(found, kind)
+    if pairs or (t.is_struct(found) and t.is_struct(kind)):
+        return all(readable(*pair) for pair in pairs)
     return _readable_leaf(found, kind)
-
-
-def _readable_struct(found: pa.StructType, kind: pa.StructType) -> bool:
-    for wanted in (kind.field(i) for i in range(kind.num_fields)):
-        at = found.get_field_index(wanted.name)
-        if at >= 0 and not readable(found.field(at).type, wanted.type):
-            return False
-    return True
 
 
 def _readable_leaf(found: pa.DataType, kind: pa.DataType) -> bool:

@@ -29,6 +29,9 @@ def import_files(
     ] = None,
     kind: arguments.Format = None,
     delimiter: Annotated[str, typer.Option(help="The delimiter of CSV files.")] = ",",
+    add_columns: Annotated[
+        bool, typer.Option("--add-columns", help="Columns that the table lacks are added to it.")
+    ] = False,
     record_key: new_table.Key = None,
     generated: Annotated[
         bool, typer.Option("--generated-keys", help="Create the table without a record key.")
@@ -82,7 +85,7 @@ def import_files(
     most = sum(n or 0 for n in total) if None not in total else None
     with show.counter("reading", most) as count:
         reader = pa.RecordBatchReader.from_batches(schema, _batches(opened, schema, count))
-        commit = getattr(table, operation)(reader)
+        commit = getattr(table, operation)(reader, add_columns=add_columns)
     line = (
         f"{commit.operation} {commit.instant}: {commit.inserted:,} inserted, {commit.updated:,} updated."
         if commit.instant

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, frozen
+from hoodoo.engine.sources import known_data
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.index import COMPUTED, KEYS_SCHEMA, LOCATIONS_SCHEMA
@@ -21,13 +22,11 @@ from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.read.reach import check_reach
 from hoodoo.read.travel import view_as_of
 from hoodoo.timeline.instants import parse_point
-from hoodoo.write.delete_keys import as_keys
 from hoodoo.write.key import AddKeys, KeysOnly
 from hoodoo.write.located import unsure
 from hoodoo.write.log_keys import LivingRows
 from hoodoo.write.operation import DELETE
 from hoodoo.write.prepare import Conform, Only, has_column, target_schema
-from hoodoo.write.python_rows import as_rows
 from hoodoo.write.target import WriteTarget
 
 from hoodoo_services.indexes.lookup import KEYED, locations_of
@@ -51,7 +50,7 @@ class LocateKeys:
         self,
         table: TableHandle,
         keys: Any,
-        as_of: str | datetime | None = None,
+        as_of: str | date | None = None,
         index: Any = None,
         engine: str | Engine | None = None,
     ) -> pa.Table:
@@ -88,9 +87,7 @@ class LocateKeys:
 
 def _asked(target: WriteTarget, keys: Any) -> tuple[pa.Table, bool]:
     """The keys asked for (KEYED), each once; and whether they do not say in which partition path."""
-    data = as_keys(keys, target.config.record_key_fields, target.schema)
-    if isinstance(data, (list, tuple, Mapping)):
-        data = as_rows(data, target.schema)
+    data = known_data(keys, target.schema, target.config.record_key_fields)
     source, generator = target.engine.source(data), target.generator
     parts = generator.partition_fields
     anywhere = not all(has_column(source.schema, name) for name in parts)
@@ -104,6 +101,7 @@ def _asked(target: WriteTarget, keys: Any) -> tuple[pa.Table, bool]:
         needed,
         target.options,
         target.config.ordering_fields,
+        some=True,
     )
     conformed = target.engine.map(source, Conform(schema, target.options))
     step = AddKeys.of(schema, generator, DELETE, "", target.config.keys_are_strict)

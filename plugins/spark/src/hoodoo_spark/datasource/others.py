@@ -10,7 +10,7 @@ from hoodoo.errors import ConfigError
 _AS_OF = 'option("as_of", ...) takes an instant of table.timeline(), or a moment such as 2024-05-01T10:00:00Z.'
 _BEGIN = 'option("begin", ...) takes an instant of table.timeline(), a moment, or "earliest"; with mode changes or incremental.'
 _REPLACE = 'the operation insert_overwrite replaces the partition paths of the rows: option("operation", "insert_overwrite").'
-_EVOLVES = "leave it out: a write takes in new columns and wider types by itself; table.alter does the same by hand."
+_EVOLVES = 'option("hoodie.datasource.write.reconcile.schema", "true") takes in new columns; wider types come in by themselves.'
 _STREAM = "leave it out: a stream of mode incremental goes on after updates and deletes; mode changes has them all."
 _ONCE = "leave it out: a stream's batches count once by its checkpoint, and those of others with table.upsert(df, batch=Batch(name, n))."
 # Of Delta Lake and Iceberg, in lower case -> what to do instead.
