@@ -104,4 +104,3 @@ def _has_more(values: Any, kind: pa.DataType) -> bool:
         return more(pa.infer_type(values), kind)
     except pa.ArrowException:  # of several types, which is for the table's type to say
         return False
-
