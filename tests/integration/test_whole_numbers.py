@@ -313,7 +313,7 @@ def test_fault_a7_an_index_with_a_name_is_a_column(tmp_path: Path) -> None:
     table.upsert(FRAME.set_index("id"))
     assert table.schema == schema
     two = FRAME.set_index(pd.MultiIndex.from_arrays([[7, 8, 9], list("abc")], names=["at", None]))
-    table.upsert(two)
+    table.upsert(two, add_columns=True)
     table.upsert(FRAME[["v"]].rename_axis("id"))  # a range that has a name: 0, 1, 2
     assert table.schema.names == ["id", "v", "at"]
     found = table.read(["id", "v", "at"]).to_arrow().to_pylist()
@@ -324,5 +324,24 @@ def test_fault_a7_an_index_with_a_name_is_a_column(tmp_path: Path) -> None:
 def test_an_index_that_a_table_has_as_a_column_goes_on_to_be_filled() -> None:
     """Releases before took the numbers of filtered frames in."""
     incoming = pa.schema([("id", pa.int64()), ("__index_level_0__", pa.int64())])
-    assert arriving_schema(incoming, incoming, {}) == incoming
-    assert arriving_schema(incoming, pa.schema([("id", pa.int64())]), {}).names == ["id"]
+    said = incoming.with_metadata(
+        {"pandas": '{"index_columns": ["__index_level_0__", {"kind": "range"}]}'}
+    )
+    assert arriving_schema(said, incoming, {}) == incoming
+    assert arriving_schema(said, pa.schema([("id", pa.int64())]), {}).names == ["id"]
+
+
+def test_a_column_that_is_called_like_an_index_and_is_none(tmp_path: Path) -> None:
+    """Without a word of pandas it is a column as any other: a key, or a new column that needs a word."""
+    name = "__index_level_0__"
+    rows = pa.table({name: [1, 2], "v": [1.0, 2.0]})
+    table = hoodoo.create(tmp_path / "t", rows.schema, record_key=name)
+    table.upsert(rows)
+    assert table.read([name]).to_arrow().sort_by(name).to_pydict() == {name: [1, 2]}
+    other = hoodoo.create(tmp_path / "u", "id bigint, v double", record_key="id")
+    with pytest.raises(SchemaError, match=f"column '{name}': is not in the table"):
+        other.upsert(rows.append_column("id", pa.array([1, 2])))
+    frame = FRAME.rename(columns={"id": name})
+    pandas = hoodoo.create(tmp_path / "p", pa.Schema.from_pandas(frame), record_key=name)
+    pandas.upsert(frame)
+    assert pandas.read().count() == 3

@@ -90,12 +90,20 @@ class Conform:
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         seen, arriving, known = None, pa.schema([]), frozenset[str]()
+        names = frozenset(self.schema.names)
         for batch in batches:
             if seen is None or not batch.schema.equals(seen, check_metadata=True):
                 seen = batch.schema
                 arriving = arriving_schema(seen, self.schema, self.options)
                 known = frozenset(arriving.names)
-            own = batch.select([name for name in batch.schema.names if name in known])
+            # Batches may lack what pandas says in the schema of all.
+            own = batch.select(
+                [
+                    n
+                    for n in batch.schema.names
+                    if n in known and (n in names or n[:14] != "__index_level_")
+                ]
+            )
             found = conform(conform(own, arriving), self.schema)
             for name, column in zip(found.schema.names, found.columns, strict=True):
                 _check_values(column, name)

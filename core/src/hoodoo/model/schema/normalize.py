@@ -7,6 +7,7 @@ integers. :func:`normalise_schema` says once what each column becomes, or why it
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
@@ -57,10 +58,11 @@ def _normalised(text: bytes, naive: bool) -> pa.Schema:
 
 
 def without_index(schema: pa.Schema, kept: Collection[str] = ()) -> pa.Schema:
-    """``schema`` without the columns that pandas makes of an index that has no name: the numbers that rows
+    """``schema`` without the columns that pandas makes, and says so, of an index that has no name: the numbers that rows
     had before a frame was filtered say nothing of them. ``kept`` columns stay."""
-    names = [f.name for f in schema if f.name in kept or not _INDEX_LEVEL.fullmatch(f.name)]
-    return schema if len(names) == len(schema) else pa.schema([schema.field(n) for n in names])
+    said = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", ())
+    index = {n for n in said if isinstance(n, str) and _INDEX_LEVEL.fullmatch(n)}.difference(kept)
+    return pa.schema([field for field in schema if field.name not in index]) if index else schema
 
 
 NO_VALUES = b"hoodoo.no.values"  # in the metadata of a field: what brought it knows that it holds nulls alone

@@ -154,7 +154,7 @@ def new_config(wanted: NewTable) -> TableConfig:
                 f"{what}={list(names)}", "names a column twice.", "Name each column once."
             )
     _refuse_overlap(wanted.path, options)
-    known = without_meta(normalise_schema(without_index(wanted.schema), options))
+    known = without_meta(normalise_schema(without_index(wanted.schema, keys), options))
     columns = [column for column, _type in partition_spec(",".join(partitions))]
     for column in (*keys, *columns, *order):
         if not has_column(known, column):
