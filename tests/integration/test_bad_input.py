@@ -252,6 +252,13 @@ def _(world: World) -> Act:
     return lambda: hoodoo.open(world.path)
 
 
+@trial("an unknown table type", errors.UnsupportedTableError)
+def _(world: World) -> Act:
+    world.table()
+    world.rewrite(b"hoodie.table.type=COPY_ON_WRITE", b"hoodie.table.type=COPY_ON_READ")
+    return lambda: hoodoo.open(world.path)
+
+
 @trial("properties that were damaged", errors.CorruptTableError)
 def _(world: World) -> Act:
     world.table()
@@ -507,6 +514,16 @@ def _(world: World) -> Act:
 def _(world: World) -> Act:
     world.table(options={"hoodie.metadata.enable": "false"})
     next((Path(world.path) / "oslo").glob("*.parquet")).unlink()
+    return lambda: hoodoo.open(world.path).read().count()
+
+
+@trial("an insert overwrite whose commit was damaged", errors.CorruptTableError)
+def _(world: World) -> Act:
+    table = world.table(options={"hoodie.clean.automatic": "false"})
+    (old,) = {f.name.split("_")[0] for f in (Path(world.path) / "oslo").glob("*.parquet")}
+    table.insert_overwrite(pa.table([[9], ["oslo"], [1.0], [9]], schema=SCHEMA))
+    (file,) = (Path(world.path) / ".hoodie/timeline").glob("*.replacecommit")
+    file.write_bytes(file.read_bytes().replace(old.encode(), b"f0f0f0f0" + old[8:].encode()))
     return lambda: hoodoo.open(world.path).read().count()
 
 
