@@ -101,7 +101,7 @@ def kind_of(pair: tuple[str, str], kind: Kind) -> Kind:
     merged = kind.merged or "compaction" in pair
     if _NEEDS_METADATA & {*pair}:
         return MOR_RECORDS if merged else COW_RECORDS
-    if "rewrite_keys" in pair:  # version 6 has no virtual keys with log files of several writers
+    if "rewrite_keys" in pair:  # tried with version 9 only
         return MOR9 if merged else COW9
     return Kind(merged, kind.version)
 
@@ -113,6 +113,14 @@ class PairTrial(Trial):
     dies: tuple[str, int] | None = None
     _allowed: dict[object, set[State]] = Factory(dict)
     _alone: dict[str, list[Step]] = Factory(dict)
+
+    def drawn(self, seed: random.Random) -> Iterator[Mapping[str, object]]:
+        """One action dies at one of its steps; and stops there, the other one goes on for some steps, the first to its
+        end."""
+        first, second = seed.sample("AB", 2)
+        at = seed.randrange(self.length(first))
+        yield self.pair([(first, at + 1)], (first, at))
+        yield self.pair([(first, at), (second, seed.randrange(1, 60)), (first, _TO_THE_END)])
 
     def every(self, count: int, seed: random.Random) -> Iterator[Mapping[str, object]]:
         """Each action stops before ``count`` of its steps, spread over all of them, and the other one goes to its end;

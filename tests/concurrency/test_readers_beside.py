@@ -10,7 +10,7 @@ from action_pairs import ARCHIVING, lived
 from hoodoo.errors import InstantGoneError
 from hoodoo.storage.api import Storage
 from hoodoo.table.table import Table
-from hoodoo.testing.stores import Delegating, GatedStorage
+from hoodoo.testing.stores import Crash, Delegating, GatedStorage
 from memory_store import MemoryStorage, Objects
 from tables import COW9, COW_RECORDS, MOR9, Kind, rows
 from world import World, opened, rows_of
@@ -110,3 +110,27 @@ def test_the_metadata_table_is_wiped_again_and_again_while_it_is_read(
 
     assert rows_of(opened(GatedStorage(store, gate))) == before
     assert left == [0]
+
+
+def test_the_metadata_table_is_half_wiped_when_it_is_listed(
+    made: Made, still: World, tmp_path: Path
+) -> None:
+    """By a rebuild: what came after its base file has gone, which is still there."""
+    store = MemoryStorage(tmp_path, made(COW_RECORDS))
+    before = rows_of(opened(store))
+    begun: list[str] = []
+
+    def ends(op: str, path: str) -> None:
+        if begun or (op == "delete_prefix" and path.startswith(".hoodie/metadata/")):
+            begun.append(path)
+            raise Crash(path)
+
+    def gate(op: str, path: str) -> None:
+        if not begun and op == "list" and path == ".hoodie/metadata/files":
+            with pytest.raises(Crash):
+                opened(GatedStorage(store, ends)).rebuild_index()
+            for name in [n for n in store.objects if "/metadata/files/.files-" in n]:
+                store.delete(name)
+
+    assert rows_of(opened(GatedStorage(store, gate))) == before
+    assert begun

@@ -23,7 +23,7 @@ from hoodoo_metadata.file_index.rows import ALL_PARTITIONS, NON_PARTITIONED, Fil
 from hoodoo_metadata.layout import FILES
 from hoodoo_metadata.schema import FIX
 from hoodoo_metadata.slice import layers
-from hoodoo_metadata.table import MetadataTable
+from hoodoo_metadata.table import MetadataTable, mark_of
 
 # What Hudi 0.15 says in place of a size that it does not know (``HoodieTableMetadataUtil.reAddLogFilesFromRollbackPlan``).
 _NOT_MEASURED = 1
@@ -34,9 +34,12 @@ def list_files(
 ) -> Iterable[Entry]:
     """The files of the table, or of ``partitions``, as the partition ``files`` says. Raises CorruptTableError where
     it can't be read, CommitConflictError where that is because it is being rebuilt."""
+    table = MetadataTable.seen(storage, timeline)
     try:
-        told = told_files(MetadataTable.seen(storage, timeline), partitions)
-        return _still_there(storage, timeline, told)
+        told = told_files(table, partitions)
+        if _is_marked(table):
+            return _still_there(storage, timeline, told)
+        raise FileNotFoundError(mark_of(FILES))
     except (CorruptTableError, FileNotFoundError):
         # It is rebuilt, or compacted, while we look.
         fresh = properties.load(storage)
@@ -56,6 +59,15 @@ def list_files(
             f"is being rebuilt ({', '.join(rebuilt[-1:]) or 'by another writer'}), and was wiped while it was read.",
             "Repeat the call.",
         ) from error  # fmt: skip
+
+
+def _is_marked(table: MetadataTable) -> bool:
+    """Whether nobody has begun to wipe the partition ``files``: some of its files may have gone, and others not. The mark
+    goes first."""
+    mark, listed = mark_of(FILES), (table.listed or {}).get(FILES)
+    if listed is not None:
+        return any(entry.path == mark for entry in listed)
+    return table.storage.head(mark) is not None
 
 
 def _still_there(storage: Storage, timeline: Timeline, told: list[Entry]) -> list[Entry]:
