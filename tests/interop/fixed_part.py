@@ -39,6 +39,13 @@ BY_SPARK = {
     ),
     "indexing": ("test_metadata_services.py::test_spark_adds_partitions_after_an_indexing_action"),
 }
+# hudi-rs and Hoodoo in turns, where hudi-rs is built.
+BY_HUDI_RS = {
+    "tables": "test_hudi_rs.py::test_its_tables_are_read_written_and_verified",
+    "buckets": "test_hudi_rs.py::test_a_table_with_a_bucket_index",
+    "version 8": "test_hudi_rs.py::test_its_tables_of_version_8_are_read",
+    "histories": "test_hudi_rs.py::test_fixed_histories",
+}
 
 
 def chosen() -> frozenset[str] | None:
@@ -47,5 +54,5 @@ def chosen() -> frozenset[str] | None:
     if value == "all":
         return None
     if value == "fixed":
-        return frozenset([*BY_HOODOO.values(), *BY_SPARK.values()])
+        return frozenset([*BY_HOODOO.values(), *BY_SPARK.values(), *BY_HUDI_RS.values()])
     raise ValueError(f"{VARIABLE}={value}: give fixed or all.")

@@ -1,6 +1,7 @@
 """Fetch what the interop tests need, then run a command that finds it.
 
     python tests/interop/prepare.py -- python -m pytest tests/interop
+    python tests/interop/prepare.py --hudi-rs -- python -m pytest tests/interop/test_hudi_rs.py
 
 Real Spark Hudi is a jar for one Spark version, and that Spark a PySpark which is not the one that
 Hoodoo itself is tested with, so it gets a virtual environment of its own.  Both are made once, in
@@ -10,6 +11,10 @@ What the environment variables ``HOODOO_INTEROP_PYTHON`` (an interpreter with th
 ``HOODOO_INTEROP_JAR`` (the bundle), ``HOODOO_INTEROP_JAR_015`` (that of Hudi 0.15, for tables of version 6) and
 ``HOODOO_INTEROP_S3`` (a folder of jars for tables on S3) name is taken as it is, and nothing is fetched for it. The jars for
 S3 are some 290 MB, and the fixed part of the tests (``HOODOO_INTEROP=fixed``) does without them.
+
+The program in which hudi-rs writes is built by cargo (build_hudi_rs.py), unless ``HOODOO_INTEROP_HUDI_RS`` names it.
+With ``--hudi-rs`` it is all that is prepared, and it must be there. Without, its tests are left out where it can't be
+built, and the last lines of the run say so.
 
 Exit code: the command's own; 2 where something is missing, after one sentence that says what.
 """
@@ -26,7 +31,9 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from build_hudi_rs import NotBuilt, program
 from fixed_part import chosen
+from hudi_rs_peer import PEER_VARIABLE
 from spark_hudi import (
     FOREIGN,
     JAR_VARIABLE,
@@ -270,11 +277,30 @@ def given(variable: str) -> Path | None:
     return Path(name)
 
 
+def hudi_rs() -> Path:
+    """The program that the user named, or that is built; Missing if there is none."""
+    try:
+        return given(PEER_VARIABLE) or program(say)
+    except NotBuilt as error:
+        raise Missing(str(error)) from None
+
+
 def main(arguments: Sequence[str]) -> int:
-    command = list(arguments[1:] if arguments[:1] == ["--"] else arguments)
+    alone = arguments[:1] == ["--hudi-rs"]
+    command = list(arguments[1:] if alone else arguments)
+    command = command[1:] if command[:1] == ["--"] else command
     if not command:
         print(__doc__)
         return 2
+    peer: dict[str, str] = {}
+    try:
+        peer = {PEER_VARIABLE: str(hudi_rs())}
+    except Missing as error:
+        say(f"LEFT OUT: tests with hudi-rs: {error}")
+        if alone:
+            return 2
+    if alone:
+        return subprocess.run(command, env={**os.environ, **peer}).returncode
     try:
         home = java_home()
         jar = given(JAR_VARIABLE) or bundle()
@@ -289,7 +315,7 @@ def main(arguments: Sequence[str]) -> int:
     say(f"Java {JAVA} in {home}, {python}, {jar.name}, {old.name}")
     found = {
         "JAVA_HOME": str(home), PYTHON_VARIABLE: str(python), JAR_VARIABLE: str(jar),
-        OLD_JAR_VARIABLE: str(old), **({S3_JARS_VARIABLE: str(s3)} if s3 else {}),
+        OLD_JAR_VARIABLE: str(old), **({S3_JARS_VARIABLE: str(s3)} if s3 else {}), **peer,
     }  # fmt: skip
     return subprocess.run(command, env={**os.environ, **found}).returncode
 
