@@ -58,6 +58,35 @@ def test_partition_names(options: dict[str, str], tmp_path: Path, rows: Rows, sp
     assert rows(scan.to_spark(spark)) == expected(scan)
 
 
+def test_partition_paths_below_others_that_spark_takes_for_hidden(
+    tmp_path: Path, rows: Rows, spark: Any
+) -> None:
+    table = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id", partition_by="city")
+    paths = ["a", "a/b", "a/_b", "a/.c", "_d", "a/b/_e/f"]
+    table.upsert(pa.Table.from_pylist([made(c, i) for i, c in enumerate(paths)], SCHEMA))
+    scan = table.read()
+    assert scan.count() == len(paths)
+    frame = scan.to_spark(spark)
+    assert rows(frame) == expected(scan)
+    assert rows(frame.where("id = 'k2'")) == [r for r in expected(scan) if "'k2'" in r]
+    hoodoo.spark_view("hidden_below", table, spark)
+    assert spark.sql("SELECT count(*) FROM hidden_below").first()[0] == len(paths)
+    spark.catalog.dropTempView("hidden_below")
+    copy = hoodoo.create(str(tmp_path / "copy"), SCHEMA, record_key="id")
+    copy.upsert(table.read(SCHEMA.names).to_spark(spark))
+    assert copy.read().count() == len(paths)
+
+
+def test_a_base_file_without_a_byte_is_an_error(evolved: Any, spark: Any) -> None:
+    """Spark's reader would pass over it."""
+    scan = evolved.read(columns=["id"])
+    (file, *_) = Path(evolved.path.removeprefix("file://")).glob("paris/*.parquet")
+    file.write_bytes(b"")
+    for wanted in (scan, evolved.read(columns=["id"])):
+        with pytest.raises(Exception, match=file.name):
+            wanted.to_spark(spark).collect()
+
+
 @pytest.fixture
 def evolved(tmp_path: Path) -> Any:
     """paris was written before n and s.a were widened and s.b and day came; rome after that."""

@@ -11,23 +11,25 @@ import pyarrow as pa
 from attrs import evolve, frozen
 from hoodoo.hookspecs.file_format import is_plain_parquet
 from hoodoo.hookspecs.key_generator import record_key_columns
+from hoodoo.log import get_logger
 from hoodoo.merge.virtual import key_columns
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.participants.listing import is_known
 from hoodoo.read.missing import explained
 from hoodoo.read.prefetch import in_order
 from hoodoo.read.query import Query
 from hoodoo.read.scan import Scan
 from hoodoo.read.step import ReadSlices, payloads
-from hoodoo.storage.api import has_plain_files
-from hoodoo.timeline.view import list_data
+from hoodoo.storage.api import Entry, has_plain_files
+from hoodoo.storage.together import together
 
-from hoodoo_spark.native_read import FILE_OF_ROW, arrow_scan, has_file_names, read_parquet_paths
+from hoodoo_spark.exact_files import is_read, read_files
+from hoodoo_spark.native_read import arrow_scan
 from hoodoo_spark.null_keys import refused_nulls
 from hoodoo_spark.scan_frame import with_pruning
 from hoodoo_spark.session import find, is_connect, parallelism, refuse_unshared
 from hoodoo_spark.types import has_time, spark_schema
 
+_log = get_logger(__name__)
 TASK_BYTES = 128 << 20  # of files in one Arrow task, as Spark's own reader packs them
 
 
@@ -53,23 +55,12 @@ def _of_scan(scan: Scan, spark: Any) -> Any:
     step, columns = scan.step, scan.plan.spec.columns
     if not columns:  # Spark counts the rows of no columns, but nobody can hand it such rows
         step = _with_a_column(step, scan.plan.stored)
-    split = Split((), tuple(scan.plan.slices))
-    if has_file_names(spark):
-        split = split_slices(step, scan.plan.slices)
+    split = split_slices(step, scan.plan.slices)
     schema = spark_schema(step.out_schema)
-    frames = []
-    if split.native:
-        if is_known(scan.source.timeline):  # else the plan has listed them
-            _refuse_lost(step, split.native)
-        bases = [s.base_file for s in split.native if s.base_file is not None]
-        directories = sorted({base.partition_path for base in bases})
-        names = [base.name for base in bases]
-        frames.append(read_parquet_paths(spark, step.storage.root, schema, directories, names))
-        if step.spec.keys is not None and step.spec.keys.record_key_fields:
-            stored = scan.plan.stored
-            asked = pa.schema([stored.field(n) for n in key_columns(step.spec.keys, stored)])
-            keys = read_parquet_paths(spark, step.storage.root, asked, directories, names)
-            frames.append(refused_nulls(keys, step.spec.keys, asked, schema))
+    frames = _native(step, scan.plan.stored, split.native, schema, spark)
+    if frames is None:
+        _log.warning("spark.files.by_tasks", table=scan.plan.table, files=len(split.native))
+        split, frames = Split((), scan.plan.slices), []
     if split.merged:
         tasks = _tasks(spark, sum(slice_.size for slice_ in split.merged))
         frames.append(arrow_scan(spark, payloads(split.merged, tasks), step, schema))
@@ -79,19 +70,35 @@ def _of_scan(scan: Scan, spark: Any) -> Any:
     return found if columns else found.select()
 
 
-def _refuse_lost(step: ReadSlices, slices: Sequence[FileSlice]) -> None:
-    """Spark's reader finds files by listing directories, and would pass over one that is lost. CorruptTableError
-    for it, or CommitConflictError where a clean took it. One listing of the directories."""
-    listed = list_data(step.storage, {s.partition_path for s in slices})
-    there = {entry.path for entry in listed}
-    for slice_ in slices:
-        base = slice_.base_file
-        if base is not None and base.path not in there:
-            with (
-                explained(step.storage, slice_),
-                step.file_format.reader(step.storage, base.path),
-            ):
+def _native(
+    step: ReadSlices, stored: pa.Schema, slices: Sequence[FileSlice], schema: Any, spark: Any
+) -> list[Any] | None:
+    """DataFrames of what Spark itself reads of ``slices``; None where it does not find their files."""
+    if not slices:
+        return []
+    files, shapes = _present(step, slices), [schema]
+    if step.spec.keys is not None and step.spec.keys.record_key_fields:
+        shapes.append(pa.schema([stored.field(n) for n in key_columns(step.spec.keys, stored)]))
+    found = read_files(spark, step.storage.root, files, shapes)
+    if found is None or step.spec.keys is None:
+        return found
+    keys = [refused_nulls(frame, step.spec.keys, shapes[1], schema) for frame in found[1:]]
+    return [found[0], *keys]
+
+
+def _present(step: ReadSlices, slices: Sequence[FileSlice]) -> list[Entry]:
+    """The base files of ``slices`` as they are in the store. CorruptTableError for one that is lost, or
+    CommitConflictError where a clean took it, since the scan was planned or since somebody noted that it is there."""
+    storage, found = step.storage, []
+    asked = [partial(storage.head, s.base_file.path) for s in slices if s.base_file is not None]
+    for slice_, entry in zip(slices, together(storage, *asked), strict=True):
+        if entry is None and slice_.base_file is not None:
+            path = slice_.base_file.path
+            with explained(storage, slice_), step.file_format.reader(storage, path):
                 pass
+            entry = storage.head(path)  # it came back
+        found.append(entry)
+    return found
 
 
 def _of_units(query: Query, spark: Any) -> Any:
@@ -126,8 +133,6 @@ def split_slices(step: ReadSlices, slices: Sequence[FileSlice]) -> Split:
         # Any other store is reached through its plugin; Spark may have no connector for it.
         and has_plain_files(storage)
         and not any(has_time(field.type) for field in step.out_schema)
-        # Spark tells a row's file by this name; a column of the table that is called so hides it.
-        and FILE_OF_ROW not in {name.lower() for name in _read_names(step)}
     )
     if not possible:
         return Split((), tuple(slices))
@@ -147,15 +152,13 @@ def split_slices(step: ReadSlices, slices: Sequence[FileSlice]) -> Split:
     asked: list[Callable[[], Iterator[tuple[str, bool]]]]
     asked = [partial(fits, instant, path) for instant, path in samples.items()]
     good = {instant for instant, fit in in_order(asked, files=8) if fit}
-    native = [s for s in slices if s.base_file and not s.log_files and s.base_file.instant in good]
+    native = [
+        s
+        for s in slices
+        if s.base_file and not s.log_files and s.base_file.instant in good and is_read(s.base_file)
+    ]
     chosen = {id(s) for s in native}
     return Split(tuple(native), tuple(s for s in slices if id(s) not in chosen))
-
-
-def _read_names(step: ReadSlices) -> list[str]:
-    """The columns that Spark's reader would read, of rows and of their keys."""
-    keys = step.spec.keys
-    return [*step.out_schema.names, *(record_key_columns(keys) if keys is not None else ())]
 
 
 def reads_as(file: pa.Schema, schema: pa.Schema) -> bool:

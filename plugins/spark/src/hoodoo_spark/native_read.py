@@ -1,4 +1,4 @@
-"""DataFrames out: Spark's own Parquet reader where it can, Arrow tasks where it can't."""
+"""DataFrames out of Arrow tasks, where Spark's own Parquet reader would give other rows."""
 
 from __future__ import annotations
 
@@ -11,69 +11,8 @@ from hoodoo.hookspecs.engine import Step
 from hoodoo.model.schema.conform import conform
 
 from hoodoo_spark.runner import Link, Reader, as_function, linked
-from hoodoo_spark.session import functions
 from hoodoo_spark.stream import of_payloads
 from hoodoo_spark.types import has_time, spark_schema, task_schema
-
-# Spark's column of what it knows of a row's file, where the rows have no column of this name.
-FILE_OF_ROW = "_metadata"
-
-
-def read_parquet_paths(
-    spark: Any, root: str, schema: Any, partition_dirs: Sequence[str], file_names: Sequence[str]
-) -> Any:
-    """A DataFrame of the Parquet files called ``file_names`` below ``root``/``partition_dirs``.
-
-    ``schema`` (StructType or pyarrow.Schema) is what the files have; nothing is inferred. The
-    directories are listed by Spark and filtered by name, because a list of many paths is planned
-    path by path: 10,000 of them take 20 s, this way 2 to 3 s. Names are unique below ``root``.
-    """
-    F = functions(spark)
-    struct = spark_schema(schema) if isinstance(schema, pa.Schema) else schema
-    if not file_names or not partition_dirs:
-        return spark.createDataFrame([], struct)
-    frame = (
-        spark.read.schema(struct)
-        .option("recursiveFileLookup", "true")
-        .option("mergeSchema", "false")
-        # Files of Hudi's writers say so where they hold dates of the old calendar; others are new.
-        .option("datetimeRebaseMode", "CORRECTED")
-        .option("int96RebaseMode", "CORRECTED")
-        # The files are those that the timeline names: without one of them the answer is wrong.
-        .option("ignoreMissingFiles", "false")
-        .option("ignoreCorruptFiles", "false")
-        .parquet(*[_literal(_below(root, path)) for path in _outermost(partition_dirs)])
-    )
-    return frame.where(_named(F.col(f"{FILE_OF_ROW}.file_name"), file_names))
-
-
-def has_file_names(spark: Any) -> bool:
-    """Whether Spark's Parquet reader tells the name of a row's file in this session: the first
-    version of its sources, which is the default, does."""
-    sources = spark.conf.get("spark.sql.sources.useV1SourceList", "parquet")
-    return "parquet" in (name.strip().lower() for name in sources.split(","))
-
-
-def _named(column: Any, names: Sequence[str]) -> Any:
-    return column.isin(list(names))
-
-
-def _below(root: str, path: str) -> str:
-    return f"{root.rstrip('/')}/{path.strip('/')}" if path.strip("/") else root
-
-
-def _outermost(paths: Sequence[str]) -> list[str]:
-    """Without directories that lie below another one: those would be listed, and read, twice."""
-    found: list[str] = []
-    for path in sorted({path.strip("/") for path in paths}, key=lambda p: p.split("/")):
-        if not found or not (found[-1] == "" or path.startswith(found[-1] + "/")):
-            found.append(path)
-    return found
-
-
-def _literal(path: str) -> str:
-    """``path`` with the characters escaped that Spark would take for a pattern."""
-    return "".join("\\" + c if c in "\\*?[]{}" else c for c in path)
 
 
 @frozen
