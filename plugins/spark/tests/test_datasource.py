@@ -546,9 +546,105 @@ def test_a_state_that_was_restored_away_in_its_middle_is_not_read_on(tmp_path: P
     query = Query({"path": str(tmp_path / "t"), "maxFilesPerTrigger": "1"})
     query.batch()
     table.restore(kept)
-    with pytest.raises(ConfigError, match="Begin with a new checkpoint"):
+    with pytest.raises(ConfigError, match="new checkpoint"):
         query.batch()
     assert ids(Query({"path": str(tmp_path / "t")}).batch()) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("mode", ["incremental", "changes"])
+@pytest.mark.parametrize("limit", [{}, {"maxFilesPerTrigger": "1"}])
+def test_a_stream_that_is_behind_passes_the_commit_that_adds_a_column(
+    mode: str, limit: dict[str, str], tmp_path: Path
+) -> None:
+    """What was written before has nulls there; a batch that is repeated, too."""
+    schema = pa.schema([("id", pa.int64()), ("v", pa.int32())])
+    table = hoodoo.create(str(tmp_path / "t"), schema, record_key="id")
+    table.upsert([{"id": 1, "v": 1}])
+    options = {"path": table.path, "mode": mode, **limit}
+    query = Query(options)
+    query.batch()
+    first = query.offset
+    table.upsert([{"id": 2, "v": 2}])
+    query.batch()
+    second = query.offset
+    table.alter(add={"w": "double"}, widen={"v": "bigint"})
+    table.upsert([{"id": 3, "v": 3, "w": 3.0}])
+    again = Query(options, second)  # started anew: it has the columns of now
+    found = [*seen(again.between(first, second)), *seen(again.batch())]
+    assert found == [{"id": 2, "v": 2, "w": None}, {"id": 3, "v": 3, "w": 3.0}]
+    late = Query(options, first)
+    found = [row for batch in iter(late.batch, None) for row in seen(batch)]
+    assert found == [{"id": 2, "v": 2, "w": None}, {"id": 3, "v": 3, "w": 3.0}]
+    with (
+        pytest.raises(SchemaError, match="is bigint in the table.*Start the query again")
+        if (mode == "incremental")
+        else pytest.raises(SchemaError, match="bigint.*Start the query again")
+    ):
+        query.batch()  # one that runs has the types of before
+
+
+def seen(batch: pa.Table | None) -> list[dict[str, Any]]:
+    """The rows of a batch of a stream, after the change where it is of changes."""
+    found = [] if batch is None else batch.to_pylist()
+    rows = [row.get("after", row) for row in found]
+    return sorted(({k: row[k] for k in ("id", "v", "w") if k in row} for row in rows), key=str)
+
+
+@pytest.mark.parametrize("mode", ["incremental", "changes"])
+def test_a_running_stream_goes_on_with_its_columns(mode: str, tmp_path: Path) -> None:
+    schema = pa.schema([("id", pa.int64()), ("v", pa.int64())])
+    table = hoodoo.create(str(tmp_path / "t"), schema, record_key="id")
+    table.upsert([{"id": 1, "v": 1}])
+    query = Query({"path": table.path, "mode": mode})
+    query.batch()
+    table.alter(add={"w": "double"})
+    table.upsert([{"id": 2, "v": 2, "w": 2.0}])
+    assert seen(query.batch()) == [{"id": 2, "v": 2}]
+
+
+def test_a_stream_asks_for_no_column_that_the_table_never_had(tmp_path: Path) -> None:
+    from hoodoo_spark.types import spark_schema
+
+    table = made(tmp_path / "t")
+    table.upsert(rows(range(2)))
+    asked = spark_schema(pa.schema([("id", pa.int64()), ("nowhere", pa.int64())]))
+    reader = source({"path": table.path}).streamReader(asked)
+    start = reader.initialOffset()
+    with pytest.raises(SchemaError, match="nowhere"):
+        reader.partitions(start, reader.latestOffset(start, reader.getDefaultReadLimit()))
+
+
+@pytest.mark.parametrize("mode", ["incremental", "changes"])
+@pytest.mark.parametrize("undo", ["restore", "rollback", "restore, old checkpoint"])
+def test_a_stream_does_not_go_over_what_was_undone(mode: str, undo: str, tmp_path: Path) -> None:
+    """It has delivered rows that are not in the table any more. The way that the message names leads out."""
+    table = made(tmp_path / "t")
+    table.upsert(rows(range(3)))
+    point = table.savepoint()
+    options = {"path": table.path, "mode": mode}
+    fine = Query(options)
+    fine.batch()
+    table.upsert(rows(range(2, 9), ts=2))
+    query = Query(options, fine.offset)
+    query.batch()
+    if "old" in undo:
+        del query.offset["last"]
+    written = table.timeline().writes()[-1].requested
+    if undo == "rollback":
+        table.rollback(written)
+    else:
+        table.restore(point)
+    for _ in range(2):
+        with pytest.raises(ConfigError, match=f"{undo[:7]}.* has undone {written}") as caught:
+            query.batch()
+        table.upsert(rows([77], ts=7))  # what comes later makes no difference
+    if mode == "incremental":
+        assert ids(Query({**options, "begin": "earliest"}).batch()) == [0, 1, 2, 77]
+    begin = caught.value.fix.split('"begin", "')[1].split('"')[0]
+    out = Query({**options, "begin": begin}).batch()
+    assert {row["id"] for row in seen(out)} == {77}
+    # Nothing that this one has delivered was undone.
+    assert {row["id"] for row in seen(fine.batch())} == {77}
 
 
 @pytest.mark.parametrize("key", ["versionAsOf", "replaceWhere", "startingVersion"])

@@ -9,6 +9,7 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 import pytest
+from hoodoo.errors import HoodooError
 
 pytest.importorskip("pyspark.sql.datasource")
 pytestmark = [pytest.mark.spark, pytest.mark.sampled(2, among="data source in Spark")]
@@ -237,6 +238,49 @@ def test_a_view_is_made_again_by_tasks_and_stands_in_no_others_way(
     assert other.upsert(session.createDataFrame([(1, 1)], "id long, ts long")).inserted == 1
     assert other.upsert(session.createDataFrame([(1, 2)], "id long, ts long")).updated == 1
     view.drop()
+
+
+def test_a_view_that_can_not_be_refreshed_ends_no_other_statement(
+    spark: Any, tmp_path: Path
+) -> None:
+    session, schema = spark.newSession(), pa.schema([("id", pa.int64()), ("p", pa.string())])
+    tables = {}
+    for name in ("bad", "good"):
+        tables[name] = hoodoo.create(
+            str(tmp_path / name), schema, record_key="id", partition_by="p"
+        )
+        tables[name].upsert([{"id": 1, "p": "x"}])
+        hoodoo.spark_view(name, tables[name], session)
+    (file,) = (tmp_path / "bad/x").glob("*.parquet")
+    rows = file.read_bytes()
+    file.unlink()
+    tables["bad"].upsert([{"id": 2, "p": "y"}])
+    assert session.sql("SELECT 1").first()[0] == 1
+    for number in (1, 2):
+        tables["good"].upsert([{"id": number, "p": "x"}])
+        assert session.sql("SELECT count(*) FROM good").first()[0] == number
+        for statement in ("SELECT count(*) FROM bad", "SELECT 1 FROM good JOIN bad USING (id)"):
+            with pytest.raises(HoodooError, match=file.name):
+                session.sql(statement).collect()
+    with pytest.raises(HoodooError, match=file.name):
+        session.table("bad")
+    with pytest.raises(Exception, match=file.name):
+        session.sql("CACHE TABLE of_bad AS SELECT * FROM bad")
+    file.write_bytes(rows)
+    assert session.sql("SELECT count(*) FROM bad").first()[0] == 2
+
+
+def test_a_view_of_one_state_stays_as_it_is(spark: Any, tmp_path: Path) -> None:
+    """Also where the table has got a column since, which that state lacks."""
+    session, schema = spark.newSession(), pa.schema([("id", pa.int64()), ("v", pa.int64())])
+    table = hoodoo.create(str(tmp_path / "t"), schema, record_key="id")
+    first = table.upsert([{"id": 1, "v": 1}]).instant
+    hoodoo.spark_view("before", table, session, as_of=first)
+    table.alter(add={"w": "double"})
+    table.upsert([{"id": 2, "v": 2, "w": 2.0}])
+    assert [tuple(row) for row in session.sql("SELECT * FROM before").collect()] == [(1, 1)]
+    hoodoo.spark_view("again", table, session, as_of=first)
+    assert [tuple(row) for row in session.sql("SELECT * FROM again").collect()] == [(1, 1)]
 
 
 def test_a_view_of_a_deleted_table_stands_in_no_others_way(spark: Any, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Views by name for SQL, which Spark's own reader serves: columns that a query leaves out are not read.
 
 Spark keeps of a temporary view the plan that it was made with, and so the files of that moment. Here the session's ``sql``
-and ``table`` look first whether tables of views have new commits, and make the views of these anew.
+and ``table`` look first whether tables of views have new commits, and make the views of these anew. Where that fails, the view has no rows but the error: of those statements alone that use
+it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from hoodoo.errors import HoodooError, NotATableError
 from hoodoo.table.table import Table
 
 from hoodoo_spark.dataframe import to_dataframe
-from hoodoo_spark.session import find
+from hoodoo_spark.session import find, functions, is_connect
+from hoodoo_spark.stream import numbers
 
 _VIEWS = "_hoodoo_views"
 
@@ -32,10 +34,15 @@ class View:
     wanted: Mapping[str, Any]
     seen: Any = None
     lost: bool = False  # the table was deleted, and the view with it
+    error: Exception | None = None  # why it does not show the newest commits
 
     def refresh(self) -> None:
         """Make the view again, if the table has commits that it does not show. Without a table there is no view; it
-        comes back with the table."""
+        comes back with the table. A view of one state stays as it was made.
+
+        Raises the errors of ``hoodoo.open`` and ``table.read``."""
+        if self.seen is not None and self.wanted.get("as_of") is not None:
+            return
         try:
             self._refresh()
         except NotATableError:
@@ -52,13 +59,41 @@ class View:
             if self._is_gone():
                 return
             raise
-        if not self.lost and (instants == self.seen or (self.seen is not None and self._is_gone())):
+        seen = self.seen if self.error is None else ()
+        if not self.lost and (instants == seen or (self.seen is not None and self._is_gone())):
             return
-        wanted = dict(self.wanted)
-        if wanted.get("columns") is None:
-            wanted["columns"] = list(self.table.schema.names)
-        to_dataframe(self.table.read(**wanted), self.spark).createOrReplaceTempView(self.name)
-        self.seen, self.lost = instants, False
+        found = to_dataframe(self.table.read(**self.wanted), self.spark)
+        found.createOrReplaceTempView(self.name)
+        self.seen, self.lost, self.error = instants, False, None
+
+    def look(self) -> None:
+        """:meth:`refresh` before a statement that may be about something else: after an error, only reading the view
+        fails, with this error."""
+        try:
+            self.refresh()
+        except Exception as error:
+            if not self._is_gone() and (self.error is None or str(error) != str(self.error)):
+                self._fail(error)
+
+    @property
+    def _mark(self) -> str:
+        return f"view {self.name}: can't show the newest commits"
+
+    def _fail(self, error: Exception) -> None:
+        F = functions(self.spark)
+        said = F.raise_error(F.lit(f"{self._mark}: {error}")).cast("boolean")
+        rows = numbers(self.spark, 1).where(said)
+        shape = type(self.spark).table(self.spark, self.name).schema
+        columns = [F.lit(None).cast(f.dataType).alias(f.name) for f in shape]
+        rows.select(*columns).createOrReplaceTempView(self.name)
+        self.error = error
+
+    def refuse(self, found: Any) -> None:
+        """Raise the error of the view where the DataFrame ``found`` reads it. Over Spark Connect, reading it does."""
+        if self.error is None or is_connect(self.spark) or not hasattr(found, "_jdf"):
+            return
+        if self._mark in found._jdf.queryExecution().analyzed().toString():
+            raise self.error
 
     def _is_gone(self) -> bool:
         """Whether ``DROP VIEW`` or ``spark.catalog`` took it away: then it is not looked after any more."""
@@ -90,7 +125,8 @@ def spark_view(
     or a path.
 
     ``spark`` is by default the active session. ``wanted`` are the arguments of ``table.read``. With ``as_of`` the
-    view always shows that state; without it, each statement sees the newest commits.
+    view always shows that state; without it, each statement sees the newest commits. Where they can't be read, the
+    statements that use the view fail with the reason, and no others.
 
     Raises the errors of ``hoodoo.open`` and ``table.read``.
     """
@@ -117,8 +153,12 @@ def _watched(session: Any) -> dict[str, View]:
 def _refreshing(method: Callable[..., Any], views: Mapping[str, View]) -> Callable[..., Any]:
     @wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
-        for view in list(views.values()):
-            view.refresh()
-        return method(*args, **kwargs)
+        known = list(views.values())
+        for view in known:
+            view.look()
+        found = method(*args, **kwargs)
+        for view in known:
+            view.refuse(found)
+        return found
 
     return call

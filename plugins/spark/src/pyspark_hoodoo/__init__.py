@@ -3,8 +3,12 @@ asked for, in the Python that its workers run. What it does is in :mod:`hoodoo_s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyspark.sql import datasource as api
 
@@ -17,6 +21,29 @@ except ImportError:
     limits = None
 # From 4.1 on streams are written as Arrow batches.
 _StreamWriter: Any = getattr(api, "DataSourceStreamArrowWriter", None)
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+@contextmanager
+def _in_one_sentence() -> Iterator[None]:
+    """An error of Hoodoo says it all: of another one Spark shows the traceback as well, and before what it says."""
+    try:
+        yield
+    except Exception as error:
+        spec = getattr(sys.modules["__main__"], "__spec__", None)
+        if hasattr(error, "to_dict") and spec is not None and spec.name.startswith("pyspark."):
+            # In a process of Spark's, which ends with the error: PySpark looks when it writes it down.
+            os.environ["SPARK_HIDE_TRACEBACK"] = "1"
+        raise
+
+
+def _plain(method: Method) -> Method:
+    @wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with _in_one_sentence():
+            return method(*args, **kwargs)
+
+    return call  # type: ignore[return-value]
 
 
 class DefaultSource(api.DataSource):  # type: ignore[misc]
@@ -45,6 +72,7 @@ class DefaultSource(api.DataSource):  # type: ignore[misc]
 
         return Wanted.of(complete(self.options, type(struct)([])), ANY)
 
+    @_plain
     def schema(self) -> Any:
         from hoodoo_spark.datasource.catalog import is_of_catalog, marked
         from hoodoo_spark.datasource.options import ANY, Wanted
@@ -53,16 +81,19 @@ class DefaultSource(api.DataSource):  # type: ignore[misc]
         found = schema_of(Wanted.of(self.options, ANY))
         return marked(found, self.options) if is_of_catalog(self.options) else found
 
+    @_plain
     def reader(self, schema: Any) -> Reader:
         from hoodoo_spark.datasource.options import BATCH
 
         return Reader(self._read(schema, BATCH), schema)
 
+    @_plain
     def writer(self, schema: Any, overwrite: bool) -> Writer:
         from hoodoo_spark.datasource.write import Writing
 
         return Writer(Writing.of(self._write(schema, overwrite), schema, overwrite))
 
+    @_plain
     def streamReader(self, schema: Any) -> Any:
         from hoodoo_spark.datasource.options import STREAM
         from hoodoo_spark.datasource.stream_read import Stream
@@ -70,6 +101,7 @@ class DefaultSource(api.DataSource):  # type: ignore[misc]
         stream = Stream(self._read(schema, STREAM), schema)
         return stream_reader(stream)
 
+    @_plain
     def streamWriter(self, schema: Any, overwrite: bool) -> Any:
         from hoodoo_spark.datasource.stream_write import SinkWriting
 
@@ -83,6 +115,7 @@ class Reader(api.DataSourceReader):  # type: ignore[misc]
         self._wanted, self._schema = wanted, schema
         self._pushed: list[Any] = []
         self._planned: Any = None
+        self._error: Exception | None = None
         # Spark refuses a reader that overrides the method unless a setting of the session allows filters to be
         # pushed, and nothing tells a reader whether it does.
         self.pushFilters = _Pushed(self._pushed if wanted.pushdown else [])
@@ -94,15 +127,24 @@ class Reader(api.DataSourceReader):  # type: ignore[misc]
             self._planned = planned(self._wanted, self._schema, self._pushed)
         return self._planned
 
+    @_plain
     def partitions(self) -> list[Any]:
+        if self._error is not None:
+            raise self._error
         return [api.InputPartition(payload) for payload in self._plan()[1]]
 
     def read(self, partition: Any) -> Iterator[Any]:
-        rows: Iterator[Any] = self._rows(partition.value)
-        return rows
+        with _in_one_sentence():
+            yield from self._rows(partition.value)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_rows": self._plan()[0]}
+        try:
+            return {"_rows": self._plan()[0]}
+        except (
+            Exception
+        ) as error:  # it would come as one of pickling; the partitions are asked for next
+            self._error = error
+            return {"_rows": None}
 
 
 class _Pushed:
@@ -138,9 +180,11 @@ class Writer(api.DataSourceArrowWriter):  # type: ignore[misc]
     def __init__(self, writing: Any) -> None:
         self._writing = writing
 
+    @_plain
     def write(self, iterator: Iterator[Any]) -> Message:
         return Message(self._writing.write(iterator))
 
+    @_plain
     def commit(self, messages: Sequence[Message | None]) -> None:
         self._writing.commit(_staged(messages))
         self._writing.discard()
@@ -155,6 +199,7 @@ class StreamWriter(_StreamWriter or api.DataSourceStreamWriter):  # type: ignore
     def __init__(self, sink: Any) -> None:
         self._sink = sink
 
+    @_plain
     def write(self, iterator: Iterator[Any]) -> Message:
         if _StreamWriter is None:
             from hoodoo_spark.datasource.rows import batches
@@ -162,6 +207,7 @@ class StreamWriter(_StreamWriter or api.DataSourceStreamWriter):  # type: ignore
             iterator = batches(iterator, self._sink.writing.schema)
         return Message(self._sink.write(iterator))
 
+    @_plain
     def commit(self, messages: Sequence[Message | None], batchId: int) -> None:
         self._sink.commit(_staged(messages), batchId)
 
@@ -175,10 +221,12 @@ class _StreamReader(api.DataSourceStreamReader):  # type: ignore[misc]
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
+    @_plain
     def initialOffset(self) -> dict[str, Any]:
         found: dict[str, Any] = self._stream.first()
         return found
 
+    @_plain
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[Any]:
         found = self._stream.pieces(start, end)
         return [api.InputPartition(piece) for piece in found] or [api.InputPartition(None)]
@@ -186,7 +234,8 @@ class _StreamReader(api.DataSourceStreamReader):  # type: ignore[misc]
     def read(self, partition: Any) -> Iterator[Any]:
         if partition.value is not None:
             rows, payload = partition.value
-            yield from rows(payload)
+            with _in_one_sentence():
+                yield from rows(payload)
 
     def commit(self, end: dict[str, Any]) -> None:
         """Nothing is kept of what has been read."""
@@ -200,6 +249,7 @@ if limits is None:
     class StreamReader(_StreamReader):
         """Of a Spark that has no limits."""
 
+        @_plain
         def latestOffset(self) -> dict[str, Any]:
             found: dict[str, Any] = self._stream.last(None, False)
             return found
@@ -217,11 +267,13 @@ else:
                 return limits.ReadMaxBytes(wanted.max_bytes)
             return limits.ReadAllAvailable()
 
+        @_plain
         def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
             limited = not isinstance(limit, limits.ReadAllAvailable)
             found: dict[str, Any] = self._stream.last(start, limited)
             return found
 
+        @_plain
         def prepareForTriggerAvailableNow(self) -> None:
             self._stream.stop_at_newest()
 

@@ -229,6 +229,10 @@ def _hoodie(lowered: Mapping[str, str]) -> dict[str, str]:
             found.setdefault(tables[key], _TYPES.get(text.strip().lower(), text))
         elif "." in key and key.partition(".")[0] in ("hoodie", "hoodoo", "fs", "s3", "s3a"):
             found[_spelt().get(key, key)] = text
+        elif (
+            key in _spelt()
+        ):  # those of stores, as hoodoo.open takes them: region, aws_access_key_id
+            found[_spelt()[key]] = text
         elif key not in _SPARKS and not key.startswith(("option.", "spark.")):
             unknown.append(key)
     if unknown and "provider" not in lowered:  # a catalog notes more than its users said
