@@ -139,4 +139,6 @@ def test_stored_keys_become_virtual(name: str, copy: Golden, oracle: Oracle, sam
     table.upsert(before)
     same(own(table), oracle(path), "all rows again")
     assert own(table).num_rows == before.num_rows
-    assert set(META_COLUMNS) & set(table.read(meta=True).schema.names) == {COMMIT_TIME}
+    every = table.read(meta=True).to_arrow()
+    filled = {name for name in META_COLUMNS if every.column(name).null_count < every.num_rows}
+    assert filled == {COMMIT_TIME}

@@ -99,8 +99,14 @@ def test_the_record_key_is_null(tmp_path: Path, kind: str, version: int) -> None
             assert table.read(columns=["id"], where=where).to_arrow().num_rows == 0, str(where)
         both = (pc.field("id") == 1) & field.is_null()
         assert table.read(columns=[RECORD_KEY, "v"], where=both).to_arrow().num_rows == 1
-    # It is no column of the table, so that who asks for all of them gets what rows have.
-    assert RECORD_KEY not in table.read(meta=True).schema.names
+    # A job that selects it goes on on the day on which keys become virtual: meta columns are all there, or none is.
+    every = table.read(meta=True).to_arrow()
+    assert every.schema.names[-5:] == list(META_COLUMNS)
+    assert every.column(RECORD_KEY).null_count == every.num_rows
+    assert RECORD_KEY not in table.read().schema.names
+    asked = f"SELECT {RECORD_KEY} AS k, {COMMIT_TIME} AS c FROM t WHERE {RECORD_KEY} IS NULL"
+    answer = hoodoo.sql(asked, {"t": table})
+    assert len(answer) == every.num_rows and {row["k"] for row in answer.to_pylist()} == {None}
     # Of the time when it was stored: the same table, the same answer.
     first = table.timeline().writes()[0].requested
     assert table.read(columns=[RECORD_KEY], as_of=first).to_arrow().column(0).null_count == 6
@@ -122,6 +128,14 @@ def test_the_record_key_is_null_on_spark(tmp_path: Path, kind: str, spark: Any) 
     filtered = table.read(columns=["id"], where=pc.field(RECORD_KEY).is_valid()).to_spark(spark)
     assert filtered.count() == 0
     assert table.read(columns=["id", "v"]).to_spark(spark).count() == 5
+    every = table.read(meta=True).to_spark(spark)
+    assert every.columns[-5:] == list(META_COLUMNS)
+    found = sorted(tuple(row) for row in every.select("v", RECORD_KEY, "id").collect())
+    assert found == [("new", None, 1), ("new", None, 5), ("old", None, 0), ("old", None, 2), ("old", None, 3)]  # fmt: skip
+    assert every.where(f"{RECORD_KEY} IS NULL AND id = 5").count() == 1
+    view = hoodoo.spark_view("virtual_keys", table, spark, meta=True)
+    assert spark.sql(f"SELECT count({RECORD_KEY}), count(*) FROM virtual_keys").first() == (0, 5)
+    view.drop()
 
 
 # --- which meta columns are stored --------------------------------------------------------------------

@@ -71,6 +71,29 @@ def writes(spark: Any, table: hoodoo.Table, rides: Any) -> None:
     view.drop()
 
 
+def hidden(spark: Any, home: str) -> None:
+    """Partition paths that Spark's listing passes over; the server reads the log of files, and does without."""
+    paths = ["a", "a/_b", "a/.c", "_d"]
+    rows = pa.table({"id": [*range(4)], "p": paths})
+    table = hoodoo.create(f"{home}/hidden", rows.schema, record_key="id", partition_by="p")
+    table.upsert(rows)
+    frame = table.read().to_spark(spark)
+    ignores = "spark.sql.streaming.fileStreamSink.ignoreMetadata"
+    for setting in ("false", "true"):
+        spark.conf.set(ignores, setting)
+        found = table.read().to_spark(spark)
+        assert sorted(row["p"] for row in found.collect()) == sorted(paths), setting
+        assert found.where("id = 1").count() == 1
+    try:  # made while the server read logs, which it reads for each query
+        count = frame.count()
+    except Exception as error:
+        assert ignores in str(error), error
+    else:
+        raise AssertionError(count)
+    spark.conf.set(ignores, "false")
+    assert frame.count() == len(paths)
+
+
 def main(home: str) -> None:
     spark = (
         SparkSession.builder.remote("local[2]")
@@ -78,6 +101,7 @@ def main(home: str) -> None:
         .config("spark.ui.enabled", "false")
         .getOrCreate()
     )
+    hidden(spark, home)
     rides = spark.range(300).selectExpr(
         "id", "CONCAT('c', id % 3) AS city", "id * 0.5D AS fare", "1L AS ts"
     )

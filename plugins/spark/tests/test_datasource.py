@@ -20,7 +20,9 @@ from hoodoo.errors import (
     NullKeyError,
     OptionConflictError,
     SchemaError,
+    StorageError,
 )
+from hoodoo.model.meta import META_COLUMNS
 
 pytest.importorskip("pyspark.sql.datasource")
 
@@ -60,6 +62,70 @@ def made(path: Path, kind: str = "COPY_ON_WRITE", version: int = 9, **options: s
 
 def ids(table: pa.Table | None) -> list[int]:
     return [] if table is None or not table.num_rows else sorted(table["id"].to_pylist())
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["as_of", "columns", "mode", "begin", "end", "meta", "tasks", "pushdown", "maxFilesPerTrigger"],
+)
+def test_options_of_reads_are_not_passed_over_by_a_write(option: str, tmp_path: Path) -> None:
+    made(tmp_path / "t").upsert(rows(range(3)))
+    options = {"path": str(tmp_path / "t"), option: "1"}
+    with pytest.raises(ConfigError, match=f"(?i)option {option}='1': is one of reads"):
+        write(options, [rows([7])])
+    with pytest.raises(ConfigError, match=f"(?i)option {option}='1': is one of reads"):
+        source(options).streamWriter(source({"path": str(tmp_path / "t")}).schema(), False)
+    assert hoodoo.open(str(tmp_path / "t")).read().count() == 3
+
+
+def test_meta_columns_of_virtual_keys_are_null(tmp_path: Path) -> None:
+    """All five are there, as where keys are stored: a job that names one goes on."""
+    table = made(tmp_path / "t", **{"hoodie.populate.meta.fields": "false"})
+    table.upsert(rows(range(3)))
+    for options in ({"meta": "true"}, {"columns": "_hoodie_record_key,id"}):
+        found = read({"path": table.path, **options})
+        assert found["_hoodie_record_key"].null_count == 3 and ids(found) == [0, 1, 2]
+    assert read({"path": table.path, "meta": "true"}).schema.names[-5:] == list(META_COLUMNS)
+
+
+def test_options_of_stores_are_those_of_open() -> None:
+    given = {
+        "aws_access_key_id": "a", "aws_secret_access_key": "b", "region": "eu-west-1", "endpoint": "http://here:1",
+        "fs.s3a.path.style.access": "true", "google_service_account": "f", "azure_storage_account_key": "k",
+    }  # fmt: skip
+    assert Wanted.of({"path": "s3://b/t", **given}).hoodie == given
+
+
+def test_an_error_of_a_store_says_where_its_credentials_have_to_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    closed = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "endpoint": "http://127.0.0.1:9", "hoodoo.cloud.timeout": "1"}  # fmt: skip
+    options = {"path": "s3://b/t", "region": "us-east-1", **closed}
+    with pytest.raises(StorageError, match="repeat them as options"):
+        read(options)
+    with pytest.raises(StorageError, match="repeat them as options"):
+        write(options, [rows([1])])
+
+
+def test_columns_that_spark_has_added_to_its_catalog_alone(tmp_path: Path) -> None:
+    """ALTER TABLE succeeds in Spark, and no source hears of it: the next read or write says what to do."""
+    table = made(tmp_path / "t")
+    table.upsert(rows(range(3)))
+    options = {"path": table.path, "provider": "hoodoo"}
+    struct = source(options).schema().add("w", "double")
+    with pytest.raises(
+        SchemaError, match="w; the table has id.*ALTER TABLE changes the entry alone.*table.alter"
+    ):
+        read(options, struct)
+    more = rows([7]).append_column("w", pa.array([1.0]))
+    with pytest.raises(SchemaError, match="has columns that the table has not: w"):
+        write(options, [more])
+    assert table.timeline().writes()[-1].requested and hoodoo.open(table.path).read().count() == 3
+    table.alter(add={"w": "double"})  # the way out
+    write(options, [more])
+    assert ids(read(options, struct)) == [0, 1, 2, 7]
 
 
 # --- options --------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -45,6 +46,36 @@ def test_as_pyspark_does_it(spark: Any) -> None:
 def test_refused(spark: Any, engine: Any, sql: str, wanted: str) -> None:
     with pytest.raises(SchemaError, match=wanted):
         engine.source(spark.sql(sql))
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [("TimestampNTZType", "hoodoo.naive.timestamps"), ("DayTimeIntervalType", "Cast it to int64")],
+)
+def test_types_that_tables_lack_are_refused_with_what_to_do(
+    name: str, fix: str, tmp_path: Path
+) -> None:
+    import hoodoo
+    from pyspark.sql import types as T
+
+    struct = T.StructType().add("id", T.LongType()).add("v", getattr(T, name)())
+    with pytest.raises(SchemaError, match=f"column v: .*{fix}"):
+        hoodoo.create(str(tmp_path / "t"), struct, record_key="id")
+
+
+def test_narrow_integers_are_ints_in_the_table(tmp_path: Path) -> None:
+    """Hudi's schemas have none that are narrower; Spark Hudi gives them back as ints, too."""
+    import hoodoo
+    from hoodoo_spark.types import spark_schema
+    from pyspark.sql import types as T
+
+    struct = T.StructType().add("id", T.LongType()).add("a", T.ByteType()).add("b", T.ShortType())
+    table = hoodoo.create(str(tmp_path / "t"), struct, record_key="id")
+    assert [f.dataType.simpleString() for f in spark_schema(table.schema)] == [
+        "bigint",
+        "int",
+        "int",
+    ]
 
 
 def test_texts_of_a_collation_are_plain_texts() -> None:

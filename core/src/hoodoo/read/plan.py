@@ -209,11 +209,11 @@ def _every(
 
 
 def shown(stored: pa.Schema, columns: Sequence[str] | None, meta: bool) -> Sequence[str]:
-    """``columns``, or those of the table's own; with ``meta`` the meta columns behind them."""
+    """``columns``, or those of the table's own; with ``meta`` all meta columns behind them."""
     if isinstance(columns, str):  # to be refused
         return columns
     own = [n for n in stored.names if n not in META_COLUMNS] if columns is None else columns
-    return [*own, *(n for n in META_COLUMNS if meta and n in stored.names and n not in own)]
+    return [*own, *(n for n in META_COLUMNS if meta and n not in own)]
 
 
 def narrowed(

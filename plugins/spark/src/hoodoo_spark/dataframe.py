@@ -3,7 +3,7 @@ for the others, the union of both where there are both."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -26,7 +26,7 @@ from hoodoo_spark.exact_files import is_read, read_files
 from hoodoo_spark.native_read import arrow_scan
 from hoodoo_spark.null_keys import refused_nulls
 from hoodoo_spark.scan_frame import with_pruning
-from hoodoo_spark.session import find, is_connect, parallelism, refuse_unshared
+from hoodoo_spark.session import find, functions, is_connect, parallelism, refuse_unshared
 from hoodoo_spark.types import has_time, spark_schema
 
 _log = get_logger(__name__)
@@ -76,14 +76,30 @@ def _native(
     """DataFrames of what Spark itself reads of ``slices``; None where it does not find their files."""
     if not slices:
         return []
-    files, shapes = _present(step, slices), [schema]
+    files, hidden = _present(step, slices), step.spec.hidden
+    shapes = [pa.schema([f for f in step.out_schema if f.name not in hidden])]
     if step.spec.keys is not None and step.spec.keys.record_key_fields:
         shapes.append(pa.schema([stored.field(n) for n in key_columns(step.spec.keys, stored)]))
     found = read_files(spark, step.storage.root, files, shapes)
-    if found is None or step.spec.keys is None:
+    if found is None:
+        return None
+    if len(shapes[0]) < len(schema):
+        found[0] = _with_nulls(found[0], schema, hidden)
+    if step.spec.keys is None:
         return found
     keys = [refused_nulls(frame, step.spec.keys, shapes[1], schema) for frame in found[1:]]
     return [found[0], *keys]
+
+
+def _with_nulls(frame: Any, schema: Any, names: Container[str]) -> Any:
+    """``frame`` in the shape ``schema``, with null in the columns ``names``, whatever its files store."""
+    F = functions(frame.sparkSession)
+    return frame.select(
+        *(
+            F.lit(None).cast(f.dataType).alias(f.name) if f.name in names else frame[f"`{f.name}`"]
+            for f in schema
+        )
+    )
 
 
 def _present(step: ReadSlices, slices: Sequence[FileSlice]) -> list[Entry]:
@@ -128,7 +144,7 @@ def split_slices(step: ReadSlices, slices: Sequence[FileSlice]) -> Split:
     storage, file_format = step.storage, step.file_format
     possible = (
         step.spec.where is None
-        and step.spec.hidden.isdisjoint(step.spec.columns)  # files of before may store them
+        and not step.spec.hidden.issuperset(step.spec.columns)  # these it does not read
         and is_plain_parquet(file_format)
         # Any other store is reached through its plugin; Spark may have no connector for it.
         and has_plain_files(storage)
@@ -141,13 +157,15 @@ def split_slices(step: ReadSlices, slices: Sequence[FileSlice]) -> Split:
         if slice_.base_file is not None:
             samples.setdefault(slice_.base_file.instant, slice_.base_file.path)
 
+    seen = pa.schema([f for f in step.out_schema if f.name not in step.spec.hidden])
+
     def has_keys(file: pa.Schema) -> bool:  # a task says which column a file lacks
         keys = step.spec.keys
         return keys is None or set(record_key_columns(keys)) <= {*file.names}
 
     def fits(instant: str, path: str) -> Iterator[tuple[str, bool]]:
         with file_format.reader(storage, path) as reader:
-            yield instant, has_keys(reader.schema) and reads_as(reader.schema, step.out_schema)
+            yield instant, has_keys(reader.schema) and reads_as(reader.schema, seen)
 
     asked: list[Callable[[], Iterator[tuple[str, bool]]]]
     asked = [partial(fits, instant, path) for instant, path in samples.items()]

@@ -62,14 +62,18 @@ class DefaultSource(api.DataSource):  # type: ignore[misc]
     def _write(self, struct: Any, overwrite: bool) -> Wanted:
         from hoodoo_spark.datasource.catalog import complete_write
         from hoodoo_spark.datasource.options import ANY, Wanted
+        from hoodoo_spark.datasource.others import refuse_reading
 
+        refuse_reading(self.options)
         return Wanted.of(complete_write(self.options, struct, overwrite), ANY)
 
     def _sink(self, struct: Any) -> Wanted:
         """Nothing but a path says where a stream goes: its columns are those of its source."""
         from hoodoo_spark.datasource.catalog import complete
         from hoodoo_spark.datasource.options import ANY, Wanted
+        from hoodoo_spark.datasource.others import refuse_reading
 
+        refuse_reading(self.options)
         return Wanted.of(complete(self.options, type(struct)([])), ANY)
 
     @_plain

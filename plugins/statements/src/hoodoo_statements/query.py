@@ -10,6 +10,7 @@ import pyarrow as pa
 from attrs import field, frozen
 from hoodoo.engine.sources import as_arrow, known_data
 from hoodoo.errors import ConfigError, HoodooError, SchemaError
+from hoodoo.model.meta import META_FIELDS
 from hoodoo.model.schema.conform import conform
 from hoodoo.model.schema.normalize import plain_schema
 from hoodoo.table.table import Table
@@ -85,23 +86,19 @@ class Query:
         """Of a table, the columns that the query names anywhere; of the only one, what its condition lets through."""
         if not isinstance(found, Table):
             return found
-        schema = found.schema
-        columns: list[str] | None = None
+        schema, columns = found.schema, list[str]()
+        whole = pa.schema([*schema, *META_FIELDS])
         if not _takes_all(tree):
             named = {c.name.lower() for c in tree.find_all(exp.Identifier)}
-            columns = [
-                n for n in found.read(meta=True).schema.names if n.lower() in named
-            ] or schema.names[:1]
+            columns = [n for n in whole.names if n.lower() in named] or schema.names[:1]
         else:
             columns = schema.names
         where = tree.args.get("where") if alone and _is_of(tree, node) else None
         if where is not None and not list(tree.find_all(exp.Subquery, exp.CTE)):
             names = frozenset(t.alias_or_name.lower() for t in tree.find_all(exp.Table))
             try:
-                scope = Scope("table", found.read(meta=True).schema, None, names)
-                return found.read(
-                    columns, implied(checked(where.this, scope, "where").tree, schema)
-                )
+                scope = Scope("table", whole, None, names)
+                return found.read(columns, implied(checked(where.this, scope, "where").tree, whole))
             except HoodooError:
                 pass  # the query says what is wrong with it
         return found.read(columns)

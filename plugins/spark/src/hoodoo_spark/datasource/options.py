@@ -96,6 +96,8 @@ class Wanted:
     max_files: int | None = None
     max_bytes: int | None = None
     hoodie: Mapping[str, str] = field(factory=dict)
+    # Spark's catalog says it, with the columns that it noted.
+    catalog: bool = field(default=False, eq=False)
 
     @classmethod
     def of(cls, options: Mapping[str, str], use: str = BATCH) -> Wanted:
@@ -164,6 +166,7 @@ class Wanted:
             max_files=_read("maxFilesPerTrigger", found, Whole(1)),
             max_bytes=_read("maxBytesPerTrigger", found, Size(1)),
             hoodie=_hoodie(lowered),
+            catalog="provider" in lowered,
         )
 
 

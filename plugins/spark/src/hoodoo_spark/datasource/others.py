@@ -51,6 +51,30 @@ def refuse_others(lowered: Mapping[str, str]) -> None:
             )  # fmt: skip
 
 
+# Options of a read -> what to do instead, where a write gives them.
+_OF_READS: Mapping[str, str] = {
+    "columns": 'leave it out, and write the columns that you want: df.select("id", "fare").',
+    "as_of": "leave it out: a write makes the newest state; table.restore goes back to an older one.",
+    "mode": 'leave it out; .mode("append") and .mode("overwrite") are Spark\'s, and option("operation", ...) says what is done.',
+    **dict.fromkeys(("begin", "end", "meta", "tasks", "pushdown"), "leave it out."),
+    **dict.fromkeys(
+        ("maxfilespertrigger", "maxbytespertrigger"), "give it to the stream that reads: spark.readStream.option(...)."
+    ),
+}  # fmt: skip
+
+
+def refuse_reading(given: Mapping[str, str]) -> None:
+    """ConfigError for the first option of ``given``, which are those of a write, that only reads follow."""
+    lowered = {str(key).lower(): text for key, text in given.items()}
+    for key, fix in _OF_READS.items():
+        if key in lowered and "provider" not in lowered:
+            raise ConfigError(
+                f"option {key}={lowered[key]!r}",
+                "is one of reads, and says nothing to a write",
+                fix,
+            )
+
+
 def refuse_several(given: Mapping[str, str]) -> None:
     """ConfigError for the paths of ``load([...])``, which Spark hands on under this name if there are several."""
     if paths := given.get("paths"):

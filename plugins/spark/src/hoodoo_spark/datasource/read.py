@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.errors import SchemaError
 from hoodoo.hookspecs.engine import Step, Task
-from hoodoo.model.meta import META_COLUMNS
+from hoodoo.model.meta import META_COLUMNS, META_FIELDS
 from hoodoo.model.schema.conform import conform
 from hoodoo.read.query import Query
 from hoodoo.read.scan import Scan
@@ -22,7 +22,8 @@ from hoodoo.read.step import PAYLOAD, payloads
 from hoodoo.table.table import Table
 
 from hoodoo_spark.datasource import filters
-from hoodoo_spark.datasource.options import CHANGES, INCREMENTAL, Wanted, chosen
+from hoodoo_spark.datasource.options import CHANGES, INCREMENTAL, SNAPSHOT, Wanted, chosen
+from hoodoo_spark.datasource.places import reached, refuse_other_columns
 from hoodoo_spark.session import refuse_unshared
 from hoodoo_spark.types import spark_schema, task_schema
 
@@ -42,12 +43,16 @@ def schema_of(wanted: Wanted) -> Any:
         return spark_schema(scan_of(wanted).schema)
     rows = stored(table.schema, table.config)
     names = columns_of(rows, wanted, table.path)
-    return spark_schema(pa.schema([rows.field(name) for name in names]))
+    hidden = pa.schema(META_FIELDS)
+    return spark_schema(
+        pa.schema([(rows if name in rows.names else hidden).field(name) for name in names])
+    )
 
 
 def opened(wanted: Wanted) -> Table:
     """Raises EngineError for a store that Spark's workers would find empty; else what ``hoodoo.open`` raises."""
-    table = hoodoo.open(wanted.path, wanted.hoodie)
+    with reached(wanted.path):
+        table = hoodoo.open(wanted.path, wanted.hoodie)
     refuse_unshared(table.handle.storage)
     return table
 
@@ -71,12 +76,12 @@ def scan_of(
 
 
 def columns_of(rows: pa.Schema, wanted: Wanted, table: str) -> tuple[str, ...]:
-    """The columns of rows: the table's own, then its meta columns if they are asked for."""
+    """The columns of rows: the table's own, then all meta columns if they are asked for. Those that the table does not
+    fill, as with virtual keys, are null."""
     own = [name for name in rows.names if name not in META_COLUMNS]
-    meta = [name for name in rows.names if name in META_COLUMNS]
     if wanted.columns is None:
-        return (*own, *meta) if wanted.meta else tuple(own)
-    return chosen([*own, *meta], wanted, table)
+        return (*own, *META_COLUMNS) if wanted.meta else tuple(own)
+    return chosen([*own, *META_COLUMNS], wanted, table)
 
 
 @frozen
@@ -100,6 +105,8 @@ def planned(wanted: Wanted, struct: Any, pushed: Sequence[Any]) -> tuple[Rows, l
     """``struct``: the columns that Spark wants, of which the table may have more. Raises SchemaError where it lacks
     one, or has it in another type."""
     asked = task_schema(struct)
+    if wanted.catalog and wanted.mode == SNAPSHOT and wanted.as_of is None:
+        refuse_other_columns(wanted, asked.names, opened(wanted).schema.names)
     if wanted.mode == CHANGES:
         scan: Scan | Query = scan_of(wanted)
     else:

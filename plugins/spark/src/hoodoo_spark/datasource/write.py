@@ -26,6 +26,7 @@ from hoodoo.timeline.batches import Batch
 from hoodoo.write.commit import Commit
 
 from hoodoo_spark.datasource.options import Wanted
+from hoodoo_spark.datasource.places import reached, refuse_other_columns
 from hoodoo_spark.datasource.stage import Staged, Staging
 from hoodoo_spark.operations import OPERATIONS
 from hoodoo_spark.options import COMMIT_BYTES, PAUSE, RETRIES
@@ -53,8 +54,12 @@ class Writing:
         """Raises ConfigError for an operation that there is not, SchemaError for types that Arrow lacks."""
         _operation(wanted, overwrite)
         schema = arrow_schema(struct)
-        storage = open_storage(wanted.path, wanted.hoodie)
-        refuse_unshared(storage)
+        with reached(wanted.path):
+            storage = open_storage(wanted.path, wanted.hoodie)
+            refuse_unshared(storage)
+            if wanted.catalog and storage.head(".hoodie/hoodie.properties") is not None:
+                table = hoodoo.open(wanted.path, wanted.hoodie)
+                refuse_other_columns(wanted, schema.names, table.schema.names)
         return cls(wanted, schema, overwrite, Staging.begin(storage, schema, name))
 
     def write(self, batches: Iterable[pa.RecordBatch]) -> Staged:
@@ -164,7 +169,8 @@ _INSTEAD = {
 def opened(path: str, schema: pa.Schema, options: Mapping[str, str]) -> tuple[Table, bool]:
     """The table, and whether it was made here, of Hudi's own options."""
     try:
-        return hoodoo.open(path, options), False
+        with reached(path):
+            return hoodoo.open(path, options), False
     except NotATableError:
         own = pa.schema([field for field in schema if field.name not in META_COLUMNS])
         # Rows of today may have no nulls in a column, those of tomorrow have some.
