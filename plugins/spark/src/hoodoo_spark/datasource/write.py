@@ -60,7 +60,7 @@ class Writing:
             if wanted.catalog and storage.head(".hoodie/hoodie.properties") is not None:
                 table = hoodoo.open(wanted.path, wanted.hoodie)
                 refuse_other_columns(wanted, schema.names, table.schema.names)
-        return cls(wanted, schema, overwrite, Staging.begin(storage, schema, name))
+            return cls(wanted, schema, overwrite, Staging.begin(storage, schema, name))
 
     def write(self, batches: Iterable[pa.RecordBatch]) -> Staged:
         """In a task of a batch job. Where Spark plans and commits, no setting of the session can be read."""
