@@ -58,6 +58,8 @@ def test_erased_rows_stay_erased_on_each_kind_of_table(tmp_path: Path, kind: Kin
 @pytest.mark.spark
 @pytest.mark.parametrize("number", range(12 if _MORE else 1))
 def test_erased_rows_stay_erased_on_spark(tmp_path: Path, spark: Any, number: int) -> None:
-    merged = [kind for kind in ALL if kind.type == MERGE and kind.mode != "sums"]
+    # Workers can't import the mergers of these tests.
+    installed = ("event_time", "commit_time", "partial", "partial by arrival")
+    merged = [kind for kind in ALL if kind.type == MERGE and kind.mode in installed]
     kind = drawn(12, merged)[number]
-    histories.run(kind, tmp_path, int(_SEED) + number, 8, "spark")
+    histories.run(kind, tmp_path, int(_SEED) + number, 6, "spark")
