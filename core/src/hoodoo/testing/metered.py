@@ -48,6 +48,19 @@ class MeteredExchange:
 
 
 @define
+class Count:
+    """Counts in one thread of this process: the meter of who has no engine's."""
+
+    total: Counted = Factory(Counted)
+
+    def add(self, counted: Counted) -> None:
+        self.total = self.total + counted
+
+    def read(self) -> Counted:
+        return self.total
+
+
+@define
 class Metered:
     """``inner``, with a meter of ``make`` (:meth:`Engine.meter`) for each exchange.
 
@@ -56,7 +69,7 @@ class Metered:
     """
 
     inner: Serializer
-    make: Callable[[], Meter]
+    make: Callable[[], Meter] = Count
     exchanges: list[MeteredExchange] = Factory(list)
 
     @property
