@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hoodoo.errors import ConfigError, CorruptTableError
 from hoodoo.model.commit import CommitMetadata, Operation
@@ -62,7 +64,7 @@ class Table:
         self.done(n, batches.extra_metadata(self.store, seen or self.line, instant, batch))
 
     def has(self, batch: Batch) -> bool:
-        return batches.applied(self.store, self.line).has(batch)
+        return batches.applied(self.store, self.line, batch).has(batch)
 
     def extra(self, n: int) -> dict[str, str]:
         line = self.line
@@ -197,7 +199,17 @@ def test_the_list_does_not_grow_forever(table: Table) -> None:
         table.write(n + 1, Batch(f"s{n}", 0, "q"))
     assert table.extra(REMEMBERED + 20)[OWN_KEY].count('"q"') == REMEMBERED
     assert table.has(Batch("s20", 0, "q")) and table.has(Batch(f"s{REMEMBERED + 19}", 0, "q"))
-    assert not table.has(Batch("s19", 0, "q"))
+
+
+def test_a_stream_that_a_full_list_lacks_is_looked_up(table: Table) -> None:
+    """Its own commits name it; a stream that is there, or a list that is not full, costs no more reads."""
+    for n in range(REMEMBERED + 20):
+        table.write(n + 1, Batch(f"s{n}", 7, "q"))
+    assert table.has(Batch("s0", 7, "q")) and table.has(Batch("s19", 7, "q"))
+    assert not table.has(Batch("s19", 8, "q")) and not table.has(Batch("another", 0, "q"))
+    table.write(REMEMBERED + 21, Batch("s0", 8, "q"))
+    assert table.has(Batch("s0", 8, "q")) and not table.has(Batch("s0", 9, "q"))
+    assert table.reads() <= 2
 
 
 @pytest.mark.parametrize(
@@ -216,7 +228,16 @@ def test_damage_is_named(table: Table, extra: dict[str, str]) -> None:
     assert t(1) in caught.value.obj
 
 
-@pytest.mark.parametrize(("identifier", "number"), [("", 0), ("a", -1)])
-def test_a_batch_has_a_name_and_a_number(identifier: str, number: int) -> None:
-    with pytest.raises(ConfigError):
+@pytest.mark.parametrize(
+    ("identifier", "number"),
+    [("", 0), ("a", -1), ("a", 1.5), ("a", 1.0), ("a", "1"), ("a", None), (None, 1), (7, 1), ("a", np.float64(1))],
+)  # fmt: skip
+def test_a_batch_has_a_name_and_a_whole_number(identifier: Any, number: Any) -> None:
+    with pytest.raises(ConfigError, match="whole number"):
         Batch(identifier, number)
+
+
+def test_a_number_of_numpy_is_a_number(table: Table) -> None:
+    table.write(1, Batch("a", np.int64(3), "q"))
+    assert table.has(Batch("a", np.uint8(3), "q")) and not table.has(Batch("a", 4, "q"))
+    assert type(Batch("a", np.int64(3)).number) is int

@@ -19,6 +19,7 @@ from hoodoo.errors import (
     HoodooError,
     SchemaError,
 )
+from hoodoo.timeline.batches import Batch
 from hoodoo_statements import statement as statements
 
 pytestmark = pytest.mark.sampled(4)
@@ -498,3 +499,21 @@ def test_a_batch_of_a_stream_is_merged_once(table: Any) -> None:
             {"fare": "target.fare + 1"}
         ).execute()
     assert stored(table)[0] == (1, "oslo", 11.0)
+
+
+def test_a_statement_that_changes_no_row_notes_its_batch(table: Any) -> None:
+    """Repeated after other rows came, it would change those."""
+    one = Batch("s", 1)
+    assert table.delete(where="fare > 1000", batch=one).deleted == 0
+    assert table.update({"fare": "0"}, where="fare > 1000", batch=Batch("s", 2)).updated == 0
+    table.upsert(rows((9, "rome", 2000.0)))
+    assert not table.delete(where="fare > 1000", batch=one).instant
+    assert not table.update({"fare": "0"}, where="fare > 1000", batch=Batch("s", 2)).instant
+    none = [{"id": 9, "fare": 1.0}]
+    merge = table.merge(none, "id", batch=Batch("s", 3)).when_matched_update(
+        {"fare": "source.fare"}, "target.fare > 5000"
+    )
+    assert merge.execute().updated == 0
+    assert not merge.execute().instant
+    assert (9, "rome", 2000.0) in stored(table)
+    assert table.verify().ok

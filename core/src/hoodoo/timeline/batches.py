@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+import operator
+
+from attrs import field, frozen
 
 from hoodoo.errors import ConfigError
 
@@ -13,17 +15,18 @@ class Batch:
 
     ``query`` tells streams of one identifier apart whose numbers begin again (Spark: the id of a query,
     which lives in its checkpoint); empty where there is no such thing. Raises ConfigError without an
-    identifier, or for a number below 0.
+    identifier, or for a number that is not whole, or below 0.
     """
 
     identifier: str
-    number: int
+    number: int = field(converter=lambda n: operator.index(n) if hasattr(n, "__index__") else n)
     query: str = ""
 
     def __attrs_post_init__(self) -> None:
-        if not self.identifier or self.number < 0:
+        named = isinstance(self.identifier, str) and self.identifier and isinstance(self.query, str)
+        if not named or type(self.number) is not int or self.number < 0:
             raise ConfigError(
-                f"batch {self.number} of stream {self.identifier!r}",
-                "has no identifier, or a number below 0",
+                f"batch {self.number!r} of stream {self.identifier!r}",
+                "has no text as its identifier and query, or no whole number from 0 on",
                 "give each stream its own name, and count its batches from 0.",
             )

@@ -6,10 +6,12 @@ A commit of a batch says so in its ``extraMetadata``, under two keys:
   ``CommitUtils.getCheckpointValueAsString``): ``{"<identifier>": "<batch>"}``, this batch only.
 - ``_hoodoo_batches``: the newest batch of every stream that the writer saw, its own among them, and
   ``upto``, the instant up to which it looked: ``{"upto": instant, "batches": [[identifier, query, batch,
-  instant of the batch], ...]}``. So nobody has to look further back than ``upto``.
+  instant of the batch], ...]}``. So nobody has to look further back than ``upto``, except for a stream that
+  is not among the ``REMEMBERED`` ones: the commits of its batches still name it.
 
 Writes of other kinds hand the second key on. What has been archived is looked at only where the active
-timeline does not reach back to such an ``upto``: for the first batch that a table is given.
+timeline does not reach back to such an ``upto``: for the first batch that a table is given, and of a stream
+that a full list lacks.
 """
 
 from __future__ import annotations
@@ -63,29 +65,33 @@ class Applied:
         return json.dumps({"upto": upto, "batches": entries}, separators=(",", ":"))
 
 
-def applied(storage: Storage, timeline: Timeline) -> Applied:
+def applied(storage: Storage, timeline: Timeline, batch: Batch | None = None) -> Applied:
     """What the completed writes of ``timeline`` say, read from the newest back to where one of them
-    says that it has looked; without such a one all of them are read, archived ones too.
+    says that it has looked; without such a one all of them are read, archived ones too. So they are for the
+    stream of ``batch``, if none says it and more streams were said than are remembered.
 
     Raises CorruptTableError naming a file whose entry is not of the form above.
     """
     newest: dict[tuple[str, str], tuple[int, str]] = {}
     upto = ""
+    full = False
+    stream = (batch.identifier, batch.query) if batch is not None else None
     for instant, metadata, where in _newest_first(storage, timeline):
-        if upto and order_key(instant) <= order_key(upto):
+        forgotten = full and stream is not None and stream not in newest
+        if upto and order_key(instant) <= order_key(upto) and not forgotten:
             break
         extra = metadata().extra
         if OWN_KEY in extra:
             seen, told = _own(extra[OWN_KEY], where)
-            upto = max(upto, seen, key=order_key)
+            upto, full = max(upto, seen, key=order_key), full or len(told) >= REMEMBERED
         elif HUDI_KEY in extra:
             told = _hudi(extra[HUDI_KEY], instant, where)
         else:
             continue
-        for stream, number, origin in told:
+        for named, number, origin in told:
             # A commit hands on what it saw at its start: the newest origin is right, not the first.
-            if stream not in newest or order_key(newest[stream][1]) < order_key(origin):
-                newest[stream] = (number, origin)
+            if named not in newest or order_key(newest[named][1]) < order_key(origin):
+                newest[named] = (number, origin)
     return Applied(newest)
 
 
@@ -111,7 +117,7 @@ def extra_metadata(
     """
     if batch is None and not _handed_on(storage, timeline):
         return {}
-    found = applied(storage, timeline)
+    found = applied(storage, timeline, batch)
     told: dict[str, str] = {}
     if batch is not None:
         told[HUDI_KEY] = json.dumps({batch.identifier: str(batch.number)}, separators=(",", ":"))

@@ -82,7 +82,9 @@ class CommitCheck:
             self._unique_keys(other, metadata)
             self._hidden_inserts(other, metadata)
             self._known.add(other.requested)
-        if self.batch is not None and batches.applied(storage, fresh).has(self.batch):
+        if self.batch is not None and batches.applied(storage, fresh, self.batch).has(
+            self.batch
+        ):
             raise CommitConflictError(
                 f"instant {self.instant.requested}",
                 f"batch {self.batch.number} of stream {self.batch.identifier} was written by another writer.",

@@ -104,9 +104,9 @@ def run(order: WriteRequest, data: Any) -> Commit:
             with attempts.repeated():
                 action = kind.action(target.logs is not None)
                 nothing = Commit("", action, kind.operation.value.lower())
-                if order.batch and batches.applied(target.storage, target.timeline).has(
-                    order.batch
-                ):
+                if (one := order.batch) and batches.applied(
+                    target.storage, target.timeline, one
+                ).has(one):
                     return attempts.done(nothing)
                 ask = partial(_request, target, kind, attempts.beats, attempts.began)
                 with ExitStack() as begun:  # a look at what the plan asks, beside the request
@@ -125,7 +125,8 @@ def run(order: WriteRequest, data: Any) -> Commit:
                         if prepared is None:
                             made = prepare(target, kind, data, rows.workspace, life.requested)
                             prepared = rows.keep(target, made)
-                        if prepared.changes is not None and not prepared.arriving.total:
+                        nothing_new = prepared.changes is not None and not prepared.arriving.total
+                        if nothing_new and order.batch is None:  # a batch is noted all the same
                             raise _NothingToDoError
                         grown = outgrown(target.schema, prepared.schema)
                         if len(grown):  # in each attempt: rows may have come
