@@ -675,3 +675,37 @@ def test_tox_environments_that_pages_name_exist() -> None:
     for page in PAGES:
         for name in re.findall(r"tox (?:run )?-e (\w+)", page.read_text("utf-8")):
             assert f"testenv:{name}" in tox or name == "tests", f"{name_of(page)}: tox -e {name}"
+
+
+def _installed_by(requirement: str, seen: set[str]) -> None:
+    """Adds the distributions that ``pip install requirement`` brings, by the files of this checkout."""
+    found = re.match(r"([\w.-]+)(?:\[([\w,]+)\])?", requirement.strip())
+    if found is None:
+        return
+    name, extras = found[1], (found[2] or "").split(",")
+    seen.add(name)
+    folder = {"hoodoo": REPO, "hoodoo-core": REPO / "core"}.get(
+        name, REPO / "plugins" / name.removeprefix("hoodoo-")
+    )
+    if not name.startswith("hoodoo") or not (folder / "setup.cfg").exists():
+        return
+    config = configparser.ConfigParser()
+    config.read(folder / "setup.cfg")
+    lists = [config.get("options", "install_requires", fallback="")]
+    lists += [config.get("options.extras_require", extra, fallback="") for extra in extras]
+    for line in "\n".join(lists).splitlines():
+        if line.strip() and re.split(r"[<>=\[ ;]", line.strip())[0] not in seen:
+            _installed_by(line, seen)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md"])
+def test_the_first_pages_need_only_what_the_readme_installs(page: str) -> None:
+    """README says ``pip install hoodoo``."""
+    installed: set[str] = set()
+    _installed_by("hoodoo", installed)
+    assert {"pyarrow", "duckdb"} <= installed and "polars" not in installed
+    blocks = "\n".join(re.findall(r"```python\n(.*?)```", (REPO / page).read_text(), re.DOTALL))
+    imported = re.findall(r"^\s*(?:import|from) (\w+)", blocks, re.MULTILINE)
+    known = sys.stdlib_module_names | {"hoodoo"} | {name.replace("-", "_") for name in installed}
+    assert "hoodoo" in imported
+    assert [name for name in imported if name not in known] == []

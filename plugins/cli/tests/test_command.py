@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import json
+import os
+import socket
 import subprocess
 import sys
 import types
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 
 import hoodoo
+import pyarrow as pa
 import pytest
 import typer
 from hoodoo import hookimpl
@@ -221,3 +226,45 @@ def test_help_imports_no_subcommand() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_python_runs_the_package_as_the_command() -> None:
+    line = [sys.executable, "-m", "hoodoo", "--version"]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{hoodoo.__version__}\n", "")
+
+
+def test_a_reader_that_has_seen_enough_is_no_problem_of_the_table(tmp_path: Path) -> None:
+    """``hoodoo ... | head -1``: the code is that of a broken pipe; 1 would say that something was found."""
+    table = hoodoo.create(str(tmp_path / "t"), pa.schema([("id", pa.int64())]), record_key="id")
+    table.insert(pa.table({"id": range(50_000)}))
+    line = [sys.executable, "-m", "hoodoo", "head", table.path, "-n", "50000", "--output", "json"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(line, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=120)
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_an_address_in_use_is_one_sentence(run: Run, tmp_path: Path) -> None:
+    table = hoodoo.create(str(tmp_path / "t"), pa.schema([("id", pa.int64())]), record_key="id")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        for command in ("ui", "serve"):
+            code, out, err = run(command, table.path, "--port", port)
+            assert (code, out) == (2, "") and "Traceback" not in err
+            assert "address" in err and "--port" in err, command
+
+
+@pytest.mark.parametrize("number", [errno.ENOENT, errno.EADDRINUSE, errno.EACCES, errno.EISDIR])
+def test_a_fault_of_the_machine_is_one_sentence(
+    run: Run, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def fails(*_: object) -> None:
+        raise OSError(number, os.strerror(number), "there")
+
+    monkeypatch.setattr("hoodoo_cli.commandline.app.build", lambda: fails)
+    code, out, err = run("stats")
+    assert (code, out) == (2, "") and err.startswith("file there: can't be used") and "Fix:" in err

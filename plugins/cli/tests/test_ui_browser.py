@@ -74,6 +74,28 @@ def test_services_add_no_rows(tmp_path: Path, browser: Browser) -> None:
         assert browser.value(label) == "Rows by commit of the 3 newest writes: 40 more"
 
 
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_table_that_scrolls_ends_below_a_row(
+    tmp_path: Path, browser: Browser, width: int
+) -> None:
+    """No row is cut in half."""
+    table = create(tmp_path / "t")
+    for n in range(18):
+        table.upsert(rows(range(n, n + 2), 1))
+    with served(tmp_path / "t") as server:
+        browser.show(width, 900)
+        browser.open(f"http://127.0.0.1:{server.port}/")
+        browser.until("document.querySelectorAll('#timeline tbody tr').length >= 18")
+        cut = browser.value(
+            "(() => { const box = document.querySelector('#timeline .tall'), at = box.getBoundingClientRect(); "
+            "const end = at.top + box.clientTop + box.clientHeight; return [...box.querySelectorAll('tr')].filter(row => { "
+            "const r = row.getBoundingClientRect(); return r.top < end - 1 && r.bottom > end + 1; }).length; })()"
+        )
+        assert cut == 0
+        scrolls = "document.querySelector('#timeline .tall').scrollHeight > 350"
+        assert browser.value(scrolls)
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1440])
 def test_no_screen_is_too_narrow(tmp_path: Path, browser: Browser, width: int, dark: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 import pytest
+from hoodoo.errors import ConfigError, HoodooError
+from hoodoo_statements.spark_sql.functions import AGGREGATES, FUNCTIONS, WINDOWS
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -69,7 +72,7 @@ VALUES = [
     ("cast(id as string)", "1"),
     # Positions are counted from 1, and 0 is the first, too.
     ("substring(s, 0, 1)", "a"),
-    ("substring(s, zero, 2)", "a_"),
+    ("substring(s, cast(zero as int), 2)", "a_"),
     ("substr(s, 0)", "a_b"),
     ("substring(s, 2, 1)", "_"),
     ("substring(s, -1)", "b"),
@@ -81,6 +84,23 @@ VALUES = [
     ("extract(dayofweek from t)", 1),
     ("date_part('dow', d)", 1),
     ("extract(year from d)", 2024),
+    # Java's groups, letters and numbers.
+    ("regexp_replace('abc', '(a)(b)', '$2$1')", "bac"),
+    ("upper('Straße')", "STRASSE"),
+    ("length(lower('İ'))", 2),
+    ("cast(1e20 as string)", "1.0E20"),
+    ("cast(cast(10000000 as double) as string)", "1.0E7"),
+    ("cast(cast(0.0001 as double) as string)", "1.0E-4"),
+    ("cast('2020' as date) = date'2020-01-01'", True),
+    ("cast('2020-3' as date) = date'2020-03-01'", True),
+    ("try_cast('abc' as int) is null", True),
+    ("round(2.675D, 2) = 2.68D", True),
+    ("bround(2.5D) = 2D", True),
+    ("pmod(-7, 3)", 2),
+    ("isnull(s)", False),
+    ("isnotnull(s)", True),
+    ("unix_timestamp(t)", 1708300799),
+    ("unix_timestamp() > 1700000000", True),
 ]
 
 
@@ -95,3 +115,105 @@ def test_a_value(tmp_path: Path, text: str, expected: Any) -> None:
     assert found.to_pylist() == [{"made": expected}]
     assert table.update({"made": text}).updated == 1
     assert table.read(["made"]).to_pylist() == [{"made": expected}]
+
+
+def refused(tmp_path: Path, text: str) -> str:
+    """What a statement says of an expression that it refuses."""
+    table = hoodoo.create(
+        str(tmp_path / "t"), ROWS.schema.append(pa.field("made", pa.string())), record_key="id"
+    )
+    table.upsert(ROWS)
+    with pytest.raises(HoodooError) as caught:
+        table.update({"made": text})
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("cast('abc' as int)", "is no INT"),
+        ("cast(2147483648 as int)", "out of range"),
+        ("cast(big * 100 as int)", "INT"),
+        ("1 / zero", "division by zero"),
+        ("id % zero", "division by zero"),
+        ("hash(s)", "calls hash(), which is not computed here"),
+        ("format_string('%s', s)", "calls format_string()"),
+        ("m / m", "/ of decimals"),
+        (r"regexp_replace(s, '\\bab', 'x')", "otherwise than the RE2"),
+        ("isnul(s)", "Did you mean isnull()"),
+        ("regexp_replace(s, 'a', '$1')", "names no group"),
+        ("lower('ΑΣ')", "capital sigma"),
+        ("s + 1", "Cast it to a number"),
+        ("cast(t as double)", "a cast from TIMESTAMP to DOUBLE"),
+    ],
+)
+def test_what_is_not_known_to_be_equal_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    assert said in refused(tmp_path, text)
+
+
+def test_a_condition_deletes_what_spark_would(tmp_path: Path) -> None:
+    """Spark reads a year, and a year and a month, as the first day of them."""
+    rows = pa.table({"id": [1, 2, 3], "a": ["2020", "2020-03", "2021-02-03 10:00:00"]})
+    table = hoodoo.create(str(tmp_path / "t"), rows.schema, record_key="id")
+    table.upsert(rows)
+    done = hoodoo.sql("DELETE FROM t WHERE cast(a as date) < '2021-01-01'", {"t": table})
+    assert done.deleted == 2
+    assert table.read(["id"]).to_pylist() == [{"id": 3}]
+
+
+def test_an_error_is_one_of_rows_that_need_it(tmp_path: Path) -> None:
+    rows = pa.table({"id": [1, 2], "n": [0, 5]})
+    table = hoodoo.create(str(tmp_path / "t"), rows.schema, record_key="id")
+    table.upsert(rows)
+    assert table.delete(where="n <> 0 and 10 / n > 1").deleted == 1
+    assert table.update({"n": "case when n = 0 then 7 else 10 div n end"}).updated == 1
+
+
+def test_an_assigned_value_is_cast_as_spark_casts_it(tmp_path: Path) -> None:
+    rows = pa.table({"id": [1], "s": ["a"], "n": [1]})
+    table = hoodoo.create(str(tmp_path / "t"), rows.schema, record_key="id")
+    table.upsert(rows)
+    table.update({"s": "1e20", "n": "2.7"})
+    assert table.read(["s", "n"]).to_pylist() == [{"s": "1.0E20", "n": 2}]
+    hoodoo.sql("INSERT INTO t SELECT 2, 1e7, 3.9", {"t": table})
+    found = table.read(["s", "n"], where="id = 2").to_pylist()
+    assert found == [{"s": "1.0E7", "n": 3}]
+
+
+@pytest.mark.parametrize("text", ["(" * 80 + "id = 1" + ")" * 80, "not " * 800 + "b"])
+def test_a_text_that_is_nested_too_deeply(tmp_path: Path, text: str) -> None:
+    table = hoodoo.create(str(tmp_path / "t"), ROWS.schema, record_key="id")
+    table.upsert(ROWS)
+    for act in (
+        lambda: table.read(where=text).count(),
+        lambda: table.delete(where=text),
+        lambda: hoodoo.sql(f"SELECT id FROM t WHERE {text}", {"t": table}),
+        lambda: hoodoo.sql(f"DELETE FROM t WHERE {text}", {"t": table}),
+    ):
+        with pytest.raises(ConfigError, match="nested too deeply"):
+            act()
+
+
+def test_a_long_chain_is_not_nested(tmp_path: Path) -> None:
+    table = hoodoo.create(str(tmp_path / "t"), ROWS.schema, record_key="id")
+    table.upsert(ROWS)
+    text = " or ".join(f"id = {n}" for n in range(1500, 0, -1))
+    assert table.read(where=text).count() == 1
+    assert table.delete(where=text).deleted == 1
+
+
+@pytest.mark.parametrize("text", ["\"s\" = 'x'", "'x' <> \"S\" or id = 1", "\"s\" like 'x'"])
+def test_quotes_are_of_texts(tmp_path: Path, text: str) -> None:
+    """Of a comparison with the name of a column in quotes, the message says how to write it."""
+    table = hoodoo.create(str(tmp_path / "t"), ROWS.schema, record_key="id")
+    table.upsert(ROWS)
+    for act in (lambda: table.read(where=text).count(), lambda: table.delete(where=text)):
+        with pytest.raises(ConfigError, match="backticks: `s`"):
+            act()
+
+
+def test_the_page_lists_the_functions() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "statements.md").read_text("utf-8")
+    tables = [line for line in page.splitlines() if line.startswith("|")]
+    listed = {name for line in tables for name in re.findall(r"`([a-z_0-9]+)`", line)}
+    assert sorted({*FUNCTIONS, *AGGREGATES, *WINDOWS} - listed) == []

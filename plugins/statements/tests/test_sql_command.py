@@ -134,3 +134,20 @@ def test_none_runs_if_one_can_not_be_read(run: Run, trips: hoodoo.Table, second:
 def test_no_statement(run: Run, trips: hoodoo.Table, statement: str) -> None:
     code, out, err = run(statement, trips.path)
     assert (code, out) == (2, "") and "is empty" in err
+
+
+def test_several_statements_are_one_document(run: Run, trips: hoodoo.Table, tmp_path: Path) -> None:
+    script = "SELECT id FROM trips WHERE id = 9; DELETE FROM trips WHERE id = 1; SELECT count(*) AS n FROM trips"
+    found = said(run(script, trips.path, "--json"))
+    assert (found[0], found[1]["deleted"], found[2]) == ([], 1, [{"n": 2}])
+    again = said(run(script, trips.path, "--output", "json"))
+    assert (again[1]["deleted"], again[2]) == (0, [{"n": 2}])
+    script = "DELETE FROM trips; SELECT 1 AS a FROM trips; SELECT 2 AS a FROM trips"
+    code, out, err = run(script, trips.path, "--output", tmp_path / "a.csv")
+    assert (code, out) == (2, "") and "2 queries" in err
+    assert trips.read().count() == 2
+
+
+def test_a_missing_directory_is_one_sentence(run: Run, trips: hoodoo.Table, tmp_path: Path) -> None:
+    code, out, err = run("SELECT * FROM trips", trips.path, "--output", tmp_path / "no" / "a.csv")
+    assert (code, out) == (2, "") and "Fix:" in err and "Traceback" not in err

@@ -101,6 +101,15 @@ USUAL: dict[str, tuple[str, ...]] = {
     "engine": ("hoodoo-standard", "hoodoo-spark"),
     "storage": ("hoodoo-standard", "hoodoo-cloud"),
 }
+# Those that have a member which is no usual one: for errors alone.
+MEMBERS = {
+    ("action", "retention"): "hoodoo-retention",
+    ("clustering", "route_geography"): "hoodoo-route-geography",
+    ("index", "sqlite"): "hoodoo-sqlite-index",
+    ("key_generator", "folded"): "hoodoo-folded-key",
+    ("merger", "keep_first"): "hoodoo-keep-first",
+    ("serializer", "arrow_lz4"): "hoodoo-lz4-serializer",
+}
 # What pip installs where it is not the distribution alone.
 _EXTRAS = {"hoodoo-spark": '"hoodoo[spark]"', "hoodoo-cloud": '"hoodoo[cloud]"'}
 
@@ -116,6 +125,7 @@ APIS: dict[str, tuple[int, ...]] = {name: one.api for name, one in FAMILIES.item
 __all__ = [
     "APIS",
     "FAMILIES",
+    "MEMBERS",
     "USUAL",
     "Option",
     "PluginRef",

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from hoodoo.errors import HoodooError, PluginError
-from hoodoo.hookspecs import FAMILIES, USUAL, Option, PluginRef, Settings, install
+from hoodoo.hookspecs import FAMILIES, MEMBERS, USUAL, Option, PluginRef, Settings, install
 from hoodoo.hookspecs.family import members
 from hoodoo.kernel.answers import Checked, Who, checked, plain
 from hoodoo.kernel.deprecations import old_names
@@ -204,8 +204,9 @@ def _unknown(registry: Kernel, family: str, wanted: str) -> PluginError:
     if registry.disabled:
         left_out += f" Switched off by {DISABLE}: {', '.join(registry.disabled)}."
     there = {plugin.distribution for plugin in registry.plugins}
-    absent = [name for name in USUAL.get(family, ()) if name not in there]
-    hint = f" (the usual ones: {install(absent)})" if absent else ""
+    known = MEMBERS.get((family, wanted))
+    absent = [known] if known else [n for n in USUAL.get(family, ()) if n not in there]
+    hint = f" ({'' if known else 'the usual ones: '}{install(absent)})" if absent else ""
     return PluginError(
         f"{family} {wanted!r}",
         f"no installed plugin offers it. Searched: {searched or 'none is installed'}.{left_out}",

@@ -191,6 +191,11 @@ def check_virtual(generator: KeyGenerator, name: str) -> None:
     """ConfigError where files may not lack the generator's keys."""
     if can_be_virtual(generator):
         return
+    if not generator.record_key_fields:
+        raise ConfigError(
+            "virtual keys", "the table has no key columns: its keys are made when rows are written, and can't be computed again.",
+            "Name columns: record_key=...; or store the keys.",
+        )  # fmt: skip
     raise ConfigError(
         f"key generator {name}", "can't make virtual keys: readers could not compute the keys again (Hudi allows SIMPLE, COMPLEX and NON_PARTITION).",
         "use one of these, store the keys, or see docs/virtual-keys.md for an option that allows some others.",

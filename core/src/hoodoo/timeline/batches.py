@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 from attrs import field, frozen
 
 from hoodoo.errors import ConfigError
+
+
+def _whole(number: Any) -> Any:
+    """A whole number, such as numpy's too, as an int; anything else as it is."""
+    return operator.index(number) if hasattr(number, "__index__") else number
 
 
 @frozen
@@ -19,7 +25,7 @@ class Batch:
     """
 
     identifier: str
-    number: int = field(converter=lambda n: operator.index(n) if hasattr(n, "__index__") else n)
+    number: int = field(converter=_whole)
     query: str = ""
 
     def __attrs_post_init__(self) -> None:

@@ -129,7 +129,7 @@ def refuse_partitioned(config: TableConfig) -> None:
         raise UnsupportedTableError(
             f"table {config.name} of version {config.version}: {PARTITIONED}",
             "is for tables of version 9: Hudi 0.15 would take its file groups for those of a global index.",
-            "Use index='record_index', or version 9.",
+            'Use index="record_index", or table_version=9.',
         )
 
 
@@ -139,7 +139,9 @@ def refuse_impossible(config: TableConfig, partition: str, what: str) -> None:
         raise UnsupportedTableError(
             f"table {config.name} of version {config.version}: {what}",
             f"lies in the metadata partition {partition}, which tables of this version do not have.",
-            "Use version 9; of record indexes, index='record_index' is for both.",
+            'Use table_version=9, or another index, such as index="simple".'
+            if partition in (VIRTUAL_INDEX, VIRTUAL_PATH_INDEX)
+            else 'Use table_version=9, or index="record_index".',
         )
 
 

@@ -20,6 +20,7 @@ from sqlglot import exp
 from hoodoo_statements.clauses import Arrow, Clause, Computed, Constant, Insert, Join, Taken, Value
 from hoodoo_statements.evaluate import Evaluator
 from hoodoo_statements.find_changes import cast_to
+from hoodoo_statements.spark_sql.columns import assigned
 from hoodoo_statements.text.parse import Expression, checked, parsed
 from hoodoo_statements.text.scope import SOURCE, TARGET, Scope, flat, named, unknown_column
 from hoodoo_statements.text.spark_column import is_column, text_of
@@ -204,8 +205,9 @@ class Binder:
                 reads.append(found.columns[0].flat)
                 return Taken(found.columns[0].column.name)
             reads.extend(c.flat for c in found.columns)
-            self._kind(found, cast_to(column.type, found.sql), scope, what)
-            return Computed(found.sql)
+            sql = assigned(found.made, column.type).sql
+            self._kind(found, cast_to(column.type, sql), scope, what)
+            return Computed(sql)
         return Constant(_constant(given, column, what))
 
     def _kind(self, found: Expression, sql: str, scope: Scope, what: str) -> pa.DataType:

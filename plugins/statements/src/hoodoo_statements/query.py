@@ -16,8 +16,12 @@ from hoodoo.model.schema.normalize import plain_schema
 from hoodoo.table.table import Table
 from sqlglot import exp
 
-from hoodoo_statements.evaluate import Evaluator
-from hoodoo_statements.text.dialect import DIALECT, for_duckdb
+from hoodoo_statements.evaluate import Evaluator, sql_type
+from hoodoo_statements.spark_sql.columns import assigned, known_column
+from hoodoo_statements.spark_sql.queries import for_duckdb
+from hoodoo_statements.spark_sql.translate import Refused
+from hoodoo_statements.text.chains import shallow
+from hoodoo_statements.text.dialect import DIALECT
 from hoodoo_statements.text.parse import checked
 from hoodoo_statements.text.pruning import implied
 from hoodoo_statements.text.scope import Scope
@@ -38,17 +42,24 @@ class Query:
         if self.spark is not None:
             return self._on_spark(tree, read)
         rows = {name: _arrow(found) for name, found in read.items()}
-        return self.evaluator.query(for_duckdb(tree).sql("duckdb"), **rows)
+        text = tree.sql(DIALECT)
+        try:
+            with shallow("query", text):
+                made = for_duckdb(tree, {name: found.schema for name, found in rows.items()})
+        except Refused as refused:
+            raise ConfigError(f"query {text!r}", f"{refused.why}.", refused.fix) from None
+        return self.evaluator.query(made.sql("duckdb"), **rows)
 
-    def cast(self, rows: pa.Table, columns: Sequence[tuple[str, str | None]]) -> pa.Table:
+    def cast(self, rows: pa.Table, columns: Sequence[pa.Field]) -> pa.Table:
         """``rows`` with these names and types, as an insert assigns them."""
         plain = rows.rename_columns([f"c{n}" for n in range(rows.num_columns)])
-        listed = [
-            f"c{n}" if kind is None else f"CAST(c{n} AS {kind})"
-            for n, (_, kind) in enumerate(columns)
-        ]
+        listed = []
+        for n, column in enumerate(columns):
+            made = assigned(known_column(f"c{n}", plain.schema.field(n).type), column.type).sql
+            kind = sql_type(column.type)
+            listed.append(made if kind is None else f"CAST({made} AS {kind})")
         found = self.evaluator.columns(plain, listed, "insert")
-        return pa.table(found, names=[name for name, _ in columns])
+        return pa.table(found, names=[column.name for column in columns])
 
     def _tables(self, tree: Any) -> dict[str, Any]:
         """What the tables of ``tree`` are, by the names that they get there."""

@@ -18,8 +18,8 @@ from sqlglot import exp
 from hoodoo_statements.alter_sql import altered_table, arguments
 from hoodoo_statements.binding import ALL
 from hoodoo_statements.builder import MergeBuilder
-from hoodoo_statements.evaluate import sql_type
 from hoodoo_statements.query import Query
+from hoodoo_statements.text.chains import shallow
 from hoodoo_statements.text.dialect import DIALECT
 from hoodoo_statements.text.scope import named, unknown_column
 
@@ -81,7 +81,8 @@ def tree_of(statement: str) -> Any:
     """The one statement of a text, as sqlglot reads it. ConfigError for a text that is not a statement of the kinds that
     :func:`sql` takes; whether its names mean something is not known yet."""
     try:
-        found = [tree for tree in sqlglot.parse(statement, read=DIALECT) if tree is not None]
+        with shallow("statement", statement):
+            found = [t for t in sqlglot.parse(statement, read=DIALECT) if t is not None]
     except sqlglot.errors.SqlglotError as error:
         said = str(error).splitlines()[0].rstrip(".")
         raise ConfigError(
@@ -300,7 +301,7 @@ def _insert(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
     if spark is not None:
         data = _of_types(found.toDF(*(c.name for c in columns)), {c.name: c.type for c in columns})
     else:
-        data = rows.cast(found, [(c.name, sql_type(c.type)) for c in columns])
+        data = rows.cast(found, columns)
     # As Spark Hudi has it: of a table with partitions those that rows arrive in.
     write = table.insert_overwrite if tree.args.get("overwrite") else table.insert
     commit: Commit = write(data, engine=engine)

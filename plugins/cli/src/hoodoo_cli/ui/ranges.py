@@ -62,5 +62,7 @@ def _number(value: Any) -> float:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, (float, Decimal)) and value == 0:
+        value = abs(value)  # footers of Parquet have -0.0 for the least of zeros
     text = value.hex() if isinstance(value, bytes) else str(value)
     return text if len(text) <= 60 else f"{text[:59]}…"

@@ -160,7 +160,7 @@ def _round_up(step: float) -> float:
 def _number(value: float, step: float, largest: float) -> str:
     """``largest``: of the axis, so that all its labels have one unit."""
     if largest >= 1e15 or 0 < step < 1e-6:
-        return f"{value:.3g}"
+        return f"{value or 0.0:.3g}"
     units = ((1e12, 1e12, "T"), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k"))
     scale, unit = next(((s, f" {u}") for least, s, u in units if largest >= least), (1.0, ""))
     value, step = value / scale, step / scale
@@ -170,6 +170,8 @@ def _number(value: float, step: float, largest: float) -> str:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, (float, Decimal)) and value == 0:
+        value = abs(value)  # footers of Parquet have -0.0 for the least of zeros
     text = value.hex() if isinstance(value, bytes) else str(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 

@@ -13,6 +13,7 @@ from hoodoo.errors import ConfigError
 from hoodoo.write.commit import Commit
 from hoodoo_cli.toolkit import arguments, rows
 from hoodoo_cli.toolkit.data_files import open_data
+from sqlglot import exp
 from sqlglot.tokens import TokenType
 
 from hoodoo_statements.sql import sql as run
@@ -40,24 +41,35 @@ def sql(
 ) -> None:
     """Run SQL over tables: SELECT, INSERT INTO, UPDATE, DELETE FROM, MERGE INTO, ALTER TABLE.
 
+    With --json, several statements give one list: of each its rows, or its commit.
+
     Example: hoodoo sql "SELECT max(fare) FROM trips" trips
     """
-    rows.form_of(output, as_json)
+    form = rows.form_of(output, as_json)
     text = sys.stdin.read() if statement == "-" else statement
     statements = list(_statements(text))
     if not statements:
         raise ConfigError("statement", "is empty.", "Write SQL, such as SELECT * FROM trips.")
-    for one in statements:
-        tree_of(one)  # none runs where another can't be read
+    trees = [tree_of(one) for one in statements]  # none runs where another can't be read
+    queries = sum(isinstance(tree, exp.Query) for tree in trees)
+    if form not in rows.FORMS and queries > 1:
+        raise ConfigError(
+            f"--output {form}", f"is one file, and there are {queries} queries.", "Give one query for each file."
+        )  # fmt: skip
     known = _tables(tables or [], options)
-    for one in statements:
+    listed = form == "json" and len(statements) > 1  # one document all the same
+    for n, one in enumerate(statements):
+        if listed:
+            typer.echo("," if n else "[")
         found = run(one, tables=known)
         if isinstance(found, pa.Table):
             rows.put_rows(
                 found.schema, found.to_batches(), output, as_json, arguments.pairs(options)
             )
         elif isinstance(found, Commit):
-            arguments.answer(found, as_json, _line(found))
+            arguments.answer(found, form == "json", _line(found))
+    if listed:
+        typer.echo("]")
 
 
 def _tables(given: list[str], options: list[str] | None) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import decimal
 from collections.abc import Callable
 from datetime import date, datetime, timezone
 from functools import reduce
+from operator import and_, or_
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from attrs import frozen
 from hoodoo.errors import ConfigError, SchemaError
 from sqlglot import exp
 
+from hoodoo_statements.text.chains import flat, joined, shallow
 from hoodoo_statements.text.parse import parsed
 from hoodoo_statements.text.scope import TARGET, Scope
 from hoodoo_statements.text.spark_column import is_column, text_of
@@ -42,6 +44,12 @@ _WIDE = {
     exp.DataType.Type.INT: pa.int32(),
     exp.DataType.Type.BIGINT: pa.int64(),
     exp.DataType.Type.DOUBLE: pa.float64(),
+}
+_MOMENTS = {
+    "date": "date",
+    "to_date": "date",
+    "timestamp": "timestamp",
+    "to_timestamp": "timestamp",
 }
 _NULL = pc.scalar(pa.scalar(None, pa.bool_()))
 
@@ -67,7 +75,8 @@ def where(given: Any, schema: pa.Schema, table: str = "table") -> pc.Expression:
             "give SQL as text, a Column of Spark or a pyarrow expression.",
         )
     found = parsed(text, scope, "where")
-    return _Filter(schema, text).true(found.tree)
+    with shallow("where", text):
+        return _Filter(schema, text).true(found.tree)
 
 
 @frozen
@@ -83,8 +92,8 @@ class _Filter:
             other.set("negate", None)
             return ~self.true(other, plain=False)
         if isinstance(tree, (exp.And, exp.Or)):
-            left, right = self.true(tree.left, plain), self.true(tree.right, plain)
-            return left & right if isinstance(tree, exp.And) else left | right
+            parts = [self.true(part, plain) for part in flat(tree)]
+            return joined(parts, and_ if isinstance(tree, exp.And) else or_)
         if isinstance(tree, exp.Not):
             return ~self.true(tree.this, plain=False)
         if isinstance(tree, exp.NullSafeEQ):
@@ -161,7 +170,10 @@ class _Filter:
             return bool(node.this)
         if isinstance(node, exp.Cast) and node.to.this in _WIDE and _is_number(node.this):
             node = node.this.unnest()
-        if isinstance(node, (exp.Cast, exp.TsOrDsToDate, exp.Date, exp.Timestamp)):
+        called = node.name.lower() if isinstance(node, exp.Anonymous) else ""
+        if called in _MOMENTS and len(node.expressions) == 1:  # date('2024-01-01')
+            node = exp.Cast(this=node.expressions[0], to=exp.DataType.build(_MOMENTS[called]))
+        if isinstance(node, exp.Cast):
             return self._moment(node, kind)
         text = isinstance(node, exp.Literal) and node.is_string
         if text and t.is_string(kind):

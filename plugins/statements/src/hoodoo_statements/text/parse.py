@@ -10,7 +10,12 @@ from attrs import frozen
 from hoodoo.errors import ConfigError, SchemaError
 from sqlglot import exp
 
-from hoodoo_statements.text.dialect import DIALECT, for_duckdb
+from hoodoo_statements.spark_sql.columns import known_column
+from hoodoo_statements.spark_sql.functions import AGGREGATES
+from hoodoo_statements.spark_sql.kinds import Made
+from hoodoo_statements.spark_sql.translate import COMPARISONS, Refused, Translator
+from hoodoo_statements.text.chains import shallow
+from hoodoo_statements.text.dialect import DIALECT
 from hoodoo_statements.text.scope import Found, Scope
 
 # What sqlglot finds odd is in the error; without a handler it would go to stderr besides.
@@ -19,32 +24,45 @@ _NEVER_THE_SAME = frozenset(
     {
         "rand", "randn", "random", "uuid", "gen_random_uuid", "uuidv4", "uuidv7", "shuffle", "setseed",
         "monotonically_increasing_id", "spark_partition_id", "input_file_name", "nextval", "currval",
-        "input_file_block_start", "input_file_block_length", "unix_timestamp", "clock_timestamp", "txid_current",
+        "input_file_block_start", "input_file_block_length", "clock_timestamp", "txid_current",
         "today", "get_current_timestamp", "current_localtime", "current_localtimestamp", "localtimestamp",
     }
 )  # fmt: skip
-_NOW = frozenset({"now", "current_timestamp", "curdate", "current_date"})
+_NOW = frozenset({"now", "current_timestamp", "curdate", "current_date", "unix_timestamp"})
 # What needs more than one row, or another table.
-_MORE_THAN_A_ROW = (
-    exp.Subquery,
-    exp.Select,
-    exp.SetOperation,
-    exp.Window,
-    exp.AggFunc,
-    exp.UDTF,
-    exp.Star,
+_MORE_THAN_A_ROW = (exp.Subquery, exp.Select, exp.SetOperation, exp.Window, exp.UDTF, exp.Star)
+_BESIDE = (*COMPARISONS, exp.Like, exp.ILike)
+_OTHERWISE = (
+    'Compute it in a query, such as hoodoo.sql("SELECT ...", tables, spark=session), and merge the rows: '
+    "table.merge(rows, on=...)."
 )
 
 
 @frozen
 class Expression:
-    """``sql``: for DuckDB, over columns called as :func:`~hoodoo_statements.text.scope.flat` says. ``tree``: the same
-    as sqlglot has it, before anything is made of it for DuckDB. ``columns``: those that it names."""
+    """``tree``: as sqlglot has it, over columns called as :func:`~hoodoo_statements.text.scope.flat` says. ``columns``:
+    those that it names. ``what``: what it is, for errors."""
 
-    sql: str
+    what: str
     columns: tuple[Found, ...]
     text: str
     tree: exp.Expression
+
+    @property
+    def made(self) -> Made:
+        """It for DuckDB. Raises ConfigError for what is not computed as Spark computes it."""
+        named = {c.flat: known_column(f'"{c.flat}"', c.column.type) for c in self.columns}
+        try:
+            with shallow(self.what, self.text):
+                return Translator(lambda column: named[column.name], _OTHERWISE).made(self.tree)
+        except Refused as refused:
+            raise ConfigError(
+                f"{self.what} {self.text!r}", f"{refused.why}.", refused.fix
+            ) from None
+
+    @property
+    def sql(self) -> str:
+        return self.made.sql
 
 
 def parsed(text: str, scope: Scope, what: str, now: datetime | None = None) -> Expression:
@@ -55,7 +73,8 @@ def parsed(text: str, scope: Scope, what: str, now: datetime | None = None) -> E
     SchemaError for columns that are not there.
     """
     try:
-        select = sqlglot.parse_one(f"SELECT {text}", read=DIALECT)
+        with shallow(what, text):
+            select = sqlglot.parse_one(f"SELECT {text}", read=DIALECT)
     except sqlglot.errors.SqlglotError as error:
         raise ConfigError(
             f"{what} {text!r}", f"is no SQL: {_first_line(error)}.", _EXAMPLE
@@ -76,15 +95,30 @@ def checked(
     now: datetime | None = None,
 ) -> Expression:
     """As :func:`parsed`, of what sqlglot has read."""
+    with shallow(what, text or "statement"):
+        return _checked(tree, scope, what, text, now)
+
+
+def _checked(
+    tree: exp.Expression, scope: Scope, what: str, text: str | None, now: datetime | None
+) -> Expression:
     text = tree.sql(DIALECT) if text is None else text
     for node in tree.walk():
-        if isinstance(node, _MORE_THAN_A_ROW) and not (
-            isinstance(node, exp.Star) and isinstance(node.parent, exp.Func)
-        ):
+        aggregate = isinstance(node, exp.Anonymous) and _name(node) in AGGREGATES
+        if aggregate or isinstance(node, _MORE_THAN_A_ROW):
             raise ConfigError(
                 f"{what} {text!r}", f"has {_described(node)}, and is computed of one row.",
                 "Merge a source that has the answer: table.merge(source, on=...).",
             )  # fmt: skip
+        sides = (node.this, node.expression) if isinstance(node, _BESIDE) else ()
+        if sides and all(isinstance(side, exp.Literal) and side.is_string for side in sides):
+            columns = {name.lower(): name for name in scope.columns}
+            names = [columns[s.name.lower()] for s in sides if s.name.lower() in columns]
+            if names:
+                raise ConfigError(
+                    f"{what} {text!r}", f"compares two texts; {names[0]!r} in quotes is no column.",
+                    f"Names of columns have backticks: `{names[0]}`.",
+                )  # fmt: skip
         if isinstance(node, (exp.Placeholder, exp.Parameter)):
             raise ConfigError(f"{what} {text!r}", "has a parameter.", "Put its value there.")
         if isinstance(node, exp.Func) and _name(node) in _NEVER_THE_SAME:
@@ -105,18 +139,11 @@ def checked(
             made = exp.Anonymous(
                 this="struct_extract", expressions=[made, exp.Literal.string(name)]
             )
+            made.meta["own"] = True
         return made
 
     whole = tree.transform(resolve)
-    try:
-        sql = for_duckdb(whole).sql("duckdb", unsupported_level=sqlglot.ErrorLevel.RAISE)
-    except sqlglot.errors.SqlglotError as error:
-        raise ConfigError(
-            f"{what} {text!r}",
-            f"has what DuckDB can't compute: {_first_line(error)}.",
-            "Say it otherwise.",
-        ) from None
-    return Expression(sql, tuple(found), text, whole)
+    return Expression(what, tuple(found), text, whole)
 
 
 def _at_moment(tree: exp.Expression, now: datetime) -> exp.Expression:
@@ -125,6 +152,9 @@ def _at_moment(tree: exp.Expression, now: datetime) -> exp.Expression:
     def fixed(node: exp.Expression) -> exp.Expression:
         if not isinstance(node, exp.Func) or _name(node) not in _NOW:
             return node
+        if _name(node) == "unix_timestamp":
+            whole = exp.Literal.number(int(now.timestamp()))
+            return node if node.expressions else exp.cast(whole, "BIGINT")
         if isinstance(node, exp.CurrentDate) or _name(node) in ("current_date", "curdate"):
             return exp.cast(exp.Literal.string(now.date().isoformat()), "DATE")
         return exp.cast(exp.Literal.string(now.isoformat(sep=" ")), "TIMESTAMPTZ")
@@ -141,7 +171,7 @@ def _more(select: exp.Select) -> bool:
 
 
 def _described(node: exp.Expression) -> str:
-    if isinstance(node, exp.AggFunc):
+    if isinstance(node, exp.Anonymous):
         return f"the aggregate {_name(node)}()"
     names = {exp.Window: "a window", exp.Star: "a star"}
     return next((text for kind, text in names.items() if isinstance(node, kind)), "a query")

@@ -10,12 +10,14 @@ from __future__ import annotations
 import datetime
 import decimal
 from collections.abc import Callable, Iterator
+from operator import and_, or_
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
+from hoodoo_statements.text.chains import flat, joined
 from hoodoo_statements.text.scope import SOURCE, TARGET
 
 _COMPARED: dict[type[exp.Expression], Callable[[Any, Any], pc.Expression]] = {
@@ -37,12 +39,17 @@ def implied(tree: exp.Expression, schema: pa.Schema) -> pc.Expression | None:
     if tree.args.get("negate"):
         return None
     if isinstance(tree, exp.And):
-        sides = [implied(side, schema) for side in (tree.left, tree.right)]
+        sides = [implied(side, schema) for side in flat(tree)]
         known = [side for side in sides if side is not None]
-        return known[0] & known[1] if len(known) == 2 else (known[0] if known else None)
+        return joined(known, and_) if known else None
     if isinstance(tree, exp.Or):
-        left, right = implied(tree.left, schema), implied(tree.right, schema)
-        return None if left is None or right is None else left | right
+        ways: list[pc.Expression] = []
+        for side in flat(tree):
+            way = implied(side, schema)
+            if way is None:
+                return None
+            ways.append(way)
+        return joined(ways, or_)
     if type(tree) in _COMPARED:
         return _comparison(tree, schema)
     if isinstance(tree, exp.Between) and not tree.args.get("symmetric"):
@@ -74,11 +81,8 @@ def only_equal(tree: exp.Expression) -> tuple[tuple[str, str], ...]:
 
 def conjuncts(tree: exp.Expression) -> Iterator[exp.Expression]:
     tree = tree.unnest()
-    if isinstance(tree, exp.And):
-        yield from conjuncts(tree.left)
-        yield from conjuncts(tree.right)
-    else:
-        yield tree
+    for part in flat(tree) if isinstance(tree, exp.And) else [tree]:
+        yield part.unnest()
 
 
 def _sided(node: exp.Expression) -> tuple[str, str] | None:

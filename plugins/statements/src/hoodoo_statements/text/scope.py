@@ -101,6 +101,11 @@ class Scope:
         schema = self._schema(side)
         return schema is not None and named(schema, name) is not None
 
+    @property
+    def columns(self) -> list[str]:
+        """The names of columns of both sides."""
+        return [n for s in (TARGET, SOURCE) for n in (self._schema(s) or pa.schema([])).names]
+
     def _names(self) -> list[str]:
         open_ = (s for s in (TARGET, SOURCE) if s not in self.shut)
         return [n for s in open_ for n in (self._schema(s) or pa.schema([])).names]

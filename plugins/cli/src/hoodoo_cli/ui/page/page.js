@@ -78,6 +78,17 @@ function put(id, ...children) {
   body.querySelectorAll("details").forEach((one, n) => { if (open[n]) one.open = true; });
   body.querySelectorAll(".scroll").forEach((one, n) => { if (at[n]) [one.scrollLeft, one.scrollTop] = at[n]; });
   if (focused && by(focused)) by(focused).focus();
+  body.querySelectorAll(".tall").forEach(wholeRows);
+  body.querySelectorAll("details").forEach((one) => one.addEventListener("toggle", () => one.querySelectorAll(".tall").forEach(wholeRows)));
+}
+
+// A table that scrolls ends below a row, not within one.
+function wholeRows(box) {
+  box.style.maxHeight = "";
+  const high = box.clientHeight, top = box.getBoundingClientRect().top + box.clientTop - box.scrollTop;
+  if (!high || box.scrollHeight <= high + 1) return;
+  const ends = [...box.querySelectorAll("tr")].map((row) => row.getBoundingClientRect().bottom - top).filter((end) => end <= high);
+  if (ends.length > 1) box.style.maxHeight = `${Math.max(...ends) + box.offsetHeight - high}px`;
 }
 const width = (id) => Math.max(240, by(id).querySelector(".body").clientWidth);
 

@@ -1,0 +1,36 @@
+"""Columns: those of Arrow data as Spark has them."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from hoodoo_statements.spark_sql.casts import cast
+from hoodoo_statements.spark_sql.kinds import FLOAT, NAMES, Made, decimal, duckdb_name, kind_of
+
+_UNSIGNED = {8: pa.int16(), 16: pa.int32(), 32: pa.int64(), 64: decimal(20, 0)}
+
+
+def known_column(sql: str, given: pa.DataType) -> Made:
+    """The column ``sql`` of the Arrow type ``given``: as the nearest type that Spark has for all its values."""
+    t = pa.types
+    if t.is_unsigned_integer(given):
+        kind: pa.DataType | None = _UNSIGNED[given.bit_width]
+    elif t.is_float16(given):
+        kind = FLOAT
+    else:
+        kind = kind_of(given)
+    if (
+        kind is None
+        or kind == given
+        or (kind in NAMES and t.is_string(kind) and not t.is_dictionary(given))
+    ):
+        return Made(sql, kind)
+    return Made(f"CAST({sql} AS {duckdb_name(kind)})", kind)
+
+
+def assigned(made: Made, to: pa.DataType) -> Made:
+    """``made`` for a column of the type ``to``, as Spark assigns it; as it is where that is not known here."""
+    kind = kind_of(to)
+    if kind is None or made.kind is None:
+        return made
+    return cast(made, kind) or made

@@ -1,0 +1,141 @@
+"""Queries: each expression of a SELECT as DuckDB computes what Spark would; joins, groups and orders stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope, traverse_scope
+
+from hoodoo_statements.spark_sql.columns import known_column
+from hoodoo_statements.spark_sql.kinds import Made
+from hoodoo_statements.spark_sql.translate import Refused, Translator
+
+INSTEAD = "Give a session: with hoodoo.sql(..., spark=session), Spark computes the query."
+# Parts of a query that hold expressions, and are none.
+_PARTS = (
+    exp.From, exp.Join, exp.Where, exp.Having, exp.Group, exp.Order, exp.Ordered, exp.Qualify, exp.Values, exp.Tuple,
+    exp.Alias, exp.Distinct, exp.Table, exp.Subquery, exp.Lateral, exp.With, exp.CTE, exp.SetOperation, exp.Select,
+)  # fmt: skip
+_PLAIN = (exp.Identifier, exp.TableAlias, exp.Star, exp.Var, exp.Limit, exp.Offset, exp.Literal, exp.TableSample,
+          exp.Pivot, exp.Hint)  # fmt: skip
+Kinds = dict[str, "pa.DataType | None"]
+
+
+def for_duckdb(tree: Any, schemas: Mapping[str, pa.Schema]) -> Any:
+    """The query ``tree`` for DuckDB. ``schemas``: of the tables by the names that they have in it. Raises Refused."""
+    for table in tree.find_all(exp.Table):
+        if not isinstance(table.this, exp.Identifier):
+            raise Refused(f"has {table.sql('spark')}, which makes rows", INSTEAD)
+    made: dict[int, Kinds] = {}
+    scopes = list(traverse_scope(tree))
+    if not scopes:
+        raise Refused("has no rows that are known here", INSTEAD)
+    for scope in scopes:
+        made[id(scope.expression)] = _rewritten(scope, schemas, made)
+    return tree
+
+
+def _rewritten(scope: Scope, schemas: Mapping[str, pa.Schema], made: dict[int, Kinds]) -> Kinds:
+    """The columns of what ``scope`` selects, whose expressions are for DuckDB afterwards."""
+    tree = scope.expression
+    if isinstance(tree, exp.SetOperation):
+        return made.get(id(tree.this.unnest()), {})
+    if not isinstance(tree, exp.Select):
+        if isinstance(tree, exp.Values):
+            _rewrite(tree, Translator(lambda column: _unknown(column), INSTEAD, True))
+        return {}
+    sources = _sources(scope, schemas, made)
+    aliases: Kinds = {}
+
+    def column(node: exp.Column) -> Made:
+        sql, name, table = node.sql("duckdb"), node.name.lower(), node.table.lower()
+        for alias, columns in sources.items():
+            if table in ("", alias) and name in columns:
+                return (
+                    known_column(sql, columns[name])
+                    if columns[name] is not None
+                    else Made(sql, None)
+                )
+        return Made(sql, None if table else aliases.get(name))
+
+    translator = Translator(column, INSTEAD, True)
+    kinds: Kinds = {}
+    for projection in list(tree.expressions):
+        if isinstance(projection, (exp.Star, exp.Var)) or (
+            isinstance(projection, exp.Column) and isinstance(projection.this, exp.Star)
+        ):
+            for columns in sources.values():
+                kinds.update(columns)
+            continue
+        name = projection.alias_or_name or _called(projection)
+        found = translator.made(projection.unalias())
+        value = exp.Var(this=found.sql)
+        if isinstance(projection, exp.Alias):
+            projection.this.replace(value)
+        elif not isinstance(projection, exp.Column):
+            projection.replace(exp.alias_(value, exp.to_identifier(name, quoted=True)))
+        kinds[name.lower()] = found.kind
+        aliases[name.lower()] = found.kind
+    done = {id(node) for node in tree.expressions}
+    for key, part in tree.args.items():
+        if key in ("expressions", "with_", "with", "laterals"):
+            continue
+        for node in part if isinstance(part, list) else [part]:
+            if isinstance(node, exp.Expression) and id(node) not in done:
+                _rewrite(node, translator)
+    parent = tree.parent
+    if isinstance(parent, exp.Subquery) and len(kinds) == 1:
+        parent.meta["kind"] = next(iter(kinds.values()))
+    return kinds
+
+
+def _rewrite(node: Any, translator: Translator) -> None:
+    """Replaces the expressions within ``node`` by their text for DuckDB; queries within it are done already."""
+    for key, value in list(node.args.items()):
+        if key in ("alias", "alias_column_names", "kind", "side", "method", "using"):
+            continue
+        for child in list(value) if isinstance(value, list) else [value]:
+            if not isinstance(child, exp.Expression) or isinstance(child, _PLAIN):
+                continue
+            if isinstance(child, (exp.Select, exp.SetOperation)) or (
+                isinstance(child, exp.Subquery) and isinstance(node, (exp.From, exp.Join))
+            ):
+                continue
+            if (isinstance(child, exp.Tuple) and not isinstance(node, exp.Values)) or (
+                isinstance(child, _PARTS) and not isinstance(child, exp.Subquery)
+            ):
+                _rewrite(child, translator)
+            else:
+                child.replace(exp.Var(this=translator.made(child).sql))
+
+
+def _sources(
+    scope: Scope, schemas: Mapping[str, pa.Schema], made: dict[int, Kinds]
+) -> dict[str, Kinds]:
+    """The columns of what a SELECT reads, and after them of what the queries around it read."""
+    found: dict[str, Any] = {}
+    within: Scope | None = scope
+    while within is not None:
+        for alias, source in within.sources.items():
+            if alias.lower() in found:
+                continue
+            if isinstance(source, exp.Table):
+                schema = schemas.get(source.name)
+                columns: Any = {} if schema is None else {f.name.lower(): f.type for f in schema}
+            else:
+                columns = made.get(id(source.expression), {})
+            found[alias.lower()] = columns
+        within = within.parent
+    return found
+
+
+def _unknown(column: exp.Column) -> Made:
+    return Made(column.sql("duckdb"), None)
+
+
+def _called(node: Any) -> str:
+    """The name of a column without one: its text."""
+    return str(node.sql("spark", normalize_functions="lower"))
