@@ -125,8 +125,8 @@ def run(order: WriteRequest, data: Any) -> Commit:
                         if prepared is None:
                             made = prepare(target, kind, data, rows.workspace, life.requested)
                             prepared = rows.keep(target, made)
-                        nothing_new = prepared.changes is not None and not prepared.arriving.total
-                        if nothing_new and order.batch is None:  # a batch is noted all the same
+                        unchanged = prepared.changes is not None and not prepared.arriving.total
+                        if unchanged and order.batch is None:  # a batch is noted
                             raise _NothingToDoError
                         grown = outgrown(target.schema, prepared.schema)
                         if len(grown):  # in each attempt: rows may have come
