@@ -82,12 +82,10 @@ class CommitCheck:
             self._unique_keys(other, metadata)
             self._hidden_inserts(other, metadata)
             self._known.add(other.requested)
-        if self.batch is not None and batches.applied(storage, fresh, self.batch).has(
-            self.batch
-        ):
+        if (one := self.batch) and batches.applied(storage, fresh, one).has(one):
             raise CommitConflictError(
                 f"instant {self.instant.requested}",
-                f"batch {self.batch.number} of stream {self.batch.identifier} was written by another writer.",
+                f"batch {one.number} of stream {one.identifier} was written by another writer.",
                 "Nothing to do: the batch is in the table.",
             )
         if self.target.logs is not None:
