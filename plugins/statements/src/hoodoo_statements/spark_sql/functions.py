@@ -1,6 +1,6 @@
 """Functions: those that text may call, with the kinds of their arguments, their result, and what DuckDB computes for them.
 
-A signature has a letter for each argument: S text, I int, L bigint, D double, B boolean, T date, Z timestamp, Q timestamp and no date, Y binary, N any
+A signature has a letter for each argument: S text, V text that is no other value as text, I int, L bigint, D double, B boolean, T date, Z timestamp, Q timestamp and no date, Y binary, N any
 number, W any whole number, M a number with digits after the point (decimal or double), C any plain value, of one kind
 with the other C; X: anything, also nested. In lower case: a literal of the statement. ``*`` repeats the last one.
 """
@@ -128,10 +128,10 @@ _text(
 )  # fmt: skip
 for _name in ("left", "right"):
     _text(_name, "SI", f"CASE WHEN {{1}} > 0 THEN {_name}({{0}}, {{1}}) WHEN {{1}} <= 0 AND {{0}} IS NOT NULL THEN '' END", STRING)  # fmt: skip
-_text("md5", "S", "md5({0})", STRING)
-_text("sha sha1", "S", "sha1({0})", STRING)
+_text("md5", "V", "md5({0})", STRING)
+_text("sha sha1", "V", "sha1({0})", STRING)
 _text("ascii", "S", "CAST(ascii({0}) AS INTEGER)", INT)
-_text("hex", "S", "hex({0})", STRING)
+_text("hex", "V", "hex({0})", STRING)
 _text("levenshtein", "SS", "CASE WHEN length({0}) = strlen({0}) AND length({1}) = strlen({1}) THEN "
       "CAST(levenshtein({0}, {1}) AS INTEGER) ELSE error('levenshtein() of a text that is not ASCII') END", INT)  # fmt: skip
 _text("translate", "SSS", "translate({0}, {1}, {2})", STRING)
@@ -148,7 +148,7 @@ def _substring(g: Sequence[Made]) -> Made:
     if len(g) == 2:
         high = size
     cut = f"substring({text}, {low} + 1, greatest({high} - {low}, 0))"
-    return _any(g, f"(CASE WHEN {text} IS NULL OR {start} IS NULL OR {length} IS NULL THEN NULL ELSE {cut} END)", STRING)  # fmt: skip
+    return _any(g, f"(CASE WHEN {text} IS NULL OR {start} IS NULL OR {length} IS NULL THEN NULL WHEN {start} = -2147483648 THEN error('substring() from the least of all numbers') ELSE {cut} END)", STRING)  # fmt: skip
 
 
 _add("substring substr", "SI SII", _substring)
@@ -178,7 +178,7 @@ def _sha2(g: Sequence[Made]) -> Made | str:
     return _any(g, f"sha256({g[0].sql})", STRING)
 
 
-_add("sha2", "Si", _sha2)
+_add("sha2", "Vi", _sha2)
 
 
 def rlike(g: Sequence[Made]) -> Made | str:
@@ -363,7 +363,7 @@ for _name, _unit in {"timestamp_seconds": 1_000_000, "timestamp_millis": 1000, "
 for _name, _kind in {"to_date": DATE, "date": DATE, "to_timestamp": TIMESTAMP, "timestamp": TIMESTAMP, "string": STRING,
                      "int": INT, "bigint": BIGINT, "double": DOUBLE, "boolean": BOOLEAN, "float": pa.float32(),
                      "smallint": pa.int16(), "tinyint": pa.int8(), "binary": BINARY}.items():  # fmt: skip
-    _signatures = {DATE: "S T Z", TIMESTAMP: "S T Z"}.get(_kind, "C")
+    _signatures = {DATE: "V T Z", TIMESTAMP: "V T Z"}.get(_kind, "C")
     _add(_name, _signatures, lambda g, kind=_kind: cast(g[0], kind) or "is of a type that is not cast so")  # type: ignore[misc]  # fmt: skip
 _UNITS = {"yyyy": "year", "yy": "year", "mon": "month", "mm": "month", "dd": "day"}
 _DAYS = ("year", "quarter", "month", "week")
