@@ -177,6 +177,22 @@ def test_a_file_of_other_bytes_is_not_ours(store: DirectoryStorage) -> None:
     assert store.get(decision(1).path) == b"of somebody else"
 
 
+class NeverOurs(Delegating):
+    """Each number is another's, and no listing shows it."""
+
+    def put_if_absent(self, path: str, data: bytes) -> bool:
+        return not path.startswith(FOLDER) and self.inner.put_if_absent(path, data)
+
+
+def test_a_decision_that_always_comes_second_ends(
+    store: DirectoryStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hoodoo.timeline.ledger._LONGEST", 0.05)
+    with pytest.raises(CommitConflictError, match="others were faster for 0.05 s"):
+        decided(NeverOurs(store), 1)
+    assert ledger(store) == []
+
+
 class Answers(Delegating):
     """The first puts of a number go as the script says."""
 

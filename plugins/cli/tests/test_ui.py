@@ -258,6 +258,18 @@ def test_names_of_elsewhere_are_refused(tmp_path: Path, host: str, status: int) 
             assert get(server, path, Host=host)[0] == status
 
 
+def test_who_says_nothing_holds_no_thread_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hoodoo_cli.ui.server.IDLE", 0.2)
+    create(tmp_path / "t")
+    with (
+        served(tmp_path / "t") as server,
+        socket.create_connection(("127.0.0.1", server.port), 30) as silent,
+    ):
+        assert silent.recv(1) == b""
+
+
 def test_loopback() -> None:
     inside = [host for host in ("127.0.0.1", "127.9.9.9", "::1", "localhost") if is_loopback(host)]
     assert len(inside) == 4

@@ -38,15 +38,29 @@ class Trouble:
     upload: bool = False  # the server gets half of the request's body
     # It is on its way until this is set; then it is done and answered as any other, whether or not its sender lives.
     until: threading.Event | None = None
+    body: bytes | None = (
+        None  # of the answer that is made up, in place of one that is made of the code
+    )
+    more: str = "Content-Type: application/xml\r\n"  # its headers
+    each: str = ""  # the code of an error about the first object of those that one request deletes
+    # The body of the server's own answer, changed.
+    edit: Callable[[bytes], bytes] | None = None
 
     @property
     def answer(self) -> bytes:
         """Empty: the connection is closed."""
         if not self.status:
             return b""
-        body = f"<Error><Code>{self.code}</Code><Message>By the line.</Message></Error>".encode()
-        head = f"HTTP/1.1 {self.status} Trouble\r\nContent-Type: application/xml\r\n"
-        return f"{head}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body
+        body = self.body
+        if body is None:
+            text = f"<Error><Code>{self.code}</Code><Message>By the line.</Message></Error>"
+            body = b"" if self.status in (204, 304) else text.encode()
+        return _whole(self.status, self.more, body)
+
+
+def _whole(status: int, headers: str, body: bytes) -> bytes:
+    size = "" if status in (204, 304) else f"Content-Length: {len(body)}\r\n"
+    return f"HTTP/1.1 {status} Trouble\r\n{headers}{size}Connection: close\r\n\r\n".encode() + body
 
 
 CUT = Trouble()
@@ -121,7 +135,7 @@ class Line:
                 )
                 await up_writer.drain()
                 return False
-            wanted = trouble is None or trouble.after
+            wanted = trouble is None or trouble.after or trouble.edit is not None
             if trouble is not None and trouble.until is not None:
                 body = b"".join([piece async for piece in _body(reader, head)])
                 while not trouble.until.is_set():
@@ -141,6 +155,9 @@ class Line:
                 return False
             found = await _answer_head(up_reader)
             bodiless = method == b"HEAD" or found.split(b" ", 2)[1] in (b"204", b"304")
+            if trouble is not None and trouble.edit is not None:
+                await self._edited(found, writer, up_reader, bodiless, trouble.edit)
+                return False
             if trouble is None:
                 writer.write(found)
             elif trouble.half:
@@ -179,6 +196,17 @@ class Line:
             return False
         finally:
             up.close()
+
+    async def _edited(
+        self, head: bytes, writer: asyncio.StreamWriter, reader: asyncio.StreamReader,
+        bodiless: bool, edit: Callable[[bytes], bytes],
+    ) -> None:  # fmt: skip
+        body = b"" if bodiless else b"".join([piece async for piece in _body(reader, head)])
+        head = _without(_without(head, b"content-length"), b"connection").rstrip(b"\r\n")
+        body = edit(body)
+        size = b"" if bodiless else b"\r\nContent-Length: %d" % len(body)
+        writer.write(head + size + b"\r\nConnection: close\r\n\r\n" + body)
+        await writer.drain()
 
     async def _half(
         self,

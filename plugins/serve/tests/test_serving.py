@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -128,6 +130,33 @@ def test_ill_health_is_said(made: Made, tmp_path: Path) -> None:
     finally:
         serving.stop()
         assert serving.wait(60)
+        health.stop()
+
+
+def test_health_is_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for a page of elsewhere that gives its own name this machine's address; and who connects and says nothing
+    holds no thread for ever."""
+    monkeypatch.setattr("hoodoo_serve.health._IDLE", 0.2)
+    health = Health(Serving([], every=60), Metrics(CollectorRegistry()))
+    port = health.start()
+    try:
+        found = {}
+        for host in ("127.0.0.1", "localhost:80", "[::1]:80", "evil.example", "10.0.0.7", ""):
+            for path in ("/health", "/metrics"):
+                line = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+                line.putrequest("GET", path, skip_host=True)
+                line.putheader("Host", host)
+                line.endheaders()
+                found[host, path] = line.getresponse().status
+                line.close()
+        assert {key for key, status in found.items() if status == 403} == {
+            (host, path)
+            for host in ("evil.example", "10.0.0.7", "")
+            for path in ("/health", "/metrics")
+        }
+        with socket.create_connection(("127.0.0.1", port), 30) as silent:
+            assert silent.recv(1) == b""
+    finally:
         health.stop()
 
 

@@ -20,6 +20,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
+from time import monotonic
 
 from attrs import evolve, frozen
 
@@ -33,7 +34,7 @@ from hoodoo.errors import (
 )  # fmt: skip
 from hoodoo.log import get_logger
 from hoodoo.model.config import TableConfig
-from hoodoo.storage.api import Storage, names_in
+from hoodoo.storage.api import Storage, get_if_there, names_in
 from hoodoo.storage.lock import GuardedStorage, Held
 from hoodoo.storage.together import at_once, discard, together
 from hoodoo.timeline.layouts import layout_of
@@ -46,7 +47,7 @@ KEPT = 8
 LOCK = "table"
 _NUMBER = re.compile(r"(\d{12})(\.done)?")
 _INSTANT = re.compile(r".*/\d+(?=[^/]*$)")  # a file of a timeline, up to its requested time
-_ATTEMPTS = 10_000
+_LONGEST = 600.0  # seconds in which a decision is tried
 _ASLEEP = 2.0  # seconds from a number to its files, in which others may have gone so far that its mark is deleted
 log = get_logger(__name__)
 File = tuple[str, bytes]  # path, content
@@ -165,20 +166,21 @@ def _decide(
     ahead: Callable[[], object],
     known: bool,
 ) -> tuple[Decision, Mark | None]:
-    for attempt in range(_ATTEMPTS):
+    end = monotonic() + _LONGEST
+    while monotonic() < end:
         if at_once(storage) > 1 and timeline.decided is not None:
-            upon = (timeline.decided, timeline) if known and not attempt else None
+            upon = (timeline.decided, timeline) if known else None
             last, fresh = upon or _side_by_side(storage, timeline, ahead)
         else:
             last, fresh = settle(storage, timeline.config), reload(storage, timeline)
         decision = make(evolve(fresh, decided=last))
-        token, begun = uuid.uuid4().hex, time.time()
+        known, token, begun = False, uuid.uuid4().hex, time.time()
         taken = _claim(storage, last, decision, token)
         if taken is not None:
             return decision, _carried_out(storage, last + 1, decision, token, taken, begun)
         log.debug("ledger_number_lost", root=storage.root, number=last + 1)
     raise CommitConflictError(
-        f"{storage.root}: ledger", f"{_ATTEMPTS} others were faster", "Try again."
+        f"{storage.root}: ledger", f"others were faster for {_LONGEST:g} s", "Try again."
     )
 
 
@@ -393,24 +395,25 @@ def _put_decided(storage: Storage, decision: Decision, made: list[str]) -> bool:
     """False: a file of other bytes is there. (Of ours, an earlier answer was lost, or another writer
     helped.) Adds to ``made`` what was not there."""
     files = (*decision.before, (decision.path, decision.content))
-    if not all(_put_file(storage, *file, made) for file in files):
+    if not all(put_file(storage, *file, made) for file in files):
         return False
     return decision.then is None or _put_whole(storage, decision.then, made)
 
 
-def _put_file(storage: Storage, path: str, content: bytes, made: list[str]) -> bool:
+def put_file(storage: Storage, path: str, content: bytes, made: list[str]) -> bool:
+    """Whether the file is there with these bytes; ``made`` comes to have its path where it was not before."""
     try:
         created = storage.put_if_absent(path, content)
     except StorageUnknownError:
         created = storage.put_if_absent(path, content)
     if created:
         made.append(path)
-    return created or storage.get(path) == content
+    return created or get_if_there(storage, path) == content
 
 
 def _put_whole(storage: Storage, action: Whole, made: list[str]) -> bool:
     """Its files one after another; what it deletes once it has been requested, which is all that others go by."""
-    requested, *others = (partial(_put_file, storage, *file, made) for file in action.files)
+    requested, *others = (partial(put_file, storage, *file, made) for file in action.files)
     if not requested() or not others:
         return not others
     inflight, completed = others

@@ -31,7 +31,7 @@ from hoodoo.storage.api import Storage, get_if_there
 from hoodoo.storage.together import together
 from hoodoo.timeline import codec
 from hoodoo.timeline.instants import next_instant, order_key
-from hoodoo.timeline.ledger import Decision, Whole, decided, locked
+from hoodoo.timeline.ledger import Decision, Whole, decided, locked, put_file
 from hoodoo.timeline.names import completed_action
 from hoodoo.timeline.timeline import Timeline, reload
 
@@ -126,7 +126,7 @@ def request(
                 storage, timeline, partial(_new_instant, timeline, after, now, named)
             )
             instant = Instant(requested, action, State.REQUESTED)
-            ours = _put_requested(storage, timeline, instant, plan)
+            ours = _put_requested(storage, timeline, instant, plan, last=attempt > 0)
             seen = reload(storage, timeline)
         if ours and not _rivals(seen, instant):
             if check is not None and not named_action(action).is_heeded:
@@ -247,11 +247,7 @@ def inflight(
     """
     moved = instant.at(State.INFLIGHT)
     path = timeline.path(moved)
-    try:
-        created = storage.put_if_absent(path, content)
-    except StorageUnknownError:
-        created = storage.put_if_absent(path, content)
-    if not created and get_if_there(storage, path) != content:
+    if not put_file(storage, path, content, []):
         raise CommitConflictError(
             f"{storage.root}/{path}",
             "another writer has started this instant.",
@@ -503,10 +499,14 @@ def undoing(storage: Storage, timeline: Timeline) -> bool:
     return False
 
 
-def _put_requested(storage: Storage, timeline: Timeline, instant: Instant, plan: bytes) -> bool:
+def _put_requested(
+    storage: Storage, timeline: Timeline, instant: Instant, plan: bytes, last: bool = False
+) -> bool:
     try:
         return storage.put_if_absent(timeline.path(instant), plan)
     except StorageUnknownError:
+        if last:  # a store that loses answers is not asked for ever
+            raise
         # An empty file can't be told from another writer's: leave it to be rolled back.
         return False
 

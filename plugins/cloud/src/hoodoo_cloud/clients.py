@@ -14,7 +14,7 @@ import obstore
 from hoodoo.errors import ConfigError, StorageError
 from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
-from hoodoo_cloud.faults import StrangeAnswerError, is_page, may_help, never_sent
+from hoodoo_cloud.faults import STRANGE, StrangeAnswerError, is_page, may_help, never_sent
 from hoodoo_cloud.places import Place
 
 T = TypeVar("T")
@@ -104,6 +104,18 @@ def tried(place: Place, call: Callable[[], T], again: Callable[[Exception], bool
         else:
             _answered.add(place)
             return found
+
+
+def delete(place: Place, keys: str | list[str]) -> None:
+    """Raises obstore's errors; StrangeAnswerError for an answer about other objects, over which obstore falls."""
+    try:
+        obstore.delete(client(place), keys)
+    except Exception:
+        raise
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":
+            raise StrangeAnswerError(STRANGE) from None
+        raise
 
 
 def got(place: Place, key: str, options: Any = None) -> Any:

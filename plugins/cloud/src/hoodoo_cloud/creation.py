@@ -20,7 +20,15 @@ from hoodoo.errors import StorageError, StorageUnknownError
 from hoodoo.storage.temporaries import TEMP_DIR
 
 from hoodoo_cloud.clients import Patience, client, got, tried
-from hoodoo_cloud.faults import CREATING, STRANGE, Fate, StrangeAnswerError, explained, fate
+from hoodoo_cloud.faults import (
+    CREATING,
+    STRANGE,
+    Fate,
+    StrangeAnswerError,
+    explained,
+    fate,
+    never_sent,
+)
 from hoodoo_cloud.places import Place
 
 # Letters alone: so every cloud takes it as a name, and every proxy lets it pass.
@@ -93,14 +101,16 @@ def create(place: Place, key: str, data: bytes | memoryview, obj: str) -> str | 
         unanswered = unanswered or found is Fate.UNKNOWN
         if found is Fate.REFUSED or not patience.again(last):
             break
-    if not unanswered:
-        raise explained(last, place, obj, CREATING)
-    with suppress(Exception):
-        owner, tag = owner_of(place, key)
-        if owner is not None:
-            return tag if owner == token else None
-    # Not there, or not to be seen: a request may still be on its way.
-    raise explained(last, place, obj, CREATING, StorageUnknownError)
+    if unanswered or not never_sent(
+        last
+    ):  # also after a refusal: a proxy may give one for what was carried out
+        with suppress(Exception):
+            owner, tag = owner_of(place, key)
+            if owner == token or (unanswered and owner is not None):
+                return tag if owner == token else None
+    # Not there, or not to be seen: without an answer, a request may still be on its way.
+    kind = StorageUnknownError if unanswered else StorageError
+    raise explained(last, place, obj, CREATING, kind)
 
 
 def _lost(error: Exception, place: Place, obj: str) -> StorageError:

@@ -16,13 +16,14 @@ import pyarrow as pa
 from attrs import field, frozen
 from hoodoo.errors import StorageError, StorageUnknownError
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.produce.markers import MARKERS
 from hoodoo.storage import temporaries
 from hoodoo.storage.api import Entry, Storage
 from obstore.exceptions import PreconditionError
 
 from hoodoo_cloud import creation, places, reading
 from hoodoo_cloud import scratch as local_places
-from hoodoo_cloud.clients import Patience, client, got, tried
+from hoodoo_cloud.clients import Patience, client, delete, got, tried
 from hoodoo_cloud.faults import (
     LISTING,
     STRANGE,
@@ -32,6 +33,7 @@ from hoodoo_cloud.faults import (
     fate,
     no_bucket,
 )
+from hoodoo_cloud.listing import is_gone, is_there, listing
 from hoodoo_cloud.places import Place
 from hoodoo_cloud.remembering import remembering
 
@@ -73,6 +75,7 @@ class ObjectStorage:
         self._before_writing(path, len(data))
         try:
             tried(self.place, lambda: self._put(key, data))
+            is_there(self.place, key)
         except Exception as error:
             # The client may have sent it several times: only a refusal says that none took place.
             kind = StorageError if fate(error) is Fate.REFUSED else StorageUnknownError
@@ -91,7 +94,7 @@ class ObjectStorage:
     def put_if_absent(self, path: str, data: bytes) -> bool:
         key = self._key(path)
         self._before_writing(path, len(data))
-        return creation.create(self.place, key, data, self._uri(path)) is not None
+        return self._created(key, data, path) is not None
 
     def put_file_if_absent(self, path: str, local: str) -> bool:
         return self.put_file(path, local) is not None
@@ -104,7 +107,7 @@ class ObjectStorage:
             size = os.stat(local).st_size
             self._before_writing(path, size)
             if not size:
-                return creation.create(self.place, key, b"", self._uri(path))
+                return self._created(key, b"", path)
             with open(local, "rb") as file:
                 data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as error:
@@ -112,14 +115,20 @@ class ObjectStorage:
                 local, f"reading it failed: {error.strerror or error}.", "Try again."
             ) from error
         # Not closed here: the client may hold on to it for a moment; the last who does closes it.
-        return creation.create(self.place, key, memoryview(data), self._uri(path))
+        return self._created(key, memoryview(data), path)
+
+    def _created(self, key: str, data: bytes | memoryview, path: str) -> str | None:
+        made = creation.create(self.place, key, data, self._uri(path))
+        is_there(self.place, key)
+        return made
 
     def delete(self, path: str) -> bool:
         key = self._key(path)
         if self.head(path) is None:  # S3 says nothing of what was not there
             return False
+        is_gone(self.place, [key])
         try:
-            tried(self.place, lambda: obstore.delete(client(self.place), key))
+            tried(self.place, lambda: delete(self.place, key))
         except FileNotFoundError as error:
             if no_bucket(error):
                 raise explained(error, self.place, self._uri(path), "deleting") from None
@@ -134,6 +143,7 @@ class ObjectStorage:
         keys = [self._key(path) for path in paths]
         if not keys:
             return
+        is_gone(self.place, keys)
         try:
             tried(self.place, lambda: self._gone(keys))
         except Exception as error:
@@ -142,7 +152,7 @@ class ObjectStorage:
 
     def _gone(self, keys: builtins.list[str]) -> None:
         try:
-            obstore.delete(client(self.place), keys)
+            delete(self.place, keys)
         except FileNotFoundError as error:
             if no_bucket(error):
                 raise
@@ -157,8 +167,9 @@ class ObjectStorage:
         left = self._keys_below(prefix)
         while left:
             part = left[:most]
+            is_gone(self.place, part)
             try:
-                obstore.delete(client(self.place), part)
+                delete(self.place, part)
                 gone, left = len(part), left[most:]
             except Exception as error:
                 lost = not isinstance(error, FileNotFoundError)  # else another process deletes, too
@@ -205,7 +216,9 @@ class ObjectStorage:
     def get(self, path: str) -> bytes:
         key = self._key(path)
         with self._guard("reading", path):
-            return tried(self.place, lambda: got(self.place, key).bytes().to_bytes())
+            found: bytes = tried(self.place, lambda: got(self.place, key).bytes().to_bytes())
+            is_there(self.place, key)
+            return found
 
     def open(self, path: str) -> pa.NativeFile:
         key = self._key(path)
@@ -221,39 +234,37 @@ class ObjectStorage:
                 found = self._head(key)
         except FileNotFoundError:
             return None
+        is_there(self.place, key)
         return Entry(
             path, found["size"], found["last_modified"].timestamp(), tag=creation.tag_of(found)
         )
 
     def _head(self, key: str) -> Any:
+        return tried(self.place, lambda: self._look(key))
+
+    def _look(self, key: str) -> Any:
         try:
-            return tried(self.place, lambda: got(self.place, key, {"head": True}).meta)
-        except Exception as error:
-            # The answer to HEAD has no text that says why.
-            if fate(error) is Fate.REFUSED and not isinstance(error, FileNotFoundError):
-                obstore.get(client(self.place), key)
+            return got(self.place, key, {"head": True}).meta
+        except FileNotFoundError:
             raise
+        except Exception as error:
+            if fate(error) is not Fate.REFUSED:
+                raise
+            return got(self.place, key).meta  # the answer to HEAD has no text that says why
 
     def list(self, prefix: str = "", recursive: bool = False) -> list[Entry]:
         if prefix:
             self._key(prefix.removesuffix("/"))
-        key, store = self._below(prefix.removesuffix("/")), client(self.place, retries=True)
+        key = self._below(prefix.removesuffix("/"))
         cut = len(self.prefix) + 1 if self.prefix else 0
-        folders: builtins.list[Entry] = []
         with self._guard(LISTING, prefix):
-            if recursive:
-                objects: Any = tried(
-                    self.place, lambda: obstore.list(store, key or None, chunk_size=1000).collect()
-                )
-            else:
-                found = tried(self.place, lambda: obstore.list_with_delimiter(store, key or None))
-                objects = found["objects"]
-                folders = [Entry(p[cut:], is_dir=True) for p in found["common_prefixes"]]
+            found = listing(self.place, key, recursive, self.prefix, prefix == MARKERS)
+        folders = [Entry(p[cut:], is_dir=True) for p in found.folders]
         made = [
             Entry(
                 o["path"][cut:], o["size"], o["last_modified"].timestamp(), tag=creation.tag_of(o)
             )
-            for o in objects
+            for o in found.objects
             if o["path"] != key
         ]
         # Other programs mark directories by empty objects of their names.

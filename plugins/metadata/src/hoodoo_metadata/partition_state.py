@@ -126,7 +126,7 @@ def drop_stale_partitions(storage: Storage, config: TableConfig, wanted: bool) -
         # a query would use one that is defined.
         undefine(storage, [p for p in gone if p.startswith(EXPRESSION)])
     if not left and not being:
-        if gone or storage.list(FOLDER):
+        if gone or any(entry.path == FOLDER for entry in storage.list(".hoodie")):
             # Who makes one says so before there are files: ``config`` may be older than that.
             now = properties.load(storage)
             if listed(now) or building(now):

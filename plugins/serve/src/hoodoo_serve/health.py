@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
 
 from attrs import define, field
 from prometheus_client import (  # fmt: skip
@@ -21,6 +23,7 @@ from prometheus_client import (  # fmt: skip
 from hoodoo_serve.serving import Serving
 from hoodoo_serve.table_services import Round
 
+_IDLE = 30.0  # seconds for which a connection may say nothing
 _SECONDS = (0.1, 0.3, 1, 3, 10, 30, 60, 180, 600, 1800, 3600, 10800)
 
 
@@ -79,9 +82,14 @@ class Health:
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
+            server_version, sys_version = "hoodoo", ""
+            timeout = _IDLE  # of the socket, which its base class reads
+
             def do_GET(self) -> None:
                 path = self.path.split("?")[0].rstrip("/")
-                if path == "/metrics":
+                if not outer.allows(self.headers.get("Host", "")):
+                    self._answer(403, "text/plain", b"This is for programs of this machine.\n")
+                elif path == "/metrics":
                     self._answer(200, CONTENT_TYPE_LATEST, generate_latest(outer.metrics.registry))
                 elif path in ("/health", ""):
                     well, said = outer.state()
@@ -110,6 +118,14 @@ class Health:
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
+
+    def allows(self, host: str) -> bool:
+        """Whether a request names this machine: a page of elsewhere whose name leads here does not (DNS rebinding)."""
+        name = urlsplit(f"//{host}").hostname or ""
+        try:
+            return name in ("localhost", self.host) or ipaddress.ip_address(name).is_loopback
+        except ValueError:
+            return False
 
     def state(self) -> tuple[bool, dict[str, object]]:
         """Whether all is well, and each table's last round."""

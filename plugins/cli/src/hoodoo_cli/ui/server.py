@@ -34,6 +34,7 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 
+IDLE = 30.0  # seconds for which a connection may say nothing
 Query = Mapping[str, str]
 
 
@@ -61,6 +62,7 @@ class PageServer:
 
         class Handler(BaseHTTPRequestHandler):
             server_version, sys_version = "hoodoo", ""
+            timeout = IDLE  # of the socket, which its base class reads
 
             def do_GET(self) -> None:
                 parts = urlsplit(self.path)

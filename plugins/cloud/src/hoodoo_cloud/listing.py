@@ -1,0 +1,240 @@
+"""Listings that are not believed where they contradict what is known to be there.
+
+An answer to a listing names no request, and what is no answer of a store may read like one: a page of a proxy, in HTML,
+like an empty listing; a page of a listing that was cut, like all of it. So a listing that ends before what this process
+knows to be there is compared with a look at that; one of nothing, with the listing of the folder above, which shows the
+folder or does not; and one that ends where a page ends, with what comes behind it. None of it costs a request where
+listings are what is expected.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Coroutine, Iterable
+from functools import cache
+from typing import Any, TypeVar
+
+import obstore
+from attrs import frozen
+
+from hoodoo_cloud.clients import Patience, client, got, tried
+from hoodoo_cloud.faults import StrangeAnswerError
+from hoodoo_cloud.places import Place
+
+_PAGE = {
+    "s3": 1000,
+    "gs": 1000,
+}  # names in a page; of other stores what is behind a name is not to be had
+_ENDLESS = "a listing that never ends"
+_FOLDERS = 20_000  # of which a name is known
+_LOOKS = 3  # at a listing that contradicts what is known, at least
+_FRESH = 5.0  # seconds for which a folder's listing says which folders are in it
+
+T = TypeVar("T")
+_lock = threading.Lock()
+_last: OrderedDict[tuple[Place, str], str] = OrderedDict()  # folder -> the last name known in it
+_shown: OrderedDict[tuple[Place, str], tuple[float, frozenset[str]]] = OrderedDict()
+
+
+@frozen
+class Found:
+    """``objects`` as obstore says them, and the ``folders`` beside them, without the slash behind them."""
+
+    objects: list[Any]
+    folders: list[str]
+
+    @property
+    def last(self) -> str:
+        """The greatest name; empty where there is none."""
+        names = [*(o["path"] for o in self.objects), *self.folders]
+        return max(names, default="")
+
+
+def is_there(place: Place, key: str) -> None:
+    """It was put, or read: the next listing of its folder has it."""
+    _know(place, key.rpartition("/")[0], key)
+
+
+def is_gone(place: Place, keys: Iterable[str]) -> None:
+    """They are being deleted."""
+    with _lock:
+        for key in keys:
+            folder = key
+            while folder:
+                folder = folder.rpartition("/")[0]
+                if _last.get((place, folder), "").startswith(key):
+                    del _last[place, folder]
+
+
+def listing(place: Place, key: str, recursive: bool, root: str, may_be_empty: bool) -> Found:
+    """What is below the folder ``key`` of the table at ``root``. ``may_be_empty``: nothing depends on it. Raises
+    obstore's errors, and StrangeAnswerError."""
+    if place.cloud == "memory":
+        return _all(place, key) if recursive else _children(place, key)
+
+    def look() -> Found:
+        with _lock:
+            known = _last.get((place, key))
+        found = tried(place, lambda: _all(place, key) if recursive else _children(place, key))
+        below = len(key) + 1 if key else 0
+        last = max((p for o in found.objects if "/" not in (p := o["path"])[below:]), default="")
+        if known is not None and last < known:
+            if _exists(place, known):
+                raise StrangeAnswerError(
+                    f"a listing without {known.rpartition('/')[2] or known}, which is there"
+                )
+            is_gone(place, [known])
+        page = _PAGE.get(place.cloud)
+        if page and not found.last and not may_be_empty and not _is_empty(place, key, root):
+            raise StrangeAnswerError("an empty listing of a folder that is not empty")
+        count = len(found.objects) + len(found.folders)
+        if page and count and not count % page and _goes_on(place, key, found, recursive):
+            raise StrangeAnswerError("a listing that ends before its end")
+        if last:
+            _know(place, key, last)
+        return found
+
+    patience, looks = Patience(place), 0
+    while True:
+        try:
+            return look()
+        except (
+            StrangeAnswerError
+        ) as error:  # others may put and delete while it is looked, however long that takes
+            looks += 1
+            if str(error) == _ENDLESS or (not patience.again(error) and looks >= _LOOKS):
+                raise
+
+
+def _know(place: Place, folder: str, name: str) -> None:
+    with _lock:
+        if _last.get((place, folder), "") < name:
+            _last[place, folder] = name
+            if len(_last) > _FOLDERS:
+                _last.popitem(last=False)
+
+
+def _all(place: Place, key: str) -> Found:
+    if place.cloud == "memory":
+        return Found([*obstore.list(client(place), key or None).collect()], [])
+    return Found(_in_loop(_all_in_time(place, key)), [])
+
+
+async def _all_in_time(place: Place, key: str) -> list[Any]:
+    """In chunks, each of which has to come, and to bring names that were not there."""
+    chunks = obstore.list(client(place, retries=True), key or None, chunk_size=1000).__aiter__()
+    objects, names = list[Any](), set[str]()
+    while True:
+        try:
+            chunk = await asyncio.wait_for(chunks.__anext__(), 2 * place.timeout)
+        except StopAsyncIteration:
+            return objects
+        except TimeoutError:
+            raise StrangeAnswerError(_ENDLESS) from None
+        names.update(o["path"] for o in chunk)
+        objects.extend(chunk)
+        if len(names) != len(objects):
+            raise StrangeAnswerError(_ENDLESS)
+
+
+def _children(place: Place, key: str) -> Found:
+    """The client follows pages by itself, and says nothing of them. One that takes longer than an operation may is
+    read in chunks."""
+    if place.cloud == "memory":
+        found: Any = obstore.list_with_delimiter(client(place), key or None)
+        return Found(found["objects"], found["common_prefixes"])
+    try:
+        found = _in_loop(_children_in_time(place, key))
+    except TimeoutError:
+        below = len(key) + 1 if key else 0
+        whole = _all(place, key).objects
+        folders = {
+            o["path"][: o["path"].find("/", below)] for o in whole if "/" in o["path"][below:]
+        }
+        return Found([o for o in whole if "/" not in o["path"][below:]], sorted(folders))
+    return Found(found["objects"], found["common_prefixes"])
+
+
+async def _children_in_time(place: Place, key: str) -> Any:
+    asked = obstore.list_with_delimiter_async(client(place, retries=True), key or None)
+    return await asyncio.wait_for(asked, 2 * place.timeout)
+
+
+def _in_loop(work: Coroutine[Any, Any, T]) -> T:
+    """Only so can a listing be ended before its end."""
+    return asyncio.run_coroutine_threadsafe(work, _loop()).result()
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    found = asyncio.new_event_loop()
+    threading.Thread(target=found.run_forever, name="hoodoo-cloud-listing", daemon=True).start()
+    return found
+
+
+def _exists(place: Place, key: str) -> bool:
+    try:
+        tried(place, lambda: got(place, key, {"head": True}))
+        return True
+    except FileNotFoundError:
+        return False
+
+
+def _goes_on(place: Place, key: str, found: Found, recursive: bool) -> bool:
+    """Whether there are names behind the last one."""
+    last = found.last
+    behind = f"{last}/\U0010ffff" if last in found.folders[-1:] else last
+    return _first_behind(place, key, behind) is not None
+
+
+def _first_behind(place: Place, key: str, behind: str) -> str | None:
+    """The first object below ``key`` whose name is greater than ``behind``."""
+
+    def look() -> str | None:
+        chunks = obstore.list(client(place, retries=True), key or None, offset=behind, chunk_size=1)
+        return next((o["path"] for chunk in chunks for o in chunk if o["path"] > behind), None)
+
+    return tried(place, look)
+
+
+def _is_empty(place: Place, key: str, root: str) -> bool:
+    """Whether the folders above ``key`` show that it is not there, from the first that every table has."""
+    base = f"{root}/.hoodie" if root else ".hoodie"
+    at = base if f"{key}/".startswith(f"{base}/") else root
+    if key not in (base, root):
+        for part in key[len(at) + 1 if at else 0 :].split("/"):
+            shown = _folders(place, at)
+            if shown is None:
+                break
+            parent, at = at, f"{at}/{part}" if at else part
+            if at not in shown:
+                return True
+        else:  # seen a moment ago, or a directory without objects, as some stores have
+            return not (_first_behind(place, parent, f"{key}/") or "").startswith(f"{key}/")
+    return not _exists(place, f"{base}/hoodie.properties")
+
+
+def _folders(place: Place, key: str) -> frozenset[str] | None:
+    """The folders in ``key``; None where it is empty."""
+    with _lock:
+        at, shown = _shown.get((place, key), (0.0, frozenset[str]()))
+    if not at or time.monotonic() - at > _FRESH:
+        found = tried(place, lambda: _children(place, key))
+        if not found.last:
+            return None
+        shown = frozenset(found.folders)
+        with _lock:
+            _shown[place, key] = (time.monotonic(), shown)
+            if len(_shown) > _FOLDERS // 100:
+                _shown.popitem(last=False)
+    return shown
+
+
+def forget() -> None:
+    """As a new process, which knows of nothing."""
+    with _lock:
+        _last.clear()
+        _shown.clear()
