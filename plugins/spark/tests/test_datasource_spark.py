@@ -60,6 +60,29 @@ def test_reads_and_writes(spark: Any, tmp_path: Path) -> None:
     assert not [*(tmp_path / "t/.hoodie/.temp").glob("hoodoo-rows-*")]
 
 
+def test_errors_begin_with_one_sentence(spark: Any, tmp_path: Path) -> None:
+    """Without Python's traceback, which Spark shows for the errors of other sources."""
+    path = str(tmp_path / "t")
+    rides = spark.range(3).selectExpr(*COLUMNS)
+    rides.write.format("hoodoo").options(**KEYS).mode("append").save(path)
+    spark.sql(f"CREATE TABLE altered USING hoodoo LOCATION '{path}'")
+    spark.sql("ALTER TABLE altered ADD COLUMN tip DOUBLE")
+    one = rides.write.format("hoodoo").mode("append")
+    try:
+        for said, call in {
+            "there is no .hoodie directory": lambda: load(spark, f"{path}/nowhere").count(),
+            "Did you mean as_of": lambda: load(spark, path, as_off="1").count(),
+            "is one of reads": lambda: one.option("columns", "id").save(path),
+            "changes the entry alone": lambda: spark.sql("SELECT * FROM altered").collect(),
+        }.items():
+            with pytest.raises(Exception, match=said) as caught:
+                call()
+            lines = str(caught.value).splitlines()
+            assert said in lines[0] and "Traceback" not in str(caught.value), lines[:5]
+    finally:
+        spark.sql("DROP TABLE altered")
+
+
 def test_sql(spark: Any, tmp_path: Path) -> None:
     path = str(tmp_path / "t")
     spark.range(6).selectExpr(*COLUMNS).write.format("hoodoo").options(**KEYS).mode("append").save(
