@@ -15,7 +15,7 @@ from hoodoo.errors import PluginError
 from hoodoo.hookspecs.merger import Merged
 from hoodoo.merge.fold_log import Piece, fold_pieces
 from hoodoo.merge.meet import KeyJoin
-from hoodoo.merge.ops import DELETE, DELETE_ROW, OP, PUT
+from hoodoo.model.internal_row import DELETE, DELETE_ROW, OP, PUT
 from hoodoo.model.meta import RECORD_KEY
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -13,7 +13,7 @@ import pytest
 from attrs import define, frozen
 from hoodoo.hookspecs.merger import Merged
 from hoodoo.merge.meet import KeyJoin
-from hoodoo.merge.ops import DELETE, DELETE_ROW, OP, PUT
+from hoodoo.model.internal_row import DELETE, DELETE_ROW, OP, PUT
 from hoodoo.model.meta import RECORD_KEY
 from hypothesis import given, settings
 from hypothesis import strategies as st

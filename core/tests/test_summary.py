@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hoodoo.hookspecs.engine import Task
-from hoodoo.merge.ops import OP
+from hoodoo.model.internal_row import OP
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.produce.summary import PLACE_BYTES, Arrivals, Summarise, arrivals
 

@@ -11,7 +11,7 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.hookspecs.engine import PART, SLOT
-from hoodoo.merge.ops import OP
+from hoodoo.model.internal_row import OP
 from hoodoo.model.row_shape import IS_INDEX
 from hoodoo.produce.columns import BUCKET, FILE_ID, SEQ
 

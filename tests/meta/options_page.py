@@ -9,7 +9,7 @@ from typing import Any
 from hoodoo.hookspecs import FAMILIES
 from hoodoo.hookspecs.registration import Option
 from hoodoo.kernel import kernel
-from hoodoo.options.files import FILE_OPTIONS
+from hoodoo.options.core import FILE_OPTIONS
 from hoodoo.options.kinds import Size
 from hoodoo.options.table import TABLE_OPTIONS
 from hoodoo.options.virtual import VIRTUAL_OPTIONS

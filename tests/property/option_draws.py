@@ -10,7 +10,7 @@ from typing import Any
 
 from hoodoo.hookspecs import Option
 from hoodoo.kernel import declared_options
-from hoodoo.options import files, table
+from hoodoo.options import core, table
 from hoodoo.options.kinds import Choice, Duration, Flag, Names, Number, Size, Whole
 from hoodoo.options.write import DROPS, DUPLICATES, UNDONE
 from hoodoo_clustering import options as clustering
@@ -36,7 +36,7 @@ NOT_DRAWN: tuple[Option[Any], ...] = (
     # Another way to say what another one says: the two may contradict each other.
     DROPS,
     # Blocks of log files, of text in ordering columns: the setup has it.
-    files.LOG_BLOCKS,
+    core.LOG_BLOCKS,
     # Services after writes: they are steps of their own, and the model has to hear of them.
     services.COMPACT_INLINE, clustering.INLINE, clustering.SCHEDULED,
     services.CLEAN_INLINE, services.ARCHIVE_INLINE,

@@ -19,8 +19,8 @@ from attrs import evolve, frozen
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.merge.meet import KeyJoin, Mask
-from hoodoo.merge.ops import OP, PUT
 from hoodoo.merge.pairs import codes, merge_pairs, narrow, needed_columns
+from hoodoo.model.internal_row import OP, PUT
 from hoodoo.model.meta import RECORD_KEY
 
 _Places = npt.NDArray[np.int64]

@@ -14,10 +14,10 @@ from hoodoo.errors import CorruptTableError, SchemaError
 from hoodoo.hookspecs.log_format import LogFileReader
 from hoodoo.merge.fold_log import Piece, fold_pieces
 from hoodoo.merge.meet import KeyJoin
-from hoodoo.merge.ops import DELETE, DELETE_ROW, OP
 from hoodoo.merge.rule import MergeRule, Visible, marked_operations
 from hoodoo.merge.virtual import made_deletes
 from hoodoo.model.filegroup import LogFile
+from hoodoo.model.internal_row import DELETE, DELETE_ROW, OP
 from hoodoo.model.log_block import BlockKind, Damage, Header, LogBlock
 from hoodoo.model.meta import META_COLUMNS, OPERATION, RECORD_KEY
 from hoodoo.model.schema.widen import widened

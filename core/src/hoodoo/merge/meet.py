@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from attrs import Factory, define, field, frozen
 
 from hoodoo.hookspecs.merger import Merger
-from hoodoo.merge.ops import OP, PUT
 from hoodoo.merge.pairs import flat, merge_pairs, needed_columns
+from hoodoo.model.internal_row import OP, PUT
 from hoodoo.model.meta import RECORD_KEY
 
 _AHEAD = 1 << 20  # keys that are looked up together, at least

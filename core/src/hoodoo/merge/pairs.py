@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs.merger import Merged, Merger
-from hoodoo.merge.ops import DELETE, OP, PUT
+from hoodoo.model.internal_row import DELETE, OP, PUT
 from hoodoo.model.key_hash import MANY, all_differ
 from hoodoo.model.meta import RECORD_KEY
 

@@ -12,8 +12,8 @@ from attrs import evolve, field, frozen
 from hoodoo.hookspecs.key_generator import KeyGenerator, record_key_columns
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.kernel.log_files import LogFiles, log_files
-from hoodoo.merge.ops import DELETE_ROW, PUT
 from hoodoo.model.config import TableConfig
+from hoodoo.model.internal_row import DELETE_ROW, PUT
 from hoodoo.model.meta import IS_DELETED, OPERATION, RECORD_KEY
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline

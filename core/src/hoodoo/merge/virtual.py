@@ -8,23 +8,49 @@ table with virtual keys (RFC-21; ``hoodie.populate.meta.fields=false``) looks li
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define, frozen
 
-from hoodoo.errors import ConfigError, NullKeyError
+from hoodoo.errors import ConfigError, MissingColumnError, NullKeyError
 from hoodoo.hookspecs.file_format import (
     BaseFileFormat,
     BaseFileReader,
     BaseFileWriter,
     ColumnBounds,
     HasColumnRanges,
+    KnowsNulls,
     is_plain_parquet,
 )
 from hoodoo.hookspecs.key_generator import KeyGenerator, can_be_virtual
 from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, emptied
 from hoodoo.storage.api import Storage
+
+
+def check_columns(generator: KeyGenerator, schema: pa.Schema, obj: str) -> None:
+    """MissingColumnError where ``schema``, that of ``obj``, lacks a column of the key."""
+    for name in generator.record_key_fields:
+        if name not in schema.names and name.split(".")[0] not in schema.names:
+            raise MissingColumnError(obj, f"lacks the column {name}, from which its virtual keys are computed.", RESTORE)  # fmt: skip
+
+
+def check_rows(generator: KeyGenerator, reader: BaseFileReader, path: str) -> None:
+    """MissingColumnError where the base file lacks a column of the key, NullKeyError where a row's key can't be
+    made as columns are null. Reads these columns where the file itself does not know that they have no null."""
+    if isinstance(reader, KnowsNulls) and reader.without_nulls(generator.record_key_fields):
+        return
+    check_columns(generator, reader.schema, f"base file {path}")
+    columns = key_columns(generator, reader.schema)
+    if not columns:
+        return
+    fields = [n if n in columns else tuple(n.split(".")) for n in generator.record_key_fields]
+    null = reduce(or_, (pc.field(field).is_null() for field in fields))
+    for batch in reader.batches(columns, null):
+        record_keys(generator, batch, columns, path)
+
 
 _MADE = (RECORD_KEY, PARTITION_PATH)
 RESTORE = "Restore the key columns to their state before the change: keys are computed from them."

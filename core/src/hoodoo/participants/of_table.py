@@ -10,7 +10,14 @@ from attrs import evolve, frozen
 from hoodoo.errors import PluginError, UnsupportedTableError
 from hoodoo.hookspecs import USUAL, install
 from hoodoo.hookspecs.engine import Engine
-from hoodoo.hookspecs.participant import Changes, KeysCheck, Participant, RebuildRequest
+from hoodoo.hookspecs.participant import (
+    ActionChange,
+    Changes,
+    KeysCheck,
+    Participant,
+    Participation,
+    RebuildRequest,
+)
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import make
@@ -18,9 +25,42 @@ from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.config import BUILT_METADATA, USABLE_METADATA, TableConfig
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.model.findings import Finding
-from hoodoo.participants.joined import Joined
+from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.publish import CoupledCommit
 from hoodoo.timeline.timeline import Timeline
+
+
+@frozen
+class Joined:
+    """``each``, in the order in which their plugins were discovered. A :class:`Participation` itself."""
+
+    each: tuple[Participation, ...]
+
+    @property
+    def keys(self) -> bool:
+        return any(one.keys for one in self.each)
+
+    @property
+    def noted(self) -> Mapping[str, str]:
+        return {key: text for one in self.each for key, text in one.noted.items()}
+
+    def begin(self, change: ActionChange) -> CoupledCommit | None:
+        """What is decided together with the action; None where nobody has anything to say."""
+        begun = [found for one in self.each if (found := one.begin(change)) is not None]
+        return begun[0] if len(begun) == 1 else _together(begun) if begun else None
+
+
+def _together(begun: list[CoupledCommit]) -> CoupledCommit:
+    def newest() -> str | None:
+        return max(filter(None, (one.newest() for one in begun)), key=order_key, default=None)
+
+    def files(done: Instant) -> tuple[tuple[str, bytes], ...]:
+        return tuple(file for one in begun for file in one.files(done))
+
+    return CoupledCommit(newest, files)
+
 
 # Properties that say that more is kept of a table than its files and its timeline: what is written without whoever
 # answers for them makes them wrong.

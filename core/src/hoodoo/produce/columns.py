@@ -11,7 +11,7 @@ from typing import TypeVar
 import pyarrow as pa
 
 from hoodoo.hookspecs.engine import PART, SLOT
-from hoodoo.merge.ops import OP
+from hoodoo.model.internal_row import OP
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 
 Rows = TypeVar("Rows", pa.RecordBatch, pa.Table)

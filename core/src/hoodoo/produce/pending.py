@@ -7,7 +7,9 @@ that instant (it counts as archived, hence committed), at once if the instant wa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from attrs import frozen
@@ -18,8 +20,34 @@ from hoodoo.model.instant import Instant
 from hoodoo.produce.markers import marker
 from hoodoo.produce.task_fence import TaskFence
 from hoodoo.storage.api import Storage
+from hoodoo.storage.temporaries import new_name
 from hoodoo.storage.together import at_once, together
 from hoodoo.timeline.timeline import Timeline
+
+
+def scratch_path(storage: Storage) -> str:
+    """A local path of which there is no file yet, and that nobody else picks.
+
+    The writer creates it, with the permissions that the process gives its files: what
+    ``tempfile.mkstemp`` makes is for its owner alone, and would still be so as a base file.
+    """
+    return os.path.join(storage.scratch(), f"base-{new_name()}")
+
+
+def discard(local: str) -> None:
+    """Remove the file if the store has not taken it. A leftover is swept later: never an error."""
+    with suppress(OSError):
+        os.unlink(local)
+
+
+@contextmanager
+def scratch_file(storage: Storage) -> Iterator[str]:
+    """:func:`scratch_path` for one file, discarded at the end."""
+    local = scratch_path(storage)
+    try:
+        yield local
+    finally:
+        discard(local)
 
 
 @frozen

@@ -11,7 +11,7 @@ from attrs import Factory, field, frozen
 
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.index import KEYS_SCHEMA
-from hoodoo.merge.ops import OP, PUT
+from hoodoo.model.internal_row import OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.produce.columns import BUCKET
 

@@ -10,11 +10,11 @@ import pyarrow as pa
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
+from hoodoo.merge.virtual import check_rows
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.read.missing import explained
 from hoodoo.read.project import columns_in, pushed_filter, shaped
 from hoodoo.read.spec import RowSpec
-from hoodoo.read.virtual_keys import check_rows
 from hoodoo.storage.api import Storage
 from hoodoo.storage.together import opened_ahead
 

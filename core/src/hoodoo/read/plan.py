@@ -14,6 +14,7 @@ from attrs import evolve, field, frozen
 from hoodoo.errors import ConfigError, UnsupportedTableError
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.merge.rule import MergeRule, Visible
+from hoodoo.merge.virtual import check_columns
 from hoodoo.model import brief
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import META_COLUMNS
@@ -21,13 +22,11 @@ from hoodoo.participants.listing import build
 from hoodoo.read import prune
 from hoodoo.read.known import asked_paths, pruned
 from hoodoo.read.log_sizes import with_committed_sizes
-from hoodoo.read.reach import check_reach
 from hoodoo.read.schema import hidden, stored_schema
 from hoodoo.read.source import ReadSource, check_extension, check_generator, check_readable
 from hoodoo.read.spec import RowSpec, row_spec
 from hoodoo.read.step import ReadSlices
-from hoodoo.read.travel import view_as_of
-from hoodoo.read.virtual_keys import check_columns
+from hoodoo.read.travel import check_reach, view_as_of
 from hoodoo.timeline.instants import parse_point
 from hoodoo.timeline.placement import rows_follow_columns
 from hoodoo.timeline.view import FileSystemView

@@ -11,6 +11,7 @@ from contextlib import suppress
 from functools import partial
 
 from hoodoo.errors import CommitConflictError, ConfigError, HoodooError
+from hoodoo.kernel.archived import oldest
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import Instant
 from hoodoo.participants.listing import is_known, list_data
@@ -20,10 +21,33 @@ from hoodoo.storage.api import Storage
 from hoodoo.storage.together import at_once, together
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.removed import READABLE, last_clean, planned_files
-from hoodoo.timeline.taken import Taken, taken_since
+from hoodoo.timeline.removed import READABLE, Taken, last_clean, planned_files, taken_since
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import FileSystemView, from_files
+
+
+def check_reach(source: ReadSource, bound: str | None, asked: str) -> None:
+    """Raise ConfigError, naming what was ``asked``, if the writes up to the requested time ``bound``
+    have been archived: what they replaced and where their files belong is not told any more.
+
+    A table that had no rows yet at ``bound`` is no error, nor is a write that a savepoint keeps. Costs
+    nothing for a bound on the active timeline, else a listing and a small file.
+    """
+    timeline = source.timeline
+    start = timeline.start
+    if bound is None or start is None or order_key(bound) >= order_key(start):
+        return
+    if timeline.find(bound) is not None:
+        return
+    first = oldest(source.storage, source.config)
+    if first is None or order_key(bound) < order_key(first):
+        return
+    raise ConfigError(
+        asked,
+        f"is before {start}, where the active timeline begins: older instants are archived",
+        f"ask for {start} or later; to keep more history, raise hoodie.keep.min.commits and "
+        "hoodie.keep.max.commits, or make a savepoint.",
+    )
 
 
 def view_as_of(

@@ -15,7 +15,7 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import Kernel, kernel
 from hoodoo.kernel.resolve import resolve
 from hoodoo.participants.listing import KnownFiles
-from hoodoo.table.action_run import PARTICIPANT_SERVICE, action_run
+from hoodoo.table.call_action import PARTICIPANT_SERVICE, action_run
 from hoodoo.timeline.publish import Following
 from hoodoo.timeline.timeline import Timeline
 

@@ -45,12 +45,12 @@ from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.instants import next_instant
 from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.plans import PLANNER, pending_clusterings, pending_groups
+from hoodoo.timeline.removed import taken_since
 from hoodoo.timeline.snapshot import Look, Snapshot
-from hoodoo.timeline.taken import taken_since
 from hoodoo.timeline.timeline import Timeline, from_names, load, reload
+from hoodoo.write.log_keys import stores_keys
 from hoodoo.write.operation import WriteKind
 from hoodoo.write.run import Follow, WriteRequest
-from hoodoo.write.stored_keys import stores_keys
 from hoodoo.write.target import WritePlugins, WritePolicy, WriteTarget
 
 SNAPSHOT_ATTEMPTS = 10

@@ -12,8 +12,7 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.participant import RebuildRequest, TableState
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.config import TableConfig
-from hoodoo.participants.joined import Joined
-from hoodoo.participants.of_table import Participants
+from hoodoo.participants.of_table import Joined, Participants
 from hoodoo.storage.together import at_once
 from hoodoo.timeline import properties
 from hoodoo.timeline.timeline import Timeline

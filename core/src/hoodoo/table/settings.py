@@ -26,7 +26,7 @@ from hoodoo.model.config import HUDI_INDEX, KEPT_META, VIRTUAL, TableConfig
 from hoodoo.model.log_block import BlockKind
 from hoodoo.options import virtual as virtual_options
 from hoodoo.options import write as write_options
-from hoodoo.options.files import LOG_BLOCKS
+from hoodoo.options.core import LOG_BLOCKS
 from hoodoo.options.judge import as_text
 from hoodoo.options.table import CDC, CDC_MODE, MERGE_STRATEGY, STORAGE_URI
 from hoodoo.participants.of_table import Participants

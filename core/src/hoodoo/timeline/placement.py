@@ -21,7 +21,7 @@ from hoodoo.model.commit import Operation
 from hoodoo.model.instant import Instant
 from hoodoo.options.kinds import FLAG
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.codec.errors import reading
+from hoodoo.timeline.codec.bounded import reading
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 

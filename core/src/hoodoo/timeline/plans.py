@@ -17,7 +17,7 @@ from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile, path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.codec import avro as codec_avro
-from hoodoo.timeline.codec.errors import reading
+from hoodoo.timeline.codec.bounded import reading
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.timeline import Timeline

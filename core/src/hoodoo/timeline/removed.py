@@ -8,12 +8,36 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from attrs import frozen
+
 from hoodoo.errors import CorruptTableError
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.timeline import Timeline, reload
+
+
+@frozen
+class Taken:
+    """Since an older look: ``cleans`` may have deleted something (one that was requested before goes by that look, or an
+    older one, and takes nothing that it needs), ``undone`` are writes that had been completed.
+    ``timeline`` is that of now."""
+
+    timeline: Timeline
+    cleans: tuple[Instant, ...]
+    undone: tuple[Instant, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.cleans or self.undone)
+
+
+def taken_since(storage: Storage, timeline: Timeline) -> Taken:
+    """What happened since ``timeline`` was looked at. One listing."""
+    now, known = reload(storage, timeline), {i.requested for i in timeline.others()}
+    cleans = tuple(i for i in now.others() if i.traits.deletes and i.requested not in known)
+    return Taken(now, cleans, now.undone_since(timeline))
+
 
 Removed = tuple[str, str]  # partition path, name of a file; or "" for all files of the partition
 # In the extra metadata, ours: the first instant whose rows can still be read as of then.

@@ -8,7 +8,7 @@ from typing import Any
 
 from hoodoo.errors import UnsupportedTableError
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.codec.errors import reading
+from hoodoo.timeline.codec.bounded import reading
 
 
 def refuse_renamed(storage: Storage, extra: Mapping[str, str]) -> None:

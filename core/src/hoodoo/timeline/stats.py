@@ -14,7 +14,7 @@ from attrs import evolve
 
 from hoodoo.errors import UnsupportedTableError
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
-from hoodoo.timeline.codec.errors import reading
+from hoodoo.timeline.codec.bounded import reading
 
 JSON: Final = "json"  # table version 6
 AVRO: Final = "avro"  # table versions 8 and 9

@@ -19,7 +19,7 @@ from hoodoo.model.filegroup import LogFile
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage, names_and_tags
 from hoodoo.timeline import codec, replaced, replaced_note
-from hoodoo.timeline.codec.errors import corrupt
+from hoodoo.timeline.codec.bounded import corrupt
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import TimelineLayout, layout_of
 from hoodoo.timeline.listed import NOTHING, Listed, Selected, listed, remember, remembered, select

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.merge.ops import DELETE, OP, PUT
 from hoodoo.merge.pairs import flat
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
@@ -19,11 +18,11 @@ from hoodoo.merge.virtual import delete_block_keys
 from hoodoo.model import slice_json
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import path_of
+from hoodoo.model.internal_row import DELETE, OP, PUT
 from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, emptied
 from hoodoo.produce.key_changes import KeyChanges
-from hoodoo.produce.pending import Pending
+from hoodoo.produce.pending import Pending, scratch_file
 from hoodoo.produce.rows import completed, stored_rows
-from hoodoo.produce.scratch import scratch_file
 from hoodoo.storage.api import Storage
 from hoodoo.write.erased import MergedSlice
 from hoodoo.write.merge_file import MergeFile

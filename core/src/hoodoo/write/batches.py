@@ -27,7 +27,7 @@ from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.batches import Batch
-from hoodoo.timeline.codec.errors import reading
+from hoodoo.timeline.codec.bounded import reading
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 

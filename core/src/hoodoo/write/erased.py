@@ -11,10 +11,10 @@ from attrs import evolve, frozen
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.merge.log_rows import read_log_rows
 from hoodoo.merge.meet import KeyJoin
-from hoodoo.merge.ops import DELETE, DELETE_ROW, OP, PUT
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.internal_row import DELETE, DELETE_ROW, OP, PUT
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.options.table import BY_EVENT_TIME
 from hoodoo.storage.api import Storage

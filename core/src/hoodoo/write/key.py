@@ -18,8 +18,8 @@ from hoodoo.hookspecs.key_generator import (
     deletes_only,
     refuse_ambiguous,
 )
-from hoodoo.merge.ops import DELETE, OP
 from hoodoo.merge.rule import marked_operations
+from hoodoo.model.internal_row import DELETE, OP
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.produce.columns import BUCKET, SEQ, append_columns, bucketed, keyed
 from hoodoo.write.operation import WriteKind

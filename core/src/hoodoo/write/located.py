@@ -24,9 +24,9 @@ from hoodoo.hookspecs.merger import Merger
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.answers import check_locations
 from hoodoo.kernel.events import notify
-from hoodoo.merge.ops import OP, PUT
 from hoodoo.merge.pairs import flat, merge_pairs
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.internal_row import OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.options.table import BY_ARRIVAL
 from hoodoo.produce.columns import SEQ

@@ -23,6 +23,7 @@ from hoodoo.merge.pairs import flat
 from hoodoo.merge.rule import MergeRule
 from hoodoo.merge.slice import merged_rows
 from hoodoo.model import slice_json
+from hoodoo.model.config import STORED_UNTIL, TableConfig
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.model.schema.conform import conform
@@ -32,6 +33,15 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.write.key_table import KeyTable
 from hoodoo.write.meet import AskedPlaces
 from hoodoo.write.target import WriteTarget
+
+
+def stores_keys(slice_: FileSlice, config: TableConfig) -> bool:
+    """Whether some of the slice's files are from when the table stored its keys."""
+    until = config.get(STORED_UNTIL)
+    if config.populate_meta_fields or until is None:
+        return False
+    base = () if slice_.base_file is None else (slice_.base_file,)
+    return any(order_key(f.instant) <= order_key(until) for f in (*base, *slice_.log_files))
 
 
 def with_log_keys(target: WriteTarget, keys: Stream, found: pa.Table, anywhere: bool) -> pa.Table:

@@ -21,7 +21,7 @@ from hoodoo.merge.pairs import flat
 from hoodoo.model.key_hash import all_differ
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.produce.columns import FILE_ID, append_columns, tagged
-from hoodoo.produce.spread import part_of
+from hoodoo.produce.slots import part_of
 from hoodoo.produce.summary import Arrivals
 from hoodoo.write.tag import NOWHERE, AskedRows, Here, LocatedDeletes
 from hoodoo.write.target import WriteTarget

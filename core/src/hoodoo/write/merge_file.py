@@ -27,18 +27,17 @@ from hoodoo.hookspecs.file_format import (
 )
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.merge.meet import KeyJoin, Places
-from hoodoo.merge.ops import OP, PUT
 from hoodoo.merge.pairs import needed_columns
 from hoodoo.model.change_data import STATS, SUFFIX
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import LogFile, path_of
+from hoodoo.model.internal_row import OP, PUT
 from hoodoo.model.meta import FILE_NAME, META_COLUMNS, RECORD_KEY
 from hoodoo.produce.columns import SEQ
 from hoodoo.produce.key_changes import KeyChanges
 from hoodoo.produce.markers import CREATE, MERGE
-from hoodoo.produce.pending import Pending
+from hoodoo.produce.pending import Pending, scratch_file
 from hoodoo.produce.rows import completed, read_stored, renamed, stored_rows
-from hoodoo.produce.scratch import scratch_file
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
 from hoodoo.write.erased import MergedSlice

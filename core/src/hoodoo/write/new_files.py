@@ -25,14 +25,13 @@ from hoodoo.engine.runs import stable_order
 from hoodoo.engine.spill import Places, Spill
 from hoodoo.hookspecs.engine import PART, SLOT, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileWriter
-from hoodoo.merge.ops import OP, PUT
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import path_of
+from hoodoo.model.internal_row import OP, PUT
 from hoodoo.model.meta import PARTITION_PATH
 from hoodoo.produce.markers import CREATE
-from hoodoo.produce.pending import Pending
+from hoodoo.produce.pending import Pending, discard, scratch_path
 from hoodoo.produce.rows import stored_rows
-from hoodoo.produce.scratch import discard, scratch_path
 from hoodoo.produce.slots import new_uuid
 from hoodoo.produce.stats import STATS_SCHEMA, stats_batches
 from hoodoo.storage.api import Storage

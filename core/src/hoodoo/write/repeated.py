@@ -19,7 +19,7 @@ from hoodoo.merge.pairs import fold
 from hoodoo.model.key_hash import key_hash
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.produce.columns import SEQ, append_columns, routed
-from hoodoo.produce.spread import part_of_hash
+from hoodoo.produce.slots import part_of_hash
 from hoodoo.write.target import WriteTarget
 
 _HASH = pa.field("key_hash", pa.int64())

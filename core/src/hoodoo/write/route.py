@@ -14,7 +14,7 @@ from attrs import frozen
 from hoodoo.hookspecs.engine import PART, SLOT, Side, Task
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.produce.columns import BUCKET, FILE_ID, append_columns, routed
-from hoodoo.produce.spread import fraction
+from hoodoo.produce.slots import fraction
 
 _Numbers = npt.NDArray[Any]
 

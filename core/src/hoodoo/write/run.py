@@ -28,8 +28,7 @@ from hoodoo.options.kinds import FLAG
 from hoodoo.participants.listing import KnownFiles, shown
 from hoodoo.participants.of_table import Participants
 from hoodoo.produce.key_changes import WriteResult
-from hoodoo.storage.api import Storage
-from hoodoo.storage.opening import NOT_THERE
+from hoodoo.storage.api import NOT_THERE, Storage
 from hoodoo.storage.together import at_once, beside, looking, together
 from hoodoo.timeline import partitions, placement, properties, publish
 from hoodoo.timeline.batches import Batch

@@ -11,8 +11,8 @@ from attrs import frozen
 
 from hoodoo.hookspecs.engine import Side, Task
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
-from hoodoo.merge.ops import DELETE, OP, PUT
 from hoodoo.merge.pairs import flat
+from hoodoo.model.internal_row import DELETE, OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.produce.columns import FILE_ID, SEQ, append_columns, tagged
 from hoodoo.write.key_table import KeyTable

@@ -18,8 +18,7 @@ from hoodoo.model.filegroup import path_of
 from hoodoo.model.meta import FILE_NAME, RECORD_KEY, repeated, with_meta
 from hoodoo.produce.key_changes import WRITTEN, KeyChanges
 from hoodoo.produce.markers import CREATE
-from hoodoo.produce.pending import Pending
-from hoodoo.produce.scratch import discard, scratch_path
+from hoodoo.produce.pending import Pending, discard, scratch_path
 from hoodoo.produce.slots import new_uuid
 from hoodoo.storage.api import Storage
 

@@ -20,8 +20,7 @@ from hoodoo.read.travel import deleted_by, undone_meanwhile
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.removed import was_removed
-from hoodoo.timeline.taken import taken_since
+from hoodoo.timeline.removed import taken_since, was_removed
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import DataFile
 

@@ -9,8 +9,7 @@ from attrs import define
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.produce.markers import NO_MARKER
-from hoodoo.produce.pending import Pending
-from hoodoo.produce.scratch import scratch_file
+from hoodoo.produce.pending import Pending, scratch_file
 from hoodoo.storage.api import Storage
 
 from hoodoo_metadata.deltas import began

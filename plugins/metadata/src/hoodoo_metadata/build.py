@@ -22,8 +22,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.produce.pending import Pending
-from hoodoo.storage.api import Storage
-from hoodoo.storage.opening import NOT_THERE
+from hoodoo.storage.api import NOT_THERE, Storage
 from hoodoo.timeline import partitions, properties, publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating, Liveness

@@ -21,8 +21,7 @@ from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.log_block import BlockKind
 from hoodoo.produce.markers import NO_MARKER
-from hoodoo.produce.pending import Pending
-from hoodoo.produce.scratch import scratch_file
+from hoodoo.produce.pending import Pending, scratch_file
 from hoodoo.storage.api import Storage
 from hoodoo.storage.together import at_once, together
 from hoodoo.timeline.instants import to_datetime

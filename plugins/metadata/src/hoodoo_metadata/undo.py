@@ -17,7 +17,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.produce.markers import MARKERS
-from hoodoo.produce.scratch import scratch_file
+from hoodoo.produce.pending import scratch_file
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties
 from hoodoo.timeline.layouts import layout_of

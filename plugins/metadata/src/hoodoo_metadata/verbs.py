@@ -7,7 +7,7 @@ from datetime import date
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.read.query import Query
-from hoodoo.table.action_run import PARTICIPANT_SERVICE, action_run
+from hoodoo.table.call_action import PARTICIPANT_SERVICE, action_run
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.reads import query
 

@@ -34,9 +34,9 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write.commit import Commit
+from hoodoo.write.log_keys import stores_keys
 from hoodoo.write.operation import UPSERT
 from hoodoo.write.run import WriteRequest, commit_files
-from hoodoo.write.stored_keys import stores_keys
 from hoodoo.write.target import WriteTarget
 
 from hoodoo_services.compaction.merge_slice import CompactSlices, Job, payload, read_result

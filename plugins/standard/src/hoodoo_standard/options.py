@@ -16,7 +16,7 @@ from hoodoo.options import (
     Size,
     Whole,
 )
-from hoodoo.options.files import SMALL_FILE_LIMIT
+from hoodoo.options.core import SMALL_FILE_LIMIT
 from hoodoo.options.kinds import BadValueError
 from hoodoo.options.table import HIVE_STYLE, URL_ENCODE
 

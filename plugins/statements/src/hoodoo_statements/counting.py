@@ -11,8 +11,8 @@ from attrs import frozen
 from hoodoo.errors import DuplicateKeyError
 from hoodoo.hookspecs.conflict import Group
 from hoodoo.hookspecs.engine import Engine, Side, Stream, Task
-from hoodoo.merge.ops import OP, PUT
 from hoodoo.model.commit import WriteStat
+from hoodoo.model.internal_row import OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY, with_meta
 from hoodoo.produce.columns import FILE_ID, SEQ
 from hoodoo.produce.summary import Summarise, arrivals

@@ -13,10 +13,10 @@ from hoodoo.errors import ConfigError, DataError, DuplicateKeyError, SchemaError
 from hoodoo.hookspecs.engine import Side, Task
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.merger import Merger
-from hoodoo.merge.ops import DELETE, OP, PUT
 from hoodoo.merge.pairs import flat as one_array
 from hoodoo.merge.pairs import merge_pairs, needed_columns
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.internal_row import DELETE, OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.model.schema.conform import conform_array
 from hoodoo.model.slice_json import unpack

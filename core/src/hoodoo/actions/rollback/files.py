@@ -18,7 +18,7 @@ from hoodoo.model.action import named
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.participants.of_table import Participants
-from hoodoo.produce.scratch import scratch_file
+from hoodoo.produce.pending import scratch_file
 from hoodoo.storage.api import Storage, names_in
 from hoodoo.storage.together import discard
 from hoodoo.storage.uri import local_path

@@ -23,8 +23,7 @@ import pyarrow as pa
 import pytest
 
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.participants.joined import Joined
-from hoodoo.participants.of_table import Participants
+from hoodoo.participants.of_table import Joined, Participants
 
 
 class ParticipantContract:

@@ -13,7 +13,7 @@ from hoodoo.timeline import stats
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.codec import json as codec_json
 from hoodoo.timeline.codec import large
-from hoodoo.timeline.codec.errors import corrupt
+from hoodoo.timeline.codec.bounded import corrupt
 
 
 def decode(data: bytes, where: str) -> dict[str, Any]:

@@ -17,8 +17,7 @@ from typing import Any
 
 import fastavro
 
-from hoodoo.timeline.codec.bounded import check_bounded, inflate
-from hoodoo.timeline.codec.errors import reading
+from hoodoo.timeline.codec.bounded import check_bounded, inflate, reading
 
 MAGIC = b"Obj\x01"
 SYNC = 16  # bytes of the marker before and after the data

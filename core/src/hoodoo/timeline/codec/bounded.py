@@ -3,7 +3,33 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+
+from hoodoo.errors import CorruptTableError, HoodooError
+
+
+def corrupt(where: str, what: str) -> CorruptTableError:
+    """The error for the undecodable file ``where``; ``what`` is a clause without full stop."""
+    return CorruptTableError(
+        where,
+        f"{what}.",
+        "The file is damaged: restore it from a copy, or restore the table to a savepoint.",
+    )
+
+
+@contextmanager
+def reading(where: str, what: str) -> Iterator[None]:
+    """What goes wrong inside is the fault of the bytes of ``where``: the same error. (Decoders of JSON and Avro let
+    whatever bytes provoke escape.)"""
+    try:
+        yield
+    except (HoodooError, FileNotFoundError, MemoryError):
+        raise
+    except Exception as error:
+        raise corrupt(where, f"{what} ({type(error).__name__}: {error})") from error
+
 
 _DEEPEST, _TYPES = 64, 100_000  # Hudi's own schemas are 14 types deep and have less than 200
 _AROUND = 8  # so many records may be around a value and have nothing else in them

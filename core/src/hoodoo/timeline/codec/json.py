@@ -6,7 +6,7 @@ import json
 from json.encoder import encode_basestring as _quoted
 from typing import Any
 
-from hoodoo.timeline.codec.errors import corrupt, reading
+from hoodoo.timeline.codec.bounded import corrupt, reading
 
 
 def decode(data: bytes, where: str) -> dict[str, Any]:

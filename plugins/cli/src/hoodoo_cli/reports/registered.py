@@ -11,7 +11,7 @@ from attrs import frozen
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs import Settings
 from hoodoo.kernel.archived import load_archived
-from hoodoo.options.files import SMALL_FILE_LIMIT
+from hoodoo.options.core import SMALL_FILE_LIMIT
 from hoodoo.read.source import ReadSource
 
 from hoodoo_cli.reports.files import SliceRow, slice_rows

@@ -11,7 +11,7 @@ from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.findings import Progress, silent
 from hoodoo.model.instant import Instant
 from hoodoo.model.sizes import Sizes
-from hoodoo.options.files import SMALL_FILE_LIMIT
+from hoodoo.options.core import SMALL_FILE_LIMIT
 from hoodoo.read.prefetch import in_order
 from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage

@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 from attrs import frozen
 from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.storage.api import Storage
-from hoodoo.storage.opening import open_named
+from hoodoo.storage.api import Storage, open_named
 from hoodoo.timeline.names import parse_path
 from hoodoo_cli.hookspecs.inspector import Inspected
 from hoodoo_cli.toolkit.values import plain, rows_of

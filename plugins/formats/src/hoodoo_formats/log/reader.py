@@ -9,8 +9,7 @@ from typing import Protocol
 import pyarrow as pa
 from hoodoo.errors import UnsupportedTableError
 from hoodoo.model.log_block import BlockKind, Damage, LogBlock, kind_name
-from hoodoo.storage.api import Storage
-from hoodoo.storage.opening import open_named
+from hoodoo.storage.api import Storage, open_named
 
 from hoodoo_formats.log.content import BlockContent, decoding
 from hoodoo_formats.log.deletes import decode_deletes

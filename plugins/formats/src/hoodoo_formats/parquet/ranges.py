@@ -10,8 +10,7 @@ from attrs import evolve
 from hoodoo.errors import CorruptTableError
 from hoodoo.model.column_range import ColumnRange, partition_range
 from hoodoo.model.range_values import Raw, is_comparable
-from hoodoo.storage.api import Storage
-from hoodoo.storage.opening import open_named
+from hoodoo.storage.api import Storage, open_named
 
 from hoodoo_formats.record_keys import MAX_KEY, MIN_KEY
 

@@ -20,8 +20,7 @@ from hoodoo.hookspecs.file_format import StoredFilter
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY, encoded_as
 from hoodoo.model.schema.normalize import conform, plain_schema
 from hoodoo.read.source import bootstrapped
-from hoodoo.storage.api import Storage
-from hoodoo.storage.opening import open_named
+from hoodoo.storage.api import Storage, open_named
 from hoodoo.storage.together import at_once
 
 from hoodoo_formats import record_keys

@@ -21,7 +21,7 @@ from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.merge.rule import MergeRule
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import COMMIT_TIME, RECORD_KEY
-from hoodoo.produce.spread import part_of
+from hoodoo.produce.slots import part_of
 from hoodoo.read.open import read_slice
 from hoodoo.read.spec import RowSpec, let_through, referenced
 from hoodoo.storage.api import Storage

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from hoodoo.errors import CorruptTableError
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.codec.avro import schema_text
-from hoodoo.timeline.codec.errors import corrupt
+from hoodoo.timeline.codec.bounded import corrupt
 
 NAME = "HoodieLSMTimelineInstant"
 TIMES = ("instantTime", "completionTime", "action")

@@ -17,8 +17,7 @@ import fastavro
 from attrs import frozen
 from hoodoo.model.log_block import MAGIC, BlockKind, Header
 from hoodoo.timeline.codec import avro as codec_avro
-from hoodoo.timeline.codec.bounded import check_bounded
-from hoodoo.timeline.codec.errors import corrupt
+from hoodoo.timeline.codec.bounded import check_bounded, corrupt
 
 NAME = "HoodieArchivedMetaEntry"
 COMPLETED = "COMPLETED"

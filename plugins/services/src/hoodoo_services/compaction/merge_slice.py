@@ -21,9 +21,8 @@ from hoodoo.model.filegroup import FileSlice, path_of
 from hoodoo.model.log_block import Damage
 from hoodoo.model.meta import FILE_NAME, RECORD_KEY, repeated
 from hoodoo.produce.markers import CREATE, MERGE
-from hoodoo.produce.pending import Pending
+from hoodoo.produce.pending import Pending, scratch_file
 from hoodoo.produce.rows import read_stored, renamed
-from hoodoo.produce.scratch import scratch_file
 from hoodoo.storage.api import Storage
 
 RESULT = pa.schema([("stat", pa.binary()), ("damages", pa.list_(pa.string()))])

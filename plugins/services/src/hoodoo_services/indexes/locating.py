@@ -19,8 +19,7 @@ from hoodoo.merge.rule import MergeRule, Visible
 from hoodoo.model import slice_json
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import RECORD_KEY, with_meta
-from hoodoo.read.reach import check_reach
-from hoodoo.read.travel import view_as_of
+from hoodoo.read.travel import check_reach, view_as_of
 from hoodoo.timeline.instants import parse_point
 from hoodoo.write.key import AddKeys, KeysOnly
 from hoodoo.write.located import unsure

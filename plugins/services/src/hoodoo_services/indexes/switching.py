@@ -16,7 +16,7 @@ from hoodoo.kernel.resolve import Resolved, default_name, resolve
 from hoodoo.model.config import HUDI_INDEX, TableConfig
 from hoodoo.options.table import INDEX_CLASS
 from hoodoo.table import index_choice
-from hoodoo.table.action_run import action_run
+from hoodoo.table.call_action import action_run
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline import properties
 from hoodoo.timeline.instants import order_key

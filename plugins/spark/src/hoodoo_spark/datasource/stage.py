@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 
 import pyarrow as pa
 from attrs import frozen
-from hoodoo.produce.scratch import scratch_file
+from hoodoo.produce.pending import scratch_file
 from hoodoo.storage.api import Storage
 
 from hoodoo_spark.shape import gathered, received

@@ -14,7 +14,7 @@ from attrs import frozen
 from hoodoo.hookspecs.layout import Slot
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.filegroup import BaseFile, FileSlice
-from hoodoo.options.files import SMALL_FILE_LIMIT
+from hoodoo.options.core import SMALL_FILE_LIMIT
 
 from hoodoo_standard import options
 

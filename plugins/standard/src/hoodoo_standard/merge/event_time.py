@@ -29,7 +29,7 @@ from attrs import frozen
 from hoodoo.errors import ConfigError, MissingColumnError
 from hoodoo.hookspecs.merger import Merged
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.merge.ops import DELETE, OP
+from hoodoo.model.internal_row import DELETE, OP
 
 from hoodoo_standard.merge.beyond import refuse
 
