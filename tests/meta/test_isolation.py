@@ -55,7 +55,7 @@ ROOMS = (
     "testing",
 )
 # The package itself is no room: it may see all, none sees it.
-OUTSIDE = {"__init__"}
+OUTSIDE = {"__init__", "__main__"}
 # What is never there after an import of core. (Not rich: structlog imports it where it is installed.)
 FOREIGN = (
     "pyspark",
