@@ -228,10 +228,12 @@ def _near(given: str, names: Iterable[str]) -> str:
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """The one of ``names`` that ``name`` is probably meant to be: in any case, the fewest letters are one too many, one
-    too few, others, or in the place of their neighbour. None where that is more than a third of them."""
+    too few, others, or in the place of their neighbour. None where these are many."""
     low = name.lower()
     found = min(((_changes(low, n.lower()), n) for n in names), default=(len(low), ""))
-    return found[1] if found[0] <= max(1, len(low) // 3) and found[0] < len(low) else None
+    return (
+        found[1] if found[0] <= max(len(low) // 2 if len(low) < 6 else 2, len(low) // 3) else None
+    )
 
 
 def _changes(one: str, other: str) -> int:

@@ -59,7 +59,7 @@ def installed_action(table: TableHandle, name: str) -> Any:
 
 
 def call_action(
-    table: TableHandle, action: Any, member: str, options: Mapping[str, Any], *planned: str
+    table: TableHandle, action: Any, member: str, arguments: Mapping[str, Any], *planned: str
 ) -> Any:
     """What ``member`` of ``action`` answers: ``run``, ``schedule``, or ``run_planned`` with the instant of the plan.
 
@@ -76,8 +76,8 @@ def call_action(
     does = getattr(found, member)
     shown = repr(action) if isinstance(action, str) else name
     call = ", ".join([f"table.{member}({shown}", *map(repr, planned)])
-    refuse_options(call, getattr(plain(found), member), 1 + len(planned), options)
-    check_engine(options.get("engine"))
+    refuse_options(call, getattr(plain(found), member), 1 + len(planned), arguments)
+    check_engine(arguments.get("engine"))
     kind = resolved.ref.name if isinstance(action, str) else name
     with action_run(table, kind, *planned, **_TOLD.get(member, {})) as events:
-        return answered(events, does(table, *planned, **options), plans=member == "schedule")
+        return answered(events, does(table, *planned, **arguments), plans=member == "schedule")

@@ -60,7 +60,7 @@ def from_record(record: Mapping[str, Any], form: str, where: str) -> CommitMetad
     """
     with reading(where, "not commit metadata"):
         stats = record.get("partitionToWriteStats")
-        if stats is None or isinstance(stats, Mapping):
+        if not hasattr(stats, "within"):  # those of a large commit are decoded later
             stats = write_stats(stats or {}, form, where)
         replaced = {
             partition: tuple(file_ids or ())
