@@ -59,7 +59,7 @@ def from_record(record: Mapping[str, Any], form: str, where: str) -> CommitMetad
     Raises :class:`~hoodoo.errors.CorruptTableError` naming ``where`` for fields of a wrong type.
     """
     with reading(where, "not commit metadata"):
-        stats = record.get("partitionToWriteStats")
+        stats: Any = record.get("partitionToWriteStats")
         if not hasattr(stats, "within"):  # those of a large commit are decoded later
             stats = write_stats(stats or {}, form, where)
         replaced = {
