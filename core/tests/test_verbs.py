@@ -17,7 +17,7 @@ def greet(table: Any, name: str, *, loud: bool = False) -> str:
 
 class _Face:
     _handle = "h"
-    greet = verbs.Offered("hoodoo-greetings")
+    greet = verbs.Offered("greet", "hoodoo-greetings")
 
 
 def test_a_method_that_nobody_brings(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,7 +79,7 @@ def build(folder: Path, since: str) -> tuple[str, list[str]]:
         days = [day for (day,) in connection.sql("FROM days_to_build ORDER BY day").fetchall()]
         if days:  # replaces the partitions of these days, and no other
             report.insert_overwrite(connection.sql("FROM daily_revenue").to_arrow_table())
-    return news.plan.until, days
+    return news.plan.until or since, days
 
 
 def expected() -> list[tuple[Any, ...]]:

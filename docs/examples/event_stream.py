@@ -55,7 +55,7 @@ class Consumer:
         before = self.seen.total()
         for batch in news:
             self.seen.update(batch.column("offset").to_pylist())
-        self.since = news.plan.until
+        self.since = news.plan.until or self.since
         return self.seen.total() - before
 
 

@@ -66,7 +66,7 @@ def main(folder: str | Path) -> dict[str, Any]:
         news = table.incremental(since)
         rows = news.to_pylist()
         online.update({row["customer"]: row for row in rows})
-        since = news.plan.until  # the next read continues here
+        since = news.plan.until or since  # the next read continues here
         sent.append(len(rows))
         print(f"day {day}: {len(rows)} rows sent to the online store")
 

@@ -5,77 +5,27 @@ that module marked ``@hoodoo.hookimpl`` answer the hooks below. Every family has
 hook*, called once on the driver, that returns :class:`Registration` values, and one *Protocol*, that
 the objects made by the registered factories obey and that tasks call directly.
 
-Order of the families, as a row meets them on its way into a table:
-
-family -> storage -> creation -> engine -> key generator -> merger -> index -> layout -> serializer -> file format ->
-log format -> log block format -> change log -> conflict -> lock -> participant -> pruner -> query type -> action ->
-archived timeline -> clustering updates -> report -> command -> function -> observer
-
-Core works with these. A family that only a distribution works with is brought by it (``hoodoo_families``).
+Core works with the families of this package. A family that only a distribution works with is brought by it (``hoodoo_families``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib import import_module
 
-from hoodoo.hookspecs import (
-    action,
-    archived_timeline,
-    change_log,
-    clustering_updates,
-    command,
-    conflict,
-    creation,
-    engine,
-    family,
-    file_format,
-    function,
-    index,
-    key_generator,
-    layout,
-    lock,
-    log_block,
-    log_format,
-    merger,
-    observer,
-    participant,
-    pruner,
-    query_type,
-    report,
-    serializer,
-    storage,
-)
 from hoodoo.hookspecs.family import Family
 from hoodoo.hookspecs.marks import hookimpl, hookspec
 from hoodoo.hookspecs.registration import Option, PluginRef, Registration, Settings
 
+# The families of core, each a module, in the order in which a row meets them on its way into a table.
+_ORDER = (
+    "family storage creation engine key_generator merger index layout serializer file_format "
+    "log_format log_block change_log conflict lock participant pruner query_type action "
+    "archived_timeline clustering_updates report command function observer"
+)
 # Those of core, and those that distributions have brought to this process (hoodoo.kernel.families).
 FAMILIES: dict[str, Family] = {
-    "family": family.FAMILY,
-    "storage": storage.FAMILY,
-    "creation": creation.FAMILY,
-    "engine": engine.FAMILY,
-    "key_generator": key_generator.FAMILY,
-    "merger": merger.FAMILY,
-    "index": index.FAMILY,
-    "layout": layout.FAMILY,
-    "serializer": serializer.FAMILY,
-    "file_format": file_format.FAMILY,
-    "log_format": log_format.FAMILY,
-    "log_block": log_block.FAMILY,
-    "change_log": change_log.FAMILY,
-    "conflict": conflict.FAMILY,
-    "lock": lock.FAMILY,
-    "participant": participant.FAMILY,
-    "pruner": pruner.FAMILY,
-    "query_type": query_type.FAMILY,
-    "action": action.FAMILY,
-    "archived_timeline": archived_timeline.FAMILY,
-    "clustering_updates": clustering_updates.FAMILY,
-    "report": report.FAMILY,
-    "command": command.FAMILY,
-    "function": function.FAMILY,
-    "observer": observer.FAMILY,
+    name: import_module(f"{__name__}.{name}").FAMILY for name in _ORDER.split()
 }
 
 # The distributions that have the usual members of a family: for errors alone.
@@ -119,16 +69,5 @@ def install(distributions: Iterable[str]) -> str:
 # The API numbers of each family of core, oldest first: those that `Registration.api` may say.
 APIS: dict[str, tuple[int, ...]] = {name: one.api for name, one in FAMILIES.items()}
 
-__all__ = [
-    "APIS",
-    "FAMILIES",
-    "MEMBERS",
-    "USUAL",
-    "Option",
-    "PluginRef",
-    "Registration",
-    "Settings",
-    "hookimpl",
-    "hookspec",
-    "install",
-]
+__all__ = ["APIS", "FAMILIES", "MEMBERS", "USUAL", "Option", "PluginRef", "Registration"]
+__all__ += ["Settings", "hookimpl", "hookspec", "install"]

@@ -12,15 +12,5 @@ from hoodoo.kernel.options import check as check_options
 from hoodoo.kernel.registry import Kernel, Offer, kernel
 from hoodoo.kernel.resolve import Resolved, declared_options, resolve
 
-__all__ = [
-    "Kernel",
-    "Offer",
-    "Resolved",
-    "action_events",
-    "action_step",
-    "check_options",
-    "declared_options",
-    "kernel",
-    "notify",
-    "resolve",
-]
+__all__ = ["Kernel", "Offer", "Resolved", "action_events", "action_step", "check_options"]
+__all__ += ["declared_options", "kernel", "notify", "resolve"]

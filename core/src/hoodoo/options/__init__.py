@@ -26,20 +26,5 @@ from hoodoo.options.kinds import (
 )
 from hoodoo.options.option import Option
 
-__all__ = [
-    "COLUMNS",
-    "FLAG",
-    "NAMES",
-    "TEXT",
-    "Choice",
-    "Duration",
-    "Kind",
-    "Names",
-    "Number",
-    "Option",
-    "Pattern",
-    "PluginName",
-    "Size",
-    "Text",
-    "Whole",
-]
+__all__ = ["COLUMNS", "FLAG", "NAMES", "TEXT", "Choice", "Duration", "Kind", "Names", "Number"]
+__all__ += ["Option", "Pattern", "PluginName", "Size", "Text", "Whole"]

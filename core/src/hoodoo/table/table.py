@@ -24,14 +24,15 @@ from hoodoo.storage.api import Storage
 from hoodoo.storage.together import at_once, together
 from hoodoo.table import reads, running, writes
 from hoodoo.table import settings as tables
+from hoodoo.table.brought import Brought
 from hoodoo.table.handle import TableHandle
-from hoodoo.table.verbs import Offered, offered, verb
+from hoodoo.table.verbs import offered, verb
 from hoodoo.timeline import properties
 from hoodoo.timeline.create import init_table
 from hoodoo.timeline.timeline import FOLDER, Timeline
 
 
-class Table(Shown):
+class Table(Brought, Shown):
     """A Hudi table, returned by ``create`` or ``open``.
 
     Every call reads the present state of the table: two objects for one table see each other's commits. The methods
@@ -123,49 +124,6 @@ class Table(Shown):
     report = verb(running.report)
     rollback = verb(running.rollback)
     check_rollback = verb(running.check_rollback)
-
-    # Brought by plugins, with the query types, actions and reports that they call
-    incremental = Offered("hoodoo-history")
-    changes = Offered("hoodoo-history")
-    compact = Offered("hoodoo-services")
-    schedule_compaction = Offered("hoodoo-services")
-    schedule_compact = Offered("hoodoo-services")
-    run_compaction = Offered("hoodoo-services")
-    run_compact = Offered("hoodoo-services")
-    clean = Offered("hoodoo-services")
-    schedule_clean = Offered("hoodoo-services")
-    run_clean = Offered("hoodoo-services")
-    archive = Offered("hoodoo-services")
-    restore = Offered("hoodoo-services")
-    schedule_restore = Offered("hoodoo-services")
-    run_restore = Offered("hoodoo-services")
-    check_restore = Offered("hoodoo-services")
-    savepoint = Offered("hoodoo-services")
-    delete_savepoint = Offered("hoodoo-services")
-    savepoints = Offered("hoodoo-services")
-    enable_virtual_keys = Offered("hoodoo-services")
-    rewrite_keys = Offered("hoodoo-services")
-    compare_indexes = Offered("hoodoo-services")
-    locate = Offered("hoodoo-services")
-    rebuild_index = Offered("hoodoo-services")
-    switch_index = Offered("hoodoo-services")
-    update = Offered("hoodoo-statements")
-    merge = Offered("hoodoo-statements")
-    alter = Offered("hoodoo-statements")
-    cluster = Offered("hoodoo-clustering")
-    schedule_clustering = Offered("hoodoo-clustering")
-    run_clustering = Offered("hoodoo-clustering")
-    schedule_cluster = Offered("hoodoo-clustering")
-    run_cluster = Offered("hoodoo-clustering")
-    cancel_clustering = Offered("hoodoo-clustering")
-    clusterings = Offered("hoodoo-clustering")
-    compact_metadata = Offered("hoodoo-metadata")
-    create_index = Offered("hoodoo-metadata")
-    drop_index = Offered("hoodoo-metadata")
-    indexes = Offered("hoodoo-metadata")
-    location_changes = Offered("hoodoo-metadata")
-    stats = Offered("hoodoo-cli")
-    verify = Offered("hoodoo-cli")
 
 
 @checked

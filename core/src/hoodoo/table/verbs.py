@@ -38,12 +38,8 @@ class Offered:
     """A method that a plugin brings by the ``verbs`` of a registration: usually one of ``distribution``, which is
     what the error names where nobody does. It has the name, signature and docstring of the plugin's function."""
 
-    def __init__(self, distribution: str) -> None:
-        self.distribution = distribution
-        self.name = ""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, distribution: str) -> None:
+        self.name, self.distribution = name, distribution
 
     def __get__(self, table: Any, owner: type | None = None) -> Callable[..., Any]:
         found = offered(self.name)

@@ -14,22 +14,6 @@ from hoodoo.kernel.answers.indexes import check_asked, check_groups, check_locat
 from hoodoo.kernel.answers.seam import Ask, Checked, plain, who_is
 from hoodoo.kernel.answers.wrong import Who, Wrong, excuse, excused, says
 
-__all__ = [
-    "Ask",
-    "Checked",
-    "Who",
-    "Wrong",
-    "check_asked",
-    "check_groups",
-    "check_locations",
-    "checked",
-    "excuse",
-    "excused",
-    "kind_of",
-    "part",
-    "plain",
-    "rule",
-    "says",
-    "shapes",
-    "who_is",
-]
+__all__ = ["Ask", "Checked", "Who", "Wrong", "check_asked", "check_groups", "check_locations"]
+__all__ += ["checked", "excuse", "excused", "kind_of", "part", "plain", "rule", "says", "shapes"]
+__all__ += ["who_is"]

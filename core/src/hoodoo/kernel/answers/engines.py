@@ -6,7 +6,7 @@ their exceptions from those of the engine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from types import GeneratorType
 from typing import Any
 
@@ -88,34 +88,16 @@ def _streamed(answer: Any, wanted: pa.Schema | None) -> Any:
     return answer
 
 
-def _map(answer: Any, ask: Ask, stream: Stream, step: Step) -> Any:
-    return _streamed(answer, step.out_schema)
-
-
 def _prepare_map(ask: Ask, stream: Stream, step: Step) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    behalf = ask.terms
-    watched = step if isinstance(step, Watched) else Watched(step, behalf)
-    return (stream, watched), {}
-
-
-def _exchange(answer: Any, ask: Ask, stream: Stream, parts: int, serializer: Any = None) -> Any:
-    return _streamed(answer, stream.schema)
-
-
-def _union(answer: Any, ask: Ask, streams: Sequence[Stream]) -> Any:
-    return _streamed(answer, streams[0].schema)
+    return (stream, step if isinstance(step, Watched) else Watched(step, ask.terms)), {}
 
 
 def _side(answer: Any, ask: Ask, table: pa.Table) -> Any:
-    if not hasattr(answer, "table"):
-        raise Wrong(says(answer), "a Side, which has a table()")
-    return wrapped(SIDE, answer, ask.who, (table.schema, table.num_rows))
+    return wrapped(SIDE, _spread(answer), ask.who, (table.schema, table.num_rows))
 
 
-def _spread(answer: Any, ask: Ask, stream: Stream, workspace: Any, made: Any) -> Any:
-    if not hasattr(answer, "table"):
-        raise Wrong(says(answer), "a Side, which has a table()")
-    return answer
+def _spread(answer: Any, *_asked: Any) -> Any:
+    return shapes.having(answer, ("table",), "a Side, which has a table()")
 
 
 def _side_table(answer: Any, ask: Ask) -> pa.Table:
@@ -127,28 +109,18 @@ def _side_table(answer: Any, ask: Ask) -> pa.Table:
 
 
 def _collect(answer: Any, ask: Ask, stream: Stream) -> pa.Table:
-    if not isinstance(answer, pa.Table):
-        raise Wrong(says(answer), "a pyarrow.Table")
+    shapes.instance(answer, pa.Table, "a pyarrow.Table")
     shapes.schema(answer.schema, stream.schema, "a table of the stream's schema")
     return answer
 
 
 def _meter(answer: Any, ask: Ask) -> Any:
-    if not hasattr(answer, "add") or not hasattr(answer, "read"):
-        raise Wrong(says(answer), "a Meter, with add and read")
+    shapes.having(answer, ("add", "read"), "a Meter, with add and read")
     return wrapped(METER, answer, ask.who)
 
 
-def _read(answer: Any, ask: Ask) -> Counted:
-    if not isinstance(answer, Counted):
-        raise Wrong(says(answer), "a Counted")
-    return answer
-
-
 def _on(answer: Any, ask: Ask, storage: Any) -> Any:
-    if not hasattr(answer, "exchange"):
-        raise Wrong(says(answer), "an Engine")
-    return wrapped(ENGINE, answer, ask.who)
+    return wrapped(ENGINE, shapes.having(answer, ("exchange",), "an Engine"), ask.who)
 
 
 ENGINE = Kind(
@@ -161,10 +133,10 @@ ENGINE = Kind(
         "accepts": lambda answer, ask, data: shapes.flag(answer),
         "source": lambda answer, ask, data: _streamed(answer, None),
         "tasks": lambda answer, ask, payloads: _streamed(answer, _PAYLOAD),
-        "map": _map,
-        "exchange": _exchange,
+        "map": lambda answer, ask, stream, step: _streamed(answer, step.out_schema),
+        "exchange": lambda answer, ask, stream, *_, **__: _streamed(answer, stream.schema),
         "stage": lambda answer, ask, stream, workspace: _streamed(answer, stream.schema),
-        "union": _union,
+        "union": lambda answer, ask, streams: _streamed(answer, streams[0].schema),
         "side": _side,
         "spread": _spread,
         "collect": _collect,
@@ -177,4 +149,11 @@ ENGINE = Kind(
 
 SIDE = Kind("side", methods={"table": _side_table}, travels=True)
 
-METER = Kind("meter", methods={"add": None, "read": _read}, travels=True)
+METER = Kind(
+    "meter",
+    methods={
+        "add": None,
+        "read": lambda answer, ask: shapes.instance(answer, Counted, "a Counted"),
+    },
+    travels=True,
+)

@@ -53,8 +53,7 @@ def _batches(
     batch_rows: int | None = None,
     encoded: bool = False,
 ) -> Iterator[pa.RecordBatch]:
-    if not hasattr(answer, "__iter__"):
-        raise Wrong(says(answer), "an iterator of record batches")
+    shapes.having(answer, ("__iter__",), "an iterator of record batches")
     whole = ask.inner.schema
     names = frozenset(whole.names if columns is None else columns).intersection(whole.names)
     return _counted(answer, ask, whole, names, batch_rows, encoded, where is None)
@@ -74,8 +73,7 @@ def _counted(
 
     def right(batch: Any, ask: Ask) -> pa.RecordBatch:
         nonlocal last, rows
-        if not isinstance(batch, pa.RecordBatch):
-            raise Wrong(says(batch), "record batches")
+        shapes.instance(batch, pa.RecordBatch, "record batches")
         if batch_rows is not None and batch.num_rows > batch_rows:
             raise Wrong(f"a batch of {batch.num_rows} rows", f"batches of {batch_rows} at the most")
         if last is None or not batch.schema.equals(last):
@@ -142,8 +140,7 @@ def _column_ranges(
 def _base_ranges(
     answer: Any, ask: Ask, storage: Any, path: str, columns: Sequence[str]
 ) -> BaseRanges:
-    if not isinstance(answer, BaseRanges):
-        raise Wrong(says(answer), "BaseRanges")
+    shapes.instance(answer, BaseRanges, "BaseRanges")
     shapes.whole(answer.rows, 0)
     _key_range(answer.keys, ask)
     found = answer.ranges
@@ -165,7 +162,6 @@ def _key_range(answer: Any, ask: Ask) -> tuple[str, str] | None:
 
 @rule("FindsValues.batches_near")
 def _batches_near(answer: Any, ask: Ask, column: str, values: Any) -> Iterator[pa.RecordBatch]:
-    if not hasattr(answer, "__iter__"):
-        raise Wrong(says(answer), "an iterator of record batches")
+    shapes.having(answer, ("__iter__",), "an iterator of record batches")
     whole, names = ask.inner.schema, frozenset({column})
     return _counted(answer, ask, whole, names, None, False, all_rows=False)

@@ -70,8 +70,7 @@ def _partition_values(answer: Any, ask: Ask, path: str, schema: pa.Schema) -> An
     wanted = "a mapping of columns of the table to values of their types, or None"
     if answer is None:
         return None
-    if not isinstance(answer, Mapping):
-        raise Wrong(says(answer), wanted)
+    shapes.instance(answer, Mapping, wanted)
     for name, value in answer.items():
         if not isinstance(name, str):
             raise Wrong(f"a mapping with {says(name)}", wanted)

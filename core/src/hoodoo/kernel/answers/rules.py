@@ -44,8 +44,7 @@ def _head(answer: Any, ask: Ask, path: str) -> Entry | None:
 @rule("Storage.list")
 def _list(answer: Any, ask: Ask, prefix: str = "", recursive: bool = False) -> list[Entry]:
     wanted = "a list of Entry below the prefix, sorted by path, each once"
-    if not isinstance(answer, list):
-        raise Wrong(says(answer), wanted)
+    shapes.instance(answer, list, wanted)
     start = f"{prefix.rstrip('/')}/" if prefix.strip("/") else ""
     depth, last = len(start), ""
     for entry in answer:  # as many turns as the store has made entries
@@ -104,8 +103,7 @@ def _columns(answer: Any, ask: Ask) -> tuple[str, ...] | None:
 
 @rule("Merger.merge")
 def _merge(answer: Any, ask: Ask, older: pa.Table, newer: pa.Table) -> Merged:
-    if not isinstance(answer, Merged):
-        raise Wrong(says(answer), _EITHER)
+    shapes.instance(answer, Merged, _EITHER)
     wins, rows = answer.newer_wins, answer.rows
     if (wins is None) == (rows is None):
         raise Wrong("a Merged with neither" if wins is None else "a Merged with both", _EITHER)
@@ -175,8 +173,7 @@ def _plan(
 @rule("ListsFiles.list_files")
 def _entries(answer: Any, ask: Ask, storage: Any, timeline: Any, partitions: Any = None) -> Any:
     # As many turns as there are files: they are looked at where they are parsed.
-    if not hasattr(answer, "__iter__"):
-        raise Wrong(says(answer), "entries of files")
+    shapes.having(answer, ("__iter__",), "entries of files")
     if isinstance(answer, list) and answer and not isinstance(answer[0], Entry):
         raise Wrong(f"a list with {says(answer[0])} in it", "entries of files")
     return answer
@@ -211,8 +208,7 @@ def _kind(answer: Any, ask: Ask) -> int:
 def _rows(
     answer: Any, ask: Ask, content: Any, schema_text: str, columns: Sequence[str] | None, obj: str
 ) -> pa.Table:
-    if not isinstance(answer, pa.Table):
-        raise Wrong(says(answer), "a pyarrow.Table")
+    shapes.instance(answer, pa.Table, "a pyarrow.Table")
     names = answer.schema.names
     if len(set(names)) < len(names) or (columns is not None and not set(names).issubset(columns)):
         raise Wrong(f"a table with {names}", "those of the columns wanted that the block has")
@@ -227,9 +223,7 @@ def _content(answer: Any, ask: Ask, *given: Any) -> Iterator[bytes | pa.Buffer]:
 
 
 def _piece(piece: Any, ask: Ask) -> bytes | pa.Buffer:
-    if not isinstance(piece, bytes | pa.Buffer):
-        raise Wrong(says(piece), "bytes and buffers, in pieces")
-    return piece
+    return shapes.instance(piece, bytes | pa.Buffer, "bytes and buffers, in pieces")
 
 
 # --- readers of query types -----------------------------------------------------------------------
@@ -240,13 +234,11 @@ def _reader(answer: Any, ask: Ask, *args: Any) -> Any:
 
 @rule("UnitReader.rows")
 def _query_rows(answer: Any, ask: Ask, *args: Any) -> Iterator[pa.RecordBatch]:
-    if not isinstance(answer, Iterator):
-        raise Wrong(says(answer), "an iterator of record batches")
-    return iterated(answer, ask, _unit_batch)
+    batches = shapes.instance(answer, Iterator, "an iterator of record batches")
+    return iterated(batches, ask, _unit_batch)
 
 
 def _unit_batch(batch: Any, ask: Ask) -> pa.RecordBatch:
-    if not isinstance(batch, pa.RecordBatch):
-        raise Wrong(says(batch), "a pyarrow.RecordBatch")
+    shapes.instance(batch, pa.RecordBatch, "a pyarrow.RecordBatch")
     shapes.schema(batch.schema, ask.terms, "the schema of the plan")
     return batch

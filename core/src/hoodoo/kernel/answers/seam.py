@@ -97,11 +97,13 @@ class Checked:
         return repr(self._checked_inner)
 
     def __enter__(self) -> Any:
-        guarded(Ask(self._checked_inner, self._checked_who, None, "__enter__"), _enter)
+        ask = Ask(self._checked_inner, self._checked_who, None, "__enter__")
+        guarded(ask, lambda inner: inner.__enter__())
         return self
 
     def __exit__(self, *exc: Any) -> None:
-        guarded(Ask(self._checked_inner, self._checked_who, None, "__exit__"), _exit, *exc)
+        ask = Ask(self._checked_inner, self._checked_who, None, "__exit__")
+        guarded(ask, lambda inner: inner.__exit__(*exc))
 
     def __reduce__(self) -> tuple[Any, ...]:
         may_travel(self._checked_inner, self._checked_who)
@@ -110,24 +112,15 @@ class Checked:
         return _again, (kind.name, *mine, kind.declared_at)
 
 
-def _enter(inner: Any) -> None:
-    inner.__enter__()
-
-
-def _exit(inner: Any, *exc: Any) -> None:
-    inner.__exit__(*exc)
-
-
-def blamed(error: Exception, who: Who, member: str, says_missing: bool = False) -> Exception:
-    """What is to be raised in place of ``error``, which ``member`` raised: a PluginError, or ``error`` where the
-    plugin may raise it."""
+def blame(error: Exception, who: Who, member: str, says_missing: bool = False) -> None:
+    """Raise a PluginError in place of ``error``, which ``member`` raised; nothing where the plugin may raise it."""
     if says_missing and isinstance(error, FileNotFoundError):
         excuse(error)
     if passes(error):
-        return error
+        return
     if isinstance(error, Wrong):
-        return who.broken(member, error.came, error.wanted)
-    return named_in(error) or who.raised(member, error)
+        raise who.broken(member, error.came, error.wanted) from error
+    raise named_in(error) or who.raised(member, error) from error
 
 
 def guarded(ask: Ask, work: Callable[..., Any], *args: Any) -> Any:
@@ -135,10 +128,8 @@ def guarded(ask: Ask, work: Callable[..., Any], *args: Any) -> Any:
     try:
         return work(ask.inner, *args)
     except Exception as error:
-        named = blamed(error, ask.who, ask.member)
-        if named is error:
-            raise
-        raise named from error
+        blame(error, ask.who, ask.member)
+        raise
 
 
 def judged(answer: Any, ask: Ask, rule: Rule, *args: Any) -> Any:
@@ -156,10 +147,8 @@ def iterated(found: Iterator[Any], ask: Ask, rule: Rule, *args: Any) -> Iterator
             except StopIteration:
                 return
             except Exception as error:
-                named = blamed(error, ask.who, ask.member)
-                if named is error:
-                    raise
-                raise named from error
+                blame(error, ask.who, ask.member)
+                raise
             yield item
     finally:
         close = getattr(rest, "close", None)
@@ -265,10 +254,8 @@ def _reader(name: str, rule: Rule | None) -> Callable[[Any], Any]:
                 return answer
             return rule(answer, Ask(inner, who, self._checked_terms, name))
         except Exception as error:
-            named = blamed(error, who, name)
-            if named is error:
-                raise
-            raise named from error
+            blame(error, who, name)
+            raise
 
     return read
 
@@ -287,10 +274,8 @@ def _method(
                 answer = getattr(inner, name)(*given, **named_args)
             return answer if rule is None else rule(answer, ask, *args, **kwargs)
         except Exception as error:
-            named = blamed(error, who, name, says_missing)
-            if named is error:
-                raise
-            raise named from error
+            blame(error, who, name, says_missing)
+            raise
 
     call.__name__ = name
     return call

@@ -39,9 +39,8 @@ def _open(answer: Any, ask: Ask, header: bytes) -> Any:
 
 
 def _bound(answer: Any, ask: Ask, schema: pa.Schema | None) -> Any:
-    for name in ("schema", "length", "header", "serialize", "deserialize"):
-        if answer is None or not hasattr(answer, name):
-            raise Wrong(says(answer), "a BoundSerializer")
+    members = ("schema", "length", "header", "serialize", "deserialize")
+    shapes.having(answer, members, "a BoundSerializer")
     may_travel(answer, ask.who)
     own = shapes.schema(answer.schema, schema or answer.schema, "the schema that was bound")
     return wrapped(kind_of("bound_serializer"), answer, ask.who, Stream(own))
@@ -54,17 +53,15 @@ def _schema(answer: Any, ask: Ask) -> pa.Schema:
 
 @rule("BoundSerializer.serialize")
 def _serialize(answer: Any, ask: Ask, rows: pa.RecordBatch) -> pa.Buffer:
-    wanted = "a pyarrow.Buffer"
-    if not isinstance(answer, pa.Buffer):
-        raise Wrong(says(answer), wanted)
-    length = judged(ask.inner.length, ask.of("length"), _length)
+    shapes.instance(answer, pa.Buffer, "a pyarrow.Buffer")
+    length = judged(ask.inner.length, ask.of("length"), lambda found, ask: shapes.whole(found, -1))
     if length >= 0 and len(answer) != rows.num_rows * length:
         raise Wrong(f"{len(answer)} bytes", f"{length} bytes for each of {rows.num_rows} rows")
     stream: Stream = ask.terms
     stream.messages += 1
     if stream.messages % _SAMPLED == 1:
         reading = ask.of("deserialize")
-        again = guarded(reading, _read, answer)
+        again = guarded(reading, lambda inner: inner.deserialize(answer))
         again = judged(again, reading, _deserialize, answer)
         if again.num_rows != rows.num_rows:
             raise Wrong(
@@ -74,18 +71,9 @@ def _serialize(answer: Any, ask: Ask, rows: pa.RecordBatch) -> pa.Buffer:
     return answer
 
 
-def _length(answer: Any, ask: Ask) -> int:
-    return shapes.whole(answer, -1)
-
-
-def _read(inner: Any, message: pa.Buffer) -> Any:
-    return inner.deserialize(message)
-
-
 @rule("BoundSerializer.deserialize")
 def _deserialize(answer: Any, ask: Ask, message: Any, reuse: Any = None) -> pa.RecordBatch:
-    if not isinstance(answer, pa.RecordBatch):
-        raise Wrong(says(answer), "a pyarrow.RecordBatch")
+    shapes.instance(answer, pa.RecordBatch, "a pyarrow.RecordBatch")
     wanted: pa.Schema = ask.terms.schema
     if not answer.schema.equals(wanted):
         shapes.schema(answer.schema, wanted, "rows of the schema that was bound")

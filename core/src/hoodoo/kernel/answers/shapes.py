@@ -15,6 +15,20 @@ import pyarrow.compute as pc
 from hoodoo.kernel.answers.wrong import Wrong, says
 
 
+def instance(answer: Any, kind: Any, wanted: str) -> Any:
+    """An object of a class, or of one of several."""
+    if not isinstance(answer, kind):
+        raise Wrong(says(answer), wanted)
+    return answer
+
+
+def having(answer: Any, members: tuple[str, ...], wanted: str) -> Any:
+    """An object that has these members."""
+    if answer is None or not all(hasattr(answer, name) for name in members):
+        raise Wrong(says(answer), wanted)
+    return answer
+
+
 def text(answer: Any, wanted: str = "a text that is not empty") -> str:
     if not isinstance(answer, str) or not answer:
         raise Wrong(says(answer), wanted)
@@ -28,9 +42,7 @@ def one_of(answer: Any, values: tuple[str, ...]) -> str:
 
 
 def flag(answer: Any) -> bool:
-    if not isinstance(answer, bool):
-        raise Wrong(says(answer), "True or False")
-    return answer
+    return bool(instance(answer, bool, "True or False"))
 
 
 def whole(answer: Any, least: int, below: int | None = None) -> int:
@@ -45,8 +57,7 @@ def whole(answer: Any, least: int, below: int | None = None) -> int:
 def names(answer: Any) -> tuple[str, ...]:
     """Names of columns, each once."""
     wanted = "a tuple of names of columns, each once"
-    if not isinstance(answer, tuple | list):
-        raise Wrong(says(answer), wanted)
+    instance(answer, tuple | list, wanted)
     for name in answer:
         if not isinstance(name, str) or not name:
             raise Wrong(says(answer), wanted)
@@ -58,8 +69,7 @@ def names(answer: Any) -> tuple[str, ...]:
 def items(answer: Any, kind: type, wanted: str) -> tuple[Any, ...]:
     """Objects of one class. A text or a generator is no answer: one can't be told from its parts, the other
     has none any more when they are wanted."""
-    if not isinstance(answer, tuple | list):
-        raise Wrong(says(answer), wanted)
+    instance(answer, tuple | list, wanted)
     for item in answer:
         if not isinstance(item, kind):
             raise Wrong(f"{says(answer)} with {says(item)} in it", wanted)
@@ -107,8 +117,7 @@ def between(answer: pa.Array, least: int, below: int | None = None) -> pa.Array:
 
 def schema(answer: Any, wanted: pa.Schema, what: str) -> pa.Schema:
     """The same names and types, in the same order."""
-    if not isinstance(answer, pa.Schema):
-        raise Wrong(says(answer), what)
+    instance(answer, pa.Schema, what)
     if not answer.equals(wanted):
         raise Wrong(f"the schema {_fields(answer)}", f"{what}: {_fields(wanted)}")
     return answer

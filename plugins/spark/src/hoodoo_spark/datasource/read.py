@@ -62,11 +62,12 @@ def scan_of(
 ) -> Scan | Query:
     """The read that is asked for; ``names``: the columns of its result, None for all."""
     table = opened(wanted)
+    since: Any = wanted.begin  # None: the call says what is missing
     if wanted.mode == CHANGES:
-        return table.changes(wanted.begin, wanted.end, columns=wanted.columns)
+        return table.changes(since, wanted.end, columns=wanted.columns)
     if wanted.mode == INCREMENTAL:
         read: Callable[..., Scan] = lambda **asked: table.incremental(  # noqa: E731
-            wanted.begin, wanted.end, **asked
+            since, wanted.end, **asked
         )
     else:
         read = lambda **asked: table.read(as_of=wanted.as_of, mode=wanted.mode, **asked)  # noqa: E731
