@@ -139,7 +139,7 @@ def write(
     batch: Batch | None,
     add_columns: bool = False,
 ) -> Commit:
-    """One write of ``kind``; ``data`` may depend on what is in the table (:mod:`hoodoo.write.row_changes`)."""
+    """One write of ``kind``; ``data`` may depend on what is in the table (:mod:`hoodoo.write.target`)."""
     if add_columns:
         table = table.with_options({ADD_COLUMNS.key: "true"})
     due = table.after_writes.due()

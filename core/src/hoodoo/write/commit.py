@@ -6,11 +6,17 @@ from collections.abc import Iterable, Mapping
 
 from attrs import field, frozen
 
+from hoodoo.hookspecs.participant import ActionChange, ChangedKeys
 from hoodoo.model.brief import Shown, listed, some
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
-from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.filegroup import BaseFile, FileSlice
+from hoodoo.model.instant import Instant
 from hoodoo.model.outcome import Figures
+from hoodoo.produce.key_changes import WriteResult
 from hoodoo.produce.slots import PlannedSlot
+from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.publish import CoupledCommit
+from hoodoo.write.target import WriteTarget
 
 
 @frozen
@@ -90,3 +96,49 @@ def replaced_groups(
         if chosen is None or item.partition_path in chosen:
             found.setdefault(item.partition_path, []).append(item.file_id)
     return {path: tuple(sorted(ids)) for path, ids in sorted(found.items())}
+
+
+def begin_joined(
+    target: WriteTarget, instant: Instant, metadata: CommitMetadata, written: WriteResult
+) -> CoupledCommit | None:
+    """What is decided together with the commit ``metadata`` of ``instant``; None where nobody takes part.
+    ``written.stats`` are those of ``metadata``."""
+    if target.joined is None:
+        return None
+    change = ActionChange(
+        target.storage,
+        target.timeline,
+        instant,
+        metadata.operation,
+        target.schema,
+        metadata.stats,
+        replaced=metadata.replaced,
+        engine=target.engine,
+        keys=_keys(target, metadata, written) if target.joined.keys else None,
+        index=target.index,
+        serializer=target.serializer,
+        resumed=metadata.operation is Operation.CLUSTER,
+    )
+    return target.joined.begin(change)
+
+
+def _keys(target: WriteTarget, metadata: CommitMetadata, written: WriteResult) -> ChangedKeys:
+    rows, files = written.keys, {}
+    if rows is not None:
+        files = {n: (s.partition_path, s.file_id) for n, s in written.files.items()}
+    elif written.direct:
+        new = [_slice_of(stat) for stat in written.stats]
+        rows = target.keys_of(new)
+        files = {n: (s.partition_path, s.file_id) for n, s in enumerate(new)}
+    gone = tuple(
+        s for s in target.slices if s.file_id in metadata.replaced.get(s.partition_path, ())
+    )
+    # A clustering puts each key of what it replaces somewhere else.
+    moves = metadata.operation is Operation.CLUSTER
+    return ChangedKeys(target, rows, files, gone, moves)
+
+
+def _slice_of(stat: WriteStat) -> FileSlice:
+    base = parse_path(stat.path, stat.file_size)
+    assert isinstance(base, BaseFile)
+    return FileSlice(stat.partition_path, stat.file_id, base.instant, base)

@@ -6,31 +6,32 @@ comes in between (timeline/ledger.py). Each other write is looked at once, howev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 import pyarrow as pa
 from attrs import define, field
 
-from hoodoo.errors import CommitConflictError, HoodooError
+from hoodoo.errors import CommitConflictError, HoodooError, PendingClusteringError
+from hoodoo.hookspecs.clustering_updates import PendingPlan
 from hoodoo.hookspecs.conflict import Change, ConflictStrategy, Group
 from hoodoo.hookspecs.index import ComputedIndex, PathIndex
 from hoodoo.kernel.archived import load_archived
-from hoodoo.model.commit import CommitMetadata, Operation
+from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.model.schema.evolve import outgrown
 from hoodoo.participants.of_table import Participants
+from hoodoo.storage.api import Storage
 from hoodoo.storage.together import at_once
 from hoodoo.timeline import properties, publish
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.plans import pending_clusterings
+from hoodoo.timeline.plans import pending_clusterings, pending_compactions, read_plan
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.write import batches
-from hoodoo.write.compaction_conflicts import refuse_under_compaction
 from hoodoo.write.operation import Replaces, WriteKind
 from hoodoo.write.target import WriteTarget
 from hoodoo.write.uniqueness import shared_key
@@ -312,3 +313,84 @@ def _grouping(target: WriteTarget) -> Callable[[str, str], tuple[str, str]]:
     if not isinstance(index, ComputedIndex):  # else the file id is that of the bucket
         return lambda path, file_id: (path, file_id)
     return lambda path, file_id: (path, f"bucket {index.bucket_of(file_id)}")
+
+
+def refuse_under_compaction(
+    storage: Storage, before: Timeline, now: Timeline, instant: Instant, stats: Iterable[WriteStat]
+) -> None:
+    """Raises CommitConflictError if a file among ``stats``, planned on the timeline ``before``, would be
+    lost under a compaction that the timeline ``now`` has. Reads the plans of compactions that came or
+    went.
+
+    A compaction makes base files that are newer than those which the write has made of the same file groups, of rows
+    that it read before. In version 6 the name of a log file says its slice for good: under a compaction that the writer
+    did not know of its rows would stay in the slice before, which nobody reads any more."""
+    files = tuple(stats)
+    rewritten = {(s.partition_path, s.file_id) for s in files if s.log_version is None}
+    logs = {(s.partition_path, s.file_id) for s in files if s.log_version is not None}
+    exposed = rewritten | (logs if now.layout.log_names_slice else set())
+    old, new = _compactions(before), _compactions(now)
+    for requested in sorted(new.keys() - old.keys()) if exposed else ():
+        planned = read_plan(storage, now, new[requested]).slices
+        if any((s.partition_path, s.file_id) in exposed for s in planned):
+            raise _conflict(instant, f"compaction {requested} was planned")
+    gone = {i.requested for i in pending_compactions(before)} - new.keys()
+    if gone and logs and now.layout.log_names_slice:
+        raise _conflict(instant, f"compaction {min(gone)} was given up")
+
+
+def _compactions(timeline: Timeline) -> dict[str, Instant]:
+    """Pending and completed ones, by their requested time."""
+    done = (i for i in timeline.writes() if i.action == "commit")
+    found = (*pending_compactions(timeline), *done)
+    return {i.requested: i for i in found}
+
+
+def _conflict(instant: Instant, what: str) -> CommitConflictError:
+    return CommitConflictError(
+        f"instant {instant.requested}",
+        f"{what} after this write had read the table, and what it wrote would be lost to readers.",
+        "Repeat the write.",
+    )
+
+
+def refuse_clustered(
+    target: WriteTarget, kind: WriteKind, touched: Iterable[tuple[str, str]]
+) -> tuple[PendingPlan, ...]:
+    """PendingClusteringError where the table's strategy doesn't let a write of ``kind`` change the groups
+    ``touched`` (partition path, file id); else the plans that have to give way."""
+    groups = frozenset(touched)
+    met = tuple(plan for plan in target.policy.clusterings if not groups.isdisjoint(plan.groups))
+    if met:
+        updates = target.plugins.updates()
+        if doubles_rows(target, kind):
+            return ()
+        for plan in met:
+            reason = updates.refuse(plan, sorted(groups & plan.groups))
+            if reason is not None:
+                raise PendingClusteringError(
+                    f"table {target.config.name}: {kind.operation.value.lower()}",
+                    f"clustering {plan.instant} is pending for {_some(groups & plan.groups)} that this "
+                    f"write changes, and {reason}.",
+                    f'Run it (table.run_clustering("{plan.instant}"), or `hoodoo cluster TABLE --run '
+                    f'{plan.instant}`), cancel it (table.cancel_clustering("{plan.instant}"), or `hoodoo '
+                    f"cluster TABLE --cancel {plan.instant}`), or let writers go first: "
+                    "hoodie.clustering.updates.strategy=allow.",
+                )
+    return met
+
+
+def doubles_rows(target: WriteTarget, kind: WriteKind) -> bool:
+    """Whether rows of a write of ``kind`` go into the file groups to come as well. Who keeps record keys would take these
+    for the places of the keys."""
+    told = target.joined is not None and target.joined.keys
+    if told or not isinstance(target.index, PathIndex) or kind.replaces is not Replaces.NOTHING:
+        return False
+    return bool(getattr(target.plugins.updates(), "doubles", False))
+
+
+def _some(groups: frozenset[tuple[str, str]]) -> str:
+    path, file_id = min(groups)
+    where = f" in partition {path}" if path else ""
+    more = f" and {len(groups) - 1} more" if len(groups) > 1 else ""
+    return f"file group {file_id}{where}{more}"

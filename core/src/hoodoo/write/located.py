@@ -148,10 +148,7 @@ class MovingKeys:
 
     puts: bool = False
     found: Side = NOWHERE
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return LOCATIONS_SCHEMA
+    out_schema = LOCATIONS_SCHEMA
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         locations = self.found.table().combine_chunks()

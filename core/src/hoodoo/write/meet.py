@@ -143,10 +143,7 @@ class AskedPlaces:
     anywhere: bool
     found: Side = NOWHERE
     names: tuple[str, str] = (RECORD_KEY, PARTITION_PATH)
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return LOCATIONS_SCHEMA
+    out_schema = LOCATIONS_SCHEMA
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         found, step = self.found.table(), AskedRows(self.found, self.anywhere, self.names)

@@ -60,10 +60,7 @@ class WriteNewFiles:
     pending: Pending
     memory: int
     crossing: Crossing
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return STATS_SCHEMA
+    out_schema = STATS_SCHEMA
 
     @staticmethod
     def packing(keyed: pa.Schema) -> Crossing:

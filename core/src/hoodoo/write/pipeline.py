@@ -36,19 +36,17 @@ from hoodoo.produce.summary import Arrivals, Summarise, arrivals
 from hoodoo.produce.task_fence import TaskFence
 from hoodoo.storage.together import at_once
 from hoodoo.timeline.codec.large import LazyStats
-from hoodoo.write.clustered import doubles_rows
+from hoodoo.write.conflicts import doubles_rows
 from hoodoo.write.key import AddBuckets, AddKeys, AddPathBuckets
 from hoodoo.write.located import compare_computed, context_of, living, locate
-from hoodoo.write.misplaced import where_rows_stay
 from hoodoo.write.new_files import WriteNewFiles
 from hoodoo.write.operation import Replaces, WriteKind
-from hoodoo.write.places import OnDriver, Places, in_tasks, tag
+from hoodoo.write.places import OnDriver, Places, in_tasks, tag, where_rows_stay
 from hoodoo.write.prepare import Conform, Only, has_column, only_arriving, target_schema
 from hoodoo.write.repeated import one_row_per_key
 from hoodoo.write.route import RouteToBuckets, RouteToSlots
-from hoodoo.write.row_changes import ChangesRows, RowChanges
 from hoodoo.write.tag import LocatedDeletes, OnlyUntagged, UntaggedInserts
-from hoodoo.write.target import LogSettings, WriteTarget
+from hoodoo.write.target import ChangesRows, LogSettings, RowChanges, WriteTarget
 from hoodoo.write.write_slots import WriteSlots
 
 # What one stored row costs on disk before any commit has told (Hudi's

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -14,9 +15,11 @@ from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA, LookupIndex, T
 from hoodoo.kernel.answers import check_asked
 from hoodoo.model import slice_json
 from hoodoo.model.meta import with_meta, without_meta
+from hoodoo.options.kinds import FLAG
 from hoodoo.options.table import BY_ARRIVAL
 from hoodoo.produce.columns import keyed
 from hoodoo.produce.summary import Arrivals
+from hoodoo.timeline.placement import FOLLOWS
 from hoodoo.write.key import KeysOnly
 from hoodoo.write.key_table import KeyTable
 from hoodoo.write.located import (
@@ -24,6 +27,7 @@ from hoodoo.write.located import (
     SettleMoves,
     context_of,
     different,
+    living,
     own_columns,
     unsure,
 )
@@ -210,10 +214,7 @@ class Twice:
     """Step: the places (LOCATIONS_SCHEMA) of keys that lie in more than one. All places of a key come to one task."""
 
     anywhere: bool
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return LOCATIONS_SCHEMA
+    out_schema = LOCATIONS_SCHEMA
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         found = pa.Table.from_batches(batches, LOCATIONS_SCHEMA)
@@ -231,12 +232,40 @@ class Without:
 
     gone: Side
     names: Sequence[str] = LOCATIONS_SCHEMA.names
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return LOCATIONS_SCHEMA
+    out_schema = LOCATIONS_SCHEMA
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         gone = KeyTable(*self.gone.table().select(self.names).columns)
         for batch in batches:
             yield batch.filter(pc.is_null(gone.places(*batch.select(self.names).columns)))
+
+
+def where_rows_stay(
+    target: WriteTarget, places: Places, paths: AbstractSet[str], rows: Stream, arriving: Arrivals
+) -> tuple[Places, bool]:
+    """``places``, where the keys of ``rows`` lie (in the partition paths ``paths``), without those in other partition paths than the row's whose row is
+    gone: it goes to its own. And whether the write leaves a row in another one.
+    One pass over the keys; none if the driver has them and each place is one that a row names, or if the table has such
+    rows already."""
+    index = places.index
+    if not index.is_global or index.moves_partitions:
+        return places, False
+    follows = FLAG.stored(target.config.get(FOLLOWS) or "")
+    if not paths or (len(arriving.rows) == 1 and paths == {*arriving.rows}):
+        return places, not follows and bool(paths)
+    keys = arriving.keys
+    if keys is not None and isinstance(places, OnDriver):
+        named = KeyTable(*keys.columns).places(*places.found.columns[:2])
+        if not named.null_count:
+            return places, not follows  # each place is one that a row names
+    engine, keyed = target.engine, narrow(target, rows)
+    if target.logs is not None:
+        moving = engine.collect(places.through(MovingKeys(), keyed))
+        if not moving.num_rows:
+            return places, not follows
+        stored = with_meta(without_meta(own_columns(rows)))
+        places = places.without(different(moving, living(target, index, moving, stored)))
+    if not follows:
+        return places, True
+    leaving = engine.map(places.through(MovingKeys(puts=True), keyed), First(LOCATIONS_SCHEMA))
+    return places, bool(engine.collect(leaving).num_rows)

@@ -57,10 +57,7 @@ class HashKeys:
     """Step: the hash of each row's key, on its way to the task that counts it."""
 
     parts: int
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return routed(pa.schema([_HASH]))
+    out_schema = routed(pa.schema([_HASH]))
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -74,10 +71,7 @@ class FindRepeated:
     """Step: hashes in, each that came more than once out; one null where these are more than ``most``."""
 
     most: int
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return pa.schema([_HASH])
+    out_schema = pa.schema([_HASH])
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         held = [batch.column(_HASH.name).to_numpy() for batch in batches]

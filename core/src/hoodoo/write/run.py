@@ -37,10 +37,8 @@ from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.publish import Following
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.write import batches
-from hoodoo.write.changed import begin_joined
-from hoodoo.write.clustered import refuse_clustered
-from hoodoo.write.commit import Commit, profile, replaced_groups
-from hoodoo.write.conflicts import CommitCheck
+from hoodoo.write.commit import Commit, begin_joined, profile, replaced_groups
+from hoodoo.write.conflicts import CommitCheck, refuse_clustered
 from hoodoo.write.operation import Replaces, WriteKind
 from hoodoo.write.pipeline import (
     Planned,

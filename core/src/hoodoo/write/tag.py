@@ -33,18 +33,24 @@ NOWHERE = Here(pa.Table.from_batches([], LOCATIONS_SCHEMA))
 
 
 @frozen
-class TagLocal:
+class _Tagging:
+    """Step: keyed rows of ``schema`` in, tagged rows out."""
+
+    schema: pa.Schema
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return tagged(self.schema)
+
+
+@frozen
+class TagLocal(_Tagging):
     """Step for non-global indexes: a key lies in its own partition path or nowhere.
 
     ``found`` holds rows of LOCATIONS_SCHEMA. Deletes of keys that no file group holds end here.
     """
 
-    schema: pa.Schema
     found: Side = NOWHERE
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return tagged(self.schema)
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         locations = self.found.table()
@@ -57,20 +63,15 @@ class TagLocal:
 
 
 @frozen
-class TagGlobal:
+class TagGlobal(_Tagging):
     """Step for global indexes: a key lies in at most one partition path, maybe another one.
 
     Rows are unique by key here. With ``moves`` a put whose key lies elsewhere becomes two rows: a
     delete where it lies, and an insert where it belongs; without, it stays where it lies.
     """
 
-    schema: pa.Schema
     moves: bool
     found: Side = NOWHERE
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return tagged(self.schema)
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         locations = self.found.table().combine_chunks()
@@ -113,14 +114,8 @@ class TagGlobal:
 
 
 @frozen
-class UntaggedInserts:
+class UntaggedInserts(_Tagging):
     """Step for operations that look nothing up: every row is an insert, deletes have no effect."""
-
-    schema: pa.Schema
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return tagged(self.schema)
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -129,14 +124,8 @@ class UntaggedInserts:
 
 
 @frozen
-class LocatedDeletes:
+class LocatedDeletes(_Tagging):
     """Step: rows of LOCATIONS_SCHEMA become tagged rows that delete their key; other columns are null."""
-
-    schema: pa.Schema
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return tagged(self.schema)
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -162,10 +151,7 @@ class AskedRows:
     found: Side
     anywhere: bool
     names: tuple[str, str] = (RECORD_KEY, PARTITION_PATH)
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return pa.schema([("row", pa.int64())])
+    out_schema = pa.schema([("row", pa.int64())])
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         names = self.names[: 1 if self.anywhere else 2]

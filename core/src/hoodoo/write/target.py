@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ from attrs import Factory, evolve, frozen
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs.change_log import ChangeLogFormat
 from hoodoo.hookspecs.clustering_updates import ClusteringUpdates, PendingPlan
+from hoodoo.hookspecs.conflict import Group
 from hoodoo.hookspecs.engine import Engine, Stream, Workspace, task_memory
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import COMPUTED, ComputedIndex, LookupIndex, PathIndex
@@ -22,6 +24,7 @@ from hoodoo.hookspecs.participant import Participation
 from hoodoo.hookspecs.registration import PluginRef
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.merge.rule import MergeRule, Visible
+from hoodoo.model.commit import WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import RECORD_KEY, with_meta
@@ -200,3 +203,29 @@ class WriteTarget:
     def workspace(self, instant: str) -> Workspace:
         """Where rows of ``instant`` wait between two steps."""
         return Workspace(self.storage, f"{STAGED}{instant}")
+
+
+@frozen
+class RowChanges:
+    """What somebody who has read the table makes of its rows. Each says where the row lies that it changes, so that no
+    index is asked for it.
+
+    ``rows``: keyed rows of the table's schema and their file id (:func:`hoodoo.produce.columns.tagged`), staged.
+    One with a file id takes the place of the row of its key there, or deletes it; one without comes in: its key must
+    not be in the table, which is the caller's to see to. ``places``: file group -> how many rows are put into it; None:
+    rows have no file id, and the index finds their keys, all different. ``read``: the groups whose rows were looked at:
+    what another writer has done to one of them since is a conflict. ``check`` sees what was written, unpublished."""
+
+    rows: Stream
+    places: Mapping[Group, int] | None
+    read: frozenset[Group]
+    check: Callable[[Sequence[WriteStat]], None] = lambda stats: None
+
+
+class ChangesRows(ABC):
+    """Data of a write that depends on what is in the table."""
+
+    @abstractmethod
+    def changes(self, target: WriteTarget, workspace: Workspace, instant: str) -> RowChanges:
+        """The changes of the table as ``target`` shows it; rebuilt for each attempt. Where there are no rows,
+        nothing is committed."""

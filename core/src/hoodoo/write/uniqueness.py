@@ -79,10 +79,7 @@ class BroughtKeys:
     instant: str
     known: Side | None = None
     anywhere: bool = False
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return KEYS_SCHEMA
+    out_schema = KEYS_SCHEMA
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         columns = [RECORD_KEY, PARTITION_PATH, COMMIT_TIME]

@@ -36,8 +36,7 @@ from hoodoo.read.log_sizes import with_committed_sizes
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.plans import PLANNER, is_clustering
 from hoodoo.timeline.timeline import Timeline
-from hoodoo.write.changed import begin_joined
-from hoodoo.write.commit import Commit
+from hoodoo.write.commit import Commit, begin_joined
 from hoodoo.write.conflicts import change_of
 from hoodoo.write.run import WriteRequest
 from hoodoo.write.target import WriteTarget

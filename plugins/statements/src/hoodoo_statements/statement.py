@@ -21,8 +21,7 @@ from hoodoo.read.schema import hidden, stored
 from hoodoo.read.source import ReadSource
 from hoodoo.read.step import payloads
 from hoodoo.table.handle import TableHandle
-from hoodoo.write.row_changes import ChangesRows, RowChanges
-from hoodoo.write.target import WriteTarget
+from hoodoo.write.target import ChangesRows, RowChanges, WriteTarget
 
 from hoodoo_statements.binding import Binder, Wanted, join
 from hoodoo_statements.clauses import Arrow, Clause, Clauses, Insert
