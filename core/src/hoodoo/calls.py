@@ -47,15 +47,16 @@ _MEANT = {
 }  # fmt: skip
 
 
-def checked(function: Function) -> Function:
+def checked(function: Function, of: Callable[[Any], Any] | None = None) -> Function:
     """``function``, whose calls with wrong arguments raise :class:`~hoodoo.errors.CallError`. Its name,
-    signature and docstring stay."""
+    signature and docstring stay. ``of``: the first argument is what this answers of the caller's."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         refuse_values(function, args, kwargs)
+        given = (of(args[0]), *args[1:]) if of is not None and args else args
         try:
-            return function(*args, **kwargs)
+            return function(*given, **kwargs)
         except TypeError as error:
             found = wrong_call(error, function, args, kwargs)
             if found is None:

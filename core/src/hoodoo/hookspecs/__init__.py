@@ -14,8 +14,14 @@ from collections.abc import Iterable
 from importlib import import_module
 
 from hoodoo.hookspecs.family import Family
-from hoodoo.hookspecs.marks import hookimpl, hookspec
-from hoodoo.hookspecs.registration import Option, PluginRef, Registration, Settings
+from hoodoo.hookspecs.registration import (
+    Option,
+    PluginRef,
+    Registration,
+    Settings,
+    hookimpl,
+    hookspec,
+)
 
 # The families of core, each a module, in the order in which a row meets them on its way into a table.
 _ORDER = (

@@ -9,7 +9,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from hoodoo.hookspecs.family import Family
-from hoodoo.hookspecs.marks import hookspec
+from hoodoo.hookspecs.registration import hookspec
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
 

@@ -8,15 +8,15 @@ number. Steps never generate names, times or random numbers (see docs/architectu
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import astuple, frozen
 
 from hoodoo.hookspecs.family import Family
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import PluginRef
+from hoodoo.hookspecs.registration import PluginRef, hookspec
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.options.write import MEMORY
 from hoodoo.storage.api import Storage
@@ -93,13 +93,7 @@ class Counted:
     deserialize_seconds: float = 0.0
 
     def __add__(self, other: Counted) -> Counted:
-        return Counted(
-            self.rows + other.rows,
-            self.messages + other.messages,
-            self.bytes + other.bytes,
-            self.serialize_seconds + other.serialize_seconds,
-            self.deserialize_seconds + other.deserialize_seconds,
-        )
+        return Counted(*map(operator.add, astuple(self), astuple(other)))
 
 
 class Meter(Protocol):

@@ -8,8 +8,7 @@ from typing import Any
 
 from attrs import Factory, field, frozen
 
-from hoodoo.hookspecs.marks import hookspec
-from hoodoo.hookspecs.registration import Registration
+from hoodoo.hookspecs.registration import Registration, hookspec
 
 
 class _Without:

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import Factory, field, frozen
 
 from hoodoo.hookspecs.family import Family
-from hoodoo.hookspecs.marks import hookspec
+from hoodoo.hookspecs.registration import hookspec
 
 # The last step of an action -> its outcome. Every other step is on the way there.
 _OUTCOMES = {"committed": "done", "done": "done", "deleted": "done", "skipped": "skipped", "failed": "failed"}  # fmt: skip

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+import pluggy
 from attrs import Factory, frozen
 
 from hoodoo.model.config import TableConfig
 from hoodoo.options.option import Option
+
+PROJECT = "hoodoo"
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
 
 __all__ = ["Option", "PluginRef", "Registration", "Settings"]
 

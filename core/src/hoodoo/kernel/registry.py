@@ -13,7 +13,7 @@ from attrs import frozen
 
 from hoodoo.errors import HoodooWarning, PluginError
 from hoodoo.hookspecs import FAMILIES, USUAL, Option, Registration, install
-from hoodoo.hookspecs.marks import PROJECT
+from hoodoo.hookspecs.registration import PROJECT
 from hoodoo.kernel.deprecations import old_names, warn_of_old
 from hoodoo.kernel.discover import DISABLE, Broken, Plugin, discover
 from hoodoo.kernel.families import add_families_of
@@ -109,7 +109,8 @@ class Kernel:
 
     @property
     def _specified(self) -> tuple[str, ...]:
-        return tuple(sorted(n for n, c in vars(self._manager.hook).items() if _has_spec(c)))
+        callers = [c for c in vars(self._manager.hook).values() if isinstance(c, pluggy.HookCaller)]
+        return tuple(sorted(caller.name for caller in callers if caller.has_spec()))
 
     def offers(self, family: str) -> tuple[Offer, ...]:
         """What is offered in ``family``, in the order of discovery."""
@@ -224,10 +225,6 @@ class Kernel:
                     "another plugin declares it too, and only one of them declares it as a table property.",
                     "Declare `table_property` as the other plugin does.",
                 )
-
-
-def _has_spec(caller: object) -> bool:
-    return isinstance(caller, pluggy.HookCaller) and caller.has_spec()
 
 
 def _registrations(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache
+from operator import attrgetter
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-from hoodoo.calls import refuse_values, wrong_call
+from hoodoo.calls import checked
 from hoodoo.errors import PluginError
 from hoodoo.kernel.registry import kernel
 from hoodoo.table.handle import TableHandle
@@ -19,19 +20,7 @@ R = TypeVar("R")
 def verb(function: Callable[Concatenate[TableHandle, P], R]) -> Callable[Concatenate[Any, P], R]:
     """A method that calls ``function`` with the table's handle. Its name, signature and docstring stay; calls with
     wrong arguments raise CallError."""
-
-    @wraps(function)
-    def method(self: Any, *args: P.args, **kwargs: P.kwargs) -> R:
-        refuse_values(function, (self, *args), kwargs)
-        try:
-            return function(self._handle, *args, **kwargs)
-        except TypeError as error:
-            found = wrong_call(error, function, (self, *args), kwargs)
-            if found is None:
-                raise
-            raise found from None
-
-    return cast(Callable[Concatenate[Any, P], R], method)
+    return cast(Callable[Concatenate[Any, P], R], checked(function, attrgetter("_handle")))
 
 
 class Offered:

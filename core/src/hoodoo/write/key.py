@@ -120,15 +120,19 @@ def _check_filled(batch: pa.RecordBatch, name: str) -> None:
 
 
 @frozen
-class AddBuckets:
-    """Step: keyed rows with the bucket of their key, computed once: the plan and the route need it."""
-
+class _Bucketing:
     schema: pa.Schema
-    index: ComputedIndex
 
     @property
     def out_schema(self) -> pa.Schema:
         return bucketed(self.schema)
+
+
+@frozen
+class AddBuckets(_Bucketing):
+    """Step: keyed rows with the bucket of their key, computed once: the plan and the route need it."""
+
+    index: ComputedIndex
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -137,15 +141,10 @@ class AddBuckets:
 
 
 @frozen
-class AddPathBuckets:
+class AddPathBuckets(_Bucketing):
     """Step: as :class:`AddBuckets`, by keys and paths. A row that has a second bucket comes twice."""
 
-    schema: pa.Schema
     buckets: PathBuckets
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return bucketed(self.schema)
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:

@@ -203,13 +203,9 @@ def own_columns(staged: Stream) -> pa.Schema:
 class SettleMoves:
     """Step: incoming rows against the stored rows of their keys; the losers end here."""
 
-    schema: pa.Schema
+    out_schema: pa.Schema
     stored: Side
     merger: Merger
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return self.schema
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         stored = self.stored.table().combine_chunks()
@@ -232,4 +228,4 @@ class SettleMoves:
             kept = newer.filter(answer.newer_wins) if answer.newer_wins is not None else answer.rows
             yield batch.filter(pc.invert(met))
             assert kept is not None
-            yield from kept.select(self.schema.names).combine_chunks().to_batches()
+            yield from kept.select(self.out_schema.names).combine_chunks().to_batches()

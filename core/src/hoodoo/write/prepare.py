@@ -79,22 +79,18 @@ def has_column(schema: pa.Schema, name: str) -> bool:
 
 @frozen
 class Conform:
-    """Step: batches exactly in ``schema``, by name; columns that the data lacks become null."""
+    """Step: batches exactly in ``out_schema``, by name; columns that the data lacks become null."""
 
-    schema: pa.Schema
+    out_schema: pa.Schema
     options: Mapping[str, str]
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return self.schema
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         seen, arriving, known = None, pa.schema([]), frozenset[str]()
-        names = frozenset(self.schema.names)
+        names = frozenset(self.out_schema.names)
         for batch in batches:
             if seen is None or not batch.schema.equals(seen, check_metadata=True):
                 seen = batch.schema
-                arriving = arriving_schema(seen, self.schema, self.options)
+                arriving = arriving_schema(seen, self.out_schema, self.options)
                 known = frozenset(arriving.names)
             # Batches may lack what pandas says in the schema of all.
             own = batch.select(
@@ -104,7 +100,7 @@ class Conform:
                     if n in known and (n in names or n[:14] != "__index_level_")
                 ]
             )
-            found = conform(conform(own, arriving), self.schema)
+            found = conform(conform(own, arriving), self.out_schema)
             for name, column in zip(found.schema.names, found.columns, strict=True):
                 _check_values(column, name)
             yield found

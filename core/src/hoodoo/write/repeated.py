@@ -20,6 +20,7 @@ from hoodoo.model.key_hash import key_hash
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.produce.columns import SEQ, append_columns, routed
 from hoodoo.produce.slots import part_of_hash
+from hoodoo.write.route import Routing
 from hoodoo.write.target import WriteTarget
 
 _HASH = pa.field("key_hash", pa.int64())
@@ -92,16 +93,11 @@ class LeaveRepeated:
 
 
 @frozen
-class RouteRepeated:
+class RouteRepeated(Routing):
     """Step: the rows whose key came more than once meet by key; all rows without ``again``."""
 
-    schema: pa.Schema
     parts: int
     again: Side | None
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return routed(self.schema)
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -117,15 +113,11 @@ class RouteRepeated:
 class FoldByKey:
     """Step: after an exchange by key, one row per key."""
 
-    schema: pa.Schema
+    out_schema: pa.Schema
     merger: Merger
 
-    @property
-    def out_schema(self) -> pa.Schema:
-        return self.schema
-
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        held = [batch.select(self.schema.names) for batch in batches if batch.num_rows]
+        held = [batch.select(self.out_schema.names) for batch in batches if batch.num_rows]
         if held:
             rows = pa.Table.from_batches(held).sort_by(SEQ)
             yield from fold(rows, self.merger).combine_chunks().to_batches()

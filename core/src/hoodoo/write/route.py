@@ -20,15 +20,21 @@ _Numbers = npt.NDArray[Any]
 
 
 @frozen
-class RouteToSlots:
-    """Step: tagged rows go to the slot of their file group, untagged ones to a slot for inserts."""
+class Routing:
+    """Step: rows of ``schema`` in, rows with their part and slot out."""
 
     schema: pa.Schema
-    plan: Side
 
     @property
     def out_schema(self) -> pa.Schema:
         return routed(self.schema)
+
+
+@frozen
+class RouteToSlots(Routing):
+    """Step: tagged rows go to the slot of their file group, untagged ones to a slot for inserts."""
+
+    plan: Side
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         plan = self.plan.table().combine_chunks()
@@ -48,7 +54,7 @@ class RouteToSlots:
 
 
 @frozen
-class RouteToBuckets:
+class RouteToBuckets(Routing):
     """Step: rows go to the slot of their bucket; rows of buckets outside the plan end here. Implements
     :class:`~hoodoo.hookspecs.engine.RoutesGroups`.
 
@@ -57,13 +63,8 @@ class RouteToBuckets:
 
     routes_by: ClassVar[tuple[str, ...]] = (PARTITION_PATH, BUCKET)
 
-    schema: pa.Schema
     plan: Side
     buckets: int
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return routed(self.schema)
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         route = self._of_plan()

@@ -93,7 +93,9 @@ class WriteSlots:
             self.schema, self.storage, self.file_format, self.pending, self.logs, self.rule, rewrite
         )
         filled = (batch for batch in batches if batch.num_rows)
-        for number, (slot, group) in enumerate(itertools.groupby(filled, key=_slot)):
+        for number, (slot, group) in enumerate(
+            itertools.groupby(filled, key=lambda batch: batch.column(SLOT)[0].as_py())
+        ):
             rows = pa.Table.from_batches(list(group)).combine_chunks()
             rows = fold(_in_order(rows), self.merger)
             target = targets[slot]
@@ -107,7 +109,3 @@ def _in_order(rows: pa.Table) -> pa.Table:
     """``rows`` in the order in which they arrived; mostly they are already."""
     seq = rows.column(SEQ).to_numpy()
     return rows if (seq[1:] >= seq[:-1]).all() else rows.sort_by(SEQ)
-
-
-def _slot(batch: pa.RecordBatch) -> int:
-    return int(batch.column(SLOT)[0].as_py())

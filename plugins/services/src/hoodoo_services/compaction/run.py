@@ -16,8 +16,7 @@ from functools import partial
 import pyarrow as pa
 from attrs import frozen
 from hoodoo.actions import life
-from hoodoo.actions.life import Life, Plan, schema_then
-from hoodoo.actions.plan_validation import refuse_stale_plan, refuse_undoing
+from hoodoo.actions.life import Life, Plan, refuse_stale_plan, refuse_undoing, schema_then
 from hoodoo.errors import (
     CommitConflictError,
     ConfigError,
