@@ -158,8 +158,8 @@ def test_commit_files(
         COUNT.damages += 1
 
 
-def _named(commit: CommitMetadata) -> set[str]:
-    return {stat.path for stat in commit.stats}
+def _named(commit: CommitMetadata) -> set[tuple[str, int]]:
+    return {(stat.path, stat.file_size) for stat in commit.stats}
 
 
 def _newest(path: Path, action: str) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -167,3 +168,41 @@ def test_fault_a5_on_spark(spark: Any, tmp_path: Path, more: str) -> None:
     refused(lambda: table.read().to_spark(spark).count(), file.name)
     data = spark.createDataFrame([(3, "b", 2)], "id long, city string, v long")
     refused(lambda: table.upsert(data), file.name)
+
+
+@pytest.mark.parametrize(("kind", "version", "more"), TABLES)
+def test_a_base_file_in_the_place_of_another_is_an_error(
+    tmp_path: Path, kind: str, version: int, more: str
+) -> None:
+    """Its rows would be given in silence."""
+    table = made(tmp_path / "t", kind, version, more)
+    first = table.upsert(rows([1, 2], 1)).instant
+    table.upsert(rows([7], 1, "b"))
+    table.upsert(rows([1], 2))
+    strange = newest(tmp_path / "t", "b/*.parquet").read_bytes()
+    file = newest(tmp_path / "t", "a/*.parquet")
+    own = file.read_bytes()
+    assert len(own) != len(strange)
+    file.write_bytes(strange)
+    wanted = rf"{file.name}: this file has {len(strange)} bytes, and .* says {len(own)}: .*Fix: "
+    for one in (table, hoodoo.open(table.path)):
+        refused_by_size(lambda t=one: t.read().to_arrow(), wanted)
+        refused_by_size(lambda t=one: t.read().count(), wanted)
+        if kind == "COPY_ON_WRITE" or more != "metadata":  # that one goes to a log file, unread
+            refused_by_size(lambda t=one: t.upsert(rows([2], 3)), wanted)
+        sort = partial(one.cluster, columns="v")
+        refused_by_size(one.compact if kind == "MERGE_ON_READ" else sort, wanted)
+    assert "file.size" in table.verify().kinds
+    file.write_bytes(own)
+    assert sorted(table.read().to_arrow()["id"].to_pylist()) == [1, 2, 7]
+    assert table.verify().findings == ()
+    file.write_bytes(strange)
+    if kind == "COPY_ON_WRITE":  # the file of the first commit is another one
+        table.restore(first)  # as the message says
+        assert sorted(table.read().to_arrow()["id"].to_pylist()) == [1, 2]
+
+
+def refused_by_size(what: Callable[[], Any], wanted: str) -> None:
+    with pytest.raises(CorruptTableError, match=wanted) as found:
+        what()
+    assert "table.restore" in str(found.value) and "table.verify" in str(found.value)

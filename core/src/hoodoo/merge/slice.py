@@ -19,7 +19,7 @@ from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.meta import RECORD_KEY, encoded_as
 from hoodoo.model.schema.widen import widened
 from hoodoo.options.table import BY_ARRIVAL
-from hoodoo.storage.api import Storage
+from hoodoo.storage.api import Storage, of_size
 
 # Of one column of text, in one batch: Arrow has room for twice as much.
 _TEXT_BYTES = 1 << 30
@@ -61,9 +61,9 @@ def _merged_base(
     pushed: Callable[[pa.Schema], pc.Expression | None] | None,
 ) -> Iterator[pa.RecordBatch]:
     with file_format.reader(storage, base.path) as opened:
-        reader: BaseFileReader = opened
-        if rule.keys is not None and not isinstance(opened, KeyedReader):
-            reader = KeyedReader(opened, rule.keys, base.path)
+        reader = of_size(opened, base.path, base.size)
+        if rule.keys is not None and not isinstance(reader, KeyedReader):
+            reader = KeyedReader(reader, rule.keys, base.path)
         where = pushed and pushed(reader.schema)
         known = frozenset(reader.schema.names)
         there = [name for name in rule.out_schema.names if name in known]

@@ -20,7 +20,7 @@ from hoodoo.kernel.archived import load_archived
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile, path_of
 from hoodoo.model.instant import Instant, State
-from hoodoo.storage.api import Storage
+from hoodoo.storage.api import OF_LOST_FILES, Storage, another_file
 from hoodoo.timeline.codec.large import LazyStats
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
@@ -68,14 +68,6 @@ class _ByPath:
         return [self.paths[path] for path in chosen if path in self.paths]
 
 
-@frozen
-class Lost:
-    """The file ``path`` (below the table root), named by the commit of ``instant``."""
-
-    path: str
-    instant: str
-
-
 def refuse_lost(
     storage: Storage,
     timeline: Timeline,
@@ -84,7 +76,8 @@ def refuse_lost(
     paths: Collection[str] | None = None,
 ) -> None:
     """Raise CorruptTableError where ``view``, made of a listing (of the partition ``paths`` only, if given) and
-    of ``timeline`` up to the requested time ``as_of``, lacks a file that its newest slices need.
+    of ``timeline`` up to the requested time ``as_of``, lacks a file that its newest slices need, or has a base file of
+    another size than its commit says.
 
     CommitConflictError where it is missing because its commit has just been undone. Nothing is missed while a
     restore or a rollback of a completed write is pending: it deletes files before it takes their commits away,
@@ -95,21 +88,21 @@ def refuse_lost(
         return
     fresh = reload(storage, timeline)
     gone: frozenset[Removed] | None = None
-    for lost in missing:
+    for path, instant in missing:
         if undoing(storage, fresh):
             return
-        if not fresh.contains_or_before_start(lost.instant):
+        if not fresh.contains_or_before_start(instant):
             raise CommitConflictError(
-                f"{storage.root}/{lost.path}", "its commit was rolled back while the files were listed.",
+                f"{storage.root}/{path}", "its commit was rolled back while the files were listed.",
                 "Read again.",
             )  # fmt: skip
         if gone is None:
             gone = removed_files(storage, fresh)
-        if not was_removed(gone, lost.path):
-            commit = fresh.find(lost.instant)
+        if not was_removed(gone, path):
+            commit = fresh.find(instant)
             # The file of the commit is named, too: a damaged one may name what was never there.
             where = "" if commit is None else f" ({fresh.path(commit)})"
-            raise lost_file(storage, lost.path, f"the commit {lost.instant}{where}")
+            raise lost_file(storage, path, f"the commit {instant}{where}")
 
 
 def refuse_unknown(
@@ -121,9 +114,8 @@ def refuse_unknown(
     gone = {k: by for k, by in view.replaced_in_vain().items() if paths is None or k[0] in paths}
     if not _uncleaned(timeline, gone):
         return
-    fresh = reload(
-        storage, timeline
-    )  # a clean may have come, or the replacecommit been undone, beside the listing
+    # A clean may have come, or the replacecommit been undone, beside the listing.
+    fresh = reload(storage, timeline)
     for (path, file_id), instant in () if undoing(storage, fresh) else _uncleaned(fresh, gone):
         raise CorruptTableError(
             f"{storage.root}/{fresh.path(instant)}", f"it replaced file group {file_id} of {path or 'the table'}, of which there is no file, though no clean has deleted any since: what this commit did replace would be read again.",
@@ -144,7 +136,7 @@ def lost_file(storage: Storage, path: str, who: str) -> CorruptTableError:
     return CorruptTableError(
         f"{storage.root}/{path}",
         f"{who} names this file and no clean has deleted it, but it does not exist.",
-        "Restore the file from a copy, or restore the table to an instant before that commit (table.restore); table.verify() lists all lost files.",
+        OF_LOST_FILES,
     )
 
 
@@ -161,34 +153,33 @@ def removed_files(storage: Storage, timeline: Timeline) -> frozenset[Removed]:
 
 
 def _missing(
-    storage: Storage,
-    timeline: Timeline,
-    view: FileSystemView,
-    as_of: str | None,
-    paths: Collection[str] | None,
-) -> Iterator[Lost]:
+    storage: Storage, timeline: Timeline, view: FileSystemView, as_of: str | None, paths: Collection[str] | None
+) -> Iterator[tuple[str, str]]:  # fmt: skip
+    """Of each file that is lost its path below the table root, and the instant of the commit that names it."""
     newest = {(s.partition_path, s.file_id): s for s in view.slices}
     headless = {key for key, slice_ in newest.items() if slice_.base_file is None}
-    there = view.paths
+    there, sizes = view.paths, {b.path: b.size for s in view.slices if (b := s.base_file)}
     for instant, one in named(storage, timeline, as_of, paths):
+        for path in one.files.keys() & sizes.keys():
+            said, has = one.files[path].size, sizes.pop(path)
+            if said and has and said != has:  # 0: not known. The newest commit counts.
+                who = f"the commit {instant.requested} ({timeline.path(instant)})"
+                raise another_file(f"{storage.root}/{path}", has, said, who)
         for path in one.files.keys() - there:
             file = one.files[path]
             key = (file.partition_path, file.file_id)
             if view.replaced_by(*key) is None and _needed(timeline, newest.get(key), file):
-                yield Lost(path, instant.requested)
+                yield path, instant.requested
         for path, base in one.logs.items() if headless else ():
             file = one.files[path]
             key = (file.partition_path, file.file_id)
             if key in headless and path in there and base not in there:
-                yield Lost(base, instant.requested)
+                yield base, instant.requested
 
 
 def named(
-    storage: Storage,
-    timeline: Timeline,
-    as_of: str | None = None,
-    paths: Collection[str] | None = None,
-) -> Iterator[tuple[Instant, Named]]:
+    storage: Storage, timeline: Timeline, as_of: str | None = None, paths: Collection[str] | None = None
+) -> Iterator[tuple[Instant, Named]]:  # fmt: skip
     """What each of the newest commits names in the partition ``paths`` (None: anywhere), the newest first. Each commit is
     read once for a timeline."""
     limit = None if as_of is None else order_key(as_of)
@@ -204,10 +195,10 @@ def named(
     timeline.noted.update((i.requested, one) for i, one in zip(todo, made, strict=True) if one)
     for instant in newest_first:
         one = timeline.noted.get(instant.requested)
+        found: Sequence[Named] = ()
         with suppress(HoodooError):  # verify tells what can't be read
-            yield from (
-                (instant, n) for n in (one.within(paths) if isinstance(one, _ByPath) else ())
-            )
+            found = one.within(paths) if isinstance(one, _ByPath) else ()
+        yield from ((instant, each) for each in found)
 
 
 def _needed(timeline: Timeline, slice_: FileSlice | None, file: DataFile) -> bool:
@@ -241,7 +232,7 @@ def _of(stats: Iterable[WriteStat]) -> Named:
     files: dict[str, DataFile] = {}
     logs: dict[str, str] = {}
     for stat in stats:
-        file = parse_path(stat.path) if stat.path else None
+        file = parse_path(stat.path, stat.file_size) if stat.path else None
         if file is None or (isinstance(file, LogFile) and file.suffix):
             continue  # change data is no part of a slice's rows
         files[stat.path] = file

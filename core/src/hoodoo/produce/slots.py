@@ -50,6 +50,7 @@ PLAN_SCHEMA = pa.schema(
         ("insert_weight", pa.int64()),  # 0: takes updates only
         ("file_name", pa.string()),
         ("base_path", pa.string()),  # null for a new file group
+        ("base_size", pa.int64()),
         ("base_instant", pa.string()),
         ("base_name", pa.string()),
         ("log_version", pa.int32()),  # null: a base file is written
@@ -181,6 +182,7 @@ def plan_table(slots: Iterable[PlannedSlot]) -> pa.Table:
             "insert_weight": s.insert_weight,
             "file_name": s.file_name,
             "base_path": s.base.path if s.base else None,
+            "base_size": s.base.size if s.base else None,
             "base_instant": s.base.instant if s.base else None,
             "base_name": s.base.name if s.base else None,
             "log_version": s.log.version if s.log else None,

@@ -15,7 +15,7 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.read.missing import explained
 from hoodoo.read.project import columns_in, pushed_filter, shaped
 from hoodoo.read.spec import RowSpec
-from hoodoo.storage.api import Storage
+from hoodoo.storage.api import Storage, of_size
 from hoodoo.storage.together import opened_ahead
 
 
@@ -54,14 +54,14 @@ def _rows(
         merged = merged_rows(storage, file_format, rule, slice_, pushed)
         yield from shaped(merged, spec, slice_.file_id)
         return
-    if slice_.base_file is None:
+    if (base := slice_.base_file) is None:
         return
-    with file_format.reader(storage, slice_.base_file.path) as reader:
-        file = reader.schema
+    with file_format.reader(storage, base.path) as reader:
+        file = of_size(reader, base.path, base.size).schema
         if spec.keys is not None:
-            check_rows(spec.keys, reader, slice_.base_file.path)
+            check_rows(spec.keys, reader, base.path)
         batches = reader.batches(columns_in(file, spec), pushed_filter(file, spec))
-        yield from shaped(batches, spec, slice_.base_file.path)
+        yield from shaped(batches, spec, base.path)
 
 
 def count_slice(
@@ -76,16 +76,13 @@ def count_slice(
     if slice_.log_files:
         rule = rule and rule.narrowed(spec.schema.names)
         return sum(b.num_rows for b in read_slice(storage, file_format, spec, slice_, rule))
-    if slice_.base_file is None:
+    if (base := slice_.base_file) is None:
         return 0
     if spec.where is None:
-        with (
-            explained(storage, slice_),
-            file_format.reader(storage, slice_.base_file.path) as reader,
-        ):
+        with explained(storage, slice_), file_format.reader(storage, base.path) as reader:
             if spec.keys is not None:
-                check_rows(spec.keys, reader, slice_.base_file.path)
-            return reader.num_rows
+                check_rows(spec.keys, reader, base.path)
+            return of_size(reader, base.path, base.size).num_rows
     return sum(batch.num_rows for batch in read_slice(storage, file_format, spec, slice_))
 
 

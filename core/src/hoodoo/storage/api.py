@@ -7,7 +7,7 @@ No protocol above this seam renames, so that an object store fits behind it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import pyarrow as pa
 from attrs import frozen
@@ -16,6 +16,8 @@ from hoodoo.errors import CorruptTableError
 
 # What an error says of a file that a later instant may have taken away.
 NOT_THERE = "the timeline names this file, but it does not exist."
+OF_LOST_FILES = "Restore the file from a copy, or restore the table to an instant before that commit (table.restore); table.verify() lists all such files."
+Reader = TypeVar("Reader")
 
 
 def open_named(storage: Storage, path: str, obj: str) -> pa.NativeFile:
@@ -28,6 +30,21 @@ def open_named(storage: Storage, path: str, obj: str) -> pa.NativeFile:
             NOT_THERE,
             "If a clean deleted it during the read, read again. Otherwise restore the file from a copy, or restore the table to an instant before it (table.restore); table.verify() lists all lost files.",
         ) from error
+
+
+def of_size(reader: Reader, path: str, size: int) -> Reader:
+    """``reader``, of the base file ``path``. CorruptTableError if it has not the ``size`` (bytes; 0: not known) that the
+    table notes. Readers that have ``size()`` tell it: no store is asked again."""
+    has: int = reader.size() if size and hasattr(reader, "size") else size
+    if has != size:
+        raise another_file(path, has, size, "the table's metadata")
+    return reader
+
+
+def another_file(path: str, has: int, size: int, who: str) -> CorruptTableError:
+    """The error about a base file that is not as long as ``who`` says."""
+    rule = f"this file has {has} bytes, and {who} says {size}: another file is in its place."
+    return CorruptTableError(path, rule, OF_LOST_FILES)
 
 
 @frozen(order=True)

@@ -38,7 +38,7 @@ from hoodoo.produce.key_changes import KeyChanges
 from hoodoo.produce.markers import CREATE, MERGE
 from hoodoo.produce.pending import Pending, scratch_file
 from hoodoo.produce.rows import completed, read_stored, renamed, stored_rows
-from hoodoo.storage.api import Storage
+from hoodoo.storage.api import Storage, of_size
 from hoodoo.timeline.names import parse_path
 from hoodoo.write.erased import MergedSlice
 
@@ -105,6 +105,7 @@ class MergeFile:
                 base: Any = merged or stack.enter_context(
                     self.file_format.reader(self.storage, target["base_path"])
                 )
+                base = merged or of_size(base, target["base_path"], target["base_size"])
                 # At the most: which of them are updates is known at the end only.
                 expected, placed = base.num_rows + rows.num_rows, None
                 if not (log or merged) and isinstance(self.file_format, RewritesInPlace):

@@ -15,7 +15,7 @@ from hoodoo.model.meta import encoded_as
 from hoodoo.model.schema.promote import promoted
 from hoodoo.model.schema.widen import widened
 from hoodoo.read.prefetch import in_turns
-from hoodoo.storage.api import Storage
+from hoodoo.storage.api import Storage, of_size
 
 # A batch of so much memory is read at a time, as long as that is a small part of what there is.
 _FULL_BATCHES = 512 << 20
@@ -75,6 +75,7 @@ class GroupRows:
         """``columns`` of one base file in the types of the rule."""
         schema = pa.schema([self.rule.schema.field(name) for name in columns])
         with self.file_format.reader(self.storage, base.path) as reader:
+            of_size(reader, base.path, base.size)
             known = frozenset(reader.schema.names)
             there = [name for name in schema.names if name in known]
             for batch in reader.batches(there, batch_rows=self._batch_rows(), encoded=encoded):

@@ -23,7 +23,7 @@ from hoodoo.model.meta import FILE_NAME, RECORD_KEY, repeated
 from hoodoo.produce.markers import CREATE, MERGE
 from hoodoo.produce.pending import Pending, scratch_file
 from hoodoo.produce.rows import read_stored, renamed
-from hoodoo.storage.api import Storage
+from hoodoo.storage.api import Storage, of_size
 
 RESULT = pa.schema([("stat", pa.binary()), ("damages", pa.list_(pa.string()))])
 
@@ -101,6 +101,7 @@ class CompactSlices:
             waiting = 0 if logs.waiting is None else logs.waiting.rows.num_rows
             if base is not None:
                 reader = stack.enter_context(self.file_format.reader(self.storage, base.path))
+                of_size(reader, base.path, base.size)
             expected = waiting + (0 if reader is None else reader.num_rows)
             writer = self.file_format.writer(local, self.rule.schema, expected, reader)
             counts = self._write(writer, reader, logs.waiting, job.file_name)

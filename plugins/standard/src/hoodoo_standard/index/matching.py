@@ -14,6 +14,7 @@ from hoodoo.hookspecs.engine import Side, Task
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
 from hoodoo.merge.pairs import flat
 from hoodoo.model.key_hash import MANY, all_differ
+from hoodoo.storage.api import of_size
 from hoodoo.storage.together import read_ahead
 
 from hoodoo_standard.index.plan import KeyFile, KeyReader, read_payload
@@ -92,6 +93,7 @@ class MatchKeys:
         self, asked: _Asked, file: KeyFile, known: pa.ChunkedArray | None, low: int, high: int
     ) -> Iterator[_Stored]:
         with self.reader.file_format.reader(self.reader.storage, file.path) as opened:
+            of_size(opened, file.path, file.size)
             low, high = asked.range(self.sieve.bounds(opened), low, high)
             if low >= high:
                 return

@@ -15,7 +15,7 @@ from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.model.payload import Payload
-from hoodoo.storage.api import Storage
+from hoodoo.storage.api import Storage, of_size
 
 # A task costs about 0.1 s to start, so there are few; a file of another size evens out over three
 # rounds of them.
@@ -49,7 +49,7 @@ class KeyReader:
         return cls(context.storage, context.file_format, context.key_generator)
 
     def open(self, file: KeyFile) -> BaseFileReader:
-        return self.file_format.reader(self.storage, file.path)
+        return of_size(self.file_format.reader(self.storage, file.path), file.path, file.size)
 
     def keys(
         self, reader: BaseFileReader, near: pa.ChunkedArray | None = None
