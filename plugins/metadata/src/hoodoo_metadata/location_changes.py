@@ -2,7 +2,9 @@
 
 Each action puts what it changes into log files of the index, under its own instant. So the entries that are new since a
 commit, and the difference of two commits, are read from the log files between: no data file is opened. What was
-compacted since is told together with all before it; the index keeps the last two compactions apart.
+compacted since is told together with all before it; the index keeps the last two compactions apart. Of older moments the
+places of keys in two states of the table are compared instead (:mod:`hoodoo_metadata.location_states`): that says where
+a key is now, or that it is gone, and not which instant moved it.
 """
 
 from __future__ import annotations
@@ -26,8 +28,10 @@ from hoodoo.timeline.instants import order_key, parse_point
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.beginnings import is_beginning
+from hoodoo_metadata.definitions import is_partitioned
 from hoodoo_metadata.hfile import FileWindow, HFile
 from hoodoo_metadata.layout import GROWING_INDEX, INDEXES, is_own
+from hoodoo_metadata.location_states import StatesPlan, plan_states
 from hoodoo_metadata.record_index.bucket import decoded
 from hoodoo_metadata.record_index.growing import Growing, refuse_strangers
 from hoodoo_metadata.record_index.locations import LOCATIONS
@@ -35,7 +39,8 @@ from hoodoo_metadata.slice import Layer, layers
 from hoodoo_metadata.table import MetadataTable, listed
 from hoodoo_metadata.wanted import partition_of, stored_name
 
-# Of a key the newest that was said: where it lies, null where it is gone; ``instant`` said it.
+# Of a key the newest that was said: where it lies, null where it is gone; ``instant`` said it, null where two states of
+# the table were compared.
 CHANGED_LOCATIONS = pa.schema(
     [
         ("record_key", pa.string()),
@@ -131,7 +136,7 @@ class LocationChanges:
         since: str | date,
         until: str | date | None = None,
         index: str | None = None,
-    ) -> LocationsPlan:
+    ) -> LocationsPlan | StatesPlan:
         timeline = source.timeline
         if timeline.layout.log_names_slice:
             raise UnsupportedTableError(
@@ -150,13 +155,10 @@ class LocationChanges:
         groups = table.file_view(partition).groups()
         told = max((_told_together(table, group, first) for group in groups), default=_ZEROS)
         if first < told and not _has_all(source, table, groups, told):
-            raise ConfigError(
-                f"since={since!r}",
-                f"is before {told}, up to which the index {partition} holds what each instant changed together with all "
-                "before it: their log files were compacted and cleaned, or the index was made then.",
-                f"Ask for {told} or later; of older moments table.locate(keys, as_of=...) tells where given keys were. A "
-                "higher hoodie.metadata.compact.max.delta.commits keeps more apart.",
-            )
+            # Its log files were compacted and cleaned, or the index was made then.
+            by_path = is_partitioned(source.storage, partition)
+            asked = (f"since={since!r}", f"until={until!r}")
+            return plan_states(source, first, last, CHANGED_LOCATIONS, by_path, asked)
         units = []
         for bucket in _buckets(timeline, partition, groups):
             slices = [_within(table, s, first, last) for group in bucket for s in group.slices]
