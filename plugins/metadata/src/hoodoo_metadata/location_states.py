@@ -19,15 +19,14 @@ from hoodoo.merge.slice import merged_rows
 from hoodoo.model import brief
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import RECORD_KEY
-from hoodoo.produce.spread import part_of
+from hoodoo.produce.slots import part_of
 from hoodoo.read.log_sizes import with_committed_sizes
 from hoodoo.read.missing import explained
 from hoodoo.read.plan import merge_rule
-from hoodoo.read.reach import check_reach
 from hoodoo.read.schema import stored_schema
 from hoodoo.read.source import ReadSource, check_extension, check_readable
 from hoodoo.read.spec import row_spec
-from hoodoo.read.travel import view_as_of
+from hoodoo.read.travel import check_reach, view_as_of
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 
