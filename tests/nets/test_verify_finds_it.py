@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import evolve, frozen
 from hoodoo.hookspecs.engine import Stream
+from hoodoo.kernel.archived import load_archived
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.instant import Instant
 from hoodoo.timeline import properties, replaced_note
@@ -417,3 +418,49 @@ def test_a_row_that_stayed_is_no_damage(kind: str, tmp_path: Path) -> None:
     storage = LocalStorage(table.path)
     properties.update(storage, properties.load(storage), {FOLLOWS: "true"})
     assert hoodoo.open(table.path).verify().findings == ()  # its commit does not say so
+
+
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_a_version_file_of_the_archive_that_names_no_manifest_is_found(
+    kind: str, tmp_path: Path
+) -> None:
+    """Hudi's readers begin there. Hoodoo goes by the manifests, so its answers stay right."""
+    options = {
+        "hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3", "hoodie.clean.commits.retained": "1",
+    }  # fmt: skip
+    path = tmp_path / "t"
+    table = hoodoo.create(
+        str(path), SCHEMA, record_key="id", partition_by="city", table_type=kind, options=options
+    )
+    for n in range(8):
+        table.upsert(rows("abc", n))
+    folder = path / ".hoodie/timeline/history"
+    file = folder / "_version_"
+    newest = file.read_bytes()
+    assert int(newest) >= 2 and table.verify().findings == ()
+    file.write_bytes(b"%d" % (int(newest) - 1))  # an archiver that ended before it said so
+    assert (folder / f"manifest_{int(newest) - 1}").exists() and table.verify().findings == ()
+    before = archived(table)
+    assert before
+    for damage in (b"garbage", b"", b"\xff\x00", b"99999"):
+        file.write_bytes(damage)
+        for quick in (False, True):
+            report = hoodoo.open(str(path)).verify(quick=quick)
+            assert report.kinds == ("timeline.archived",) and not report.ok, damage
+        assert "delete it" in report.findings[0].fix and "_version_" in report.findings[0].obj
+        assert archived(hoodoo.open(str(path))) == before
+    file.unlink()  # as it says
+    assert hoodoo.open(str(path)).verify().findings == () and archived(table) == before
+    for n in range(8, 12):
+        table.upsert(rows("abc", n))
+    assert int(file.read_bytes()) > int(newest) and table.verify().findings == ()
+    for manifest in folder.glob("manifest_*"):
+        manifest.write_bytes(b"garbage")
+    report = hoodoo.open(str(path)).verify()
+    assert "timeline.archived" in report.kinds and "manifest" in report.findings[0].fix
+
+
+def archived(table: hoodoo.Table) -> set[str]:
+    """The requested times of what has been archived."""
+    config = table.timeline().config
+    return {i.requested for i in load_archived(LocalStorage(table.path), config)}

@@ -7,17 +7,22 @@ from contextlib import suppress
 
 from attrs import frozen
 from hoodoo.errors import CorruptTableError, HoodooError
+from hoodoo.kernel.archived import oldest
+from hoodoo.model import brief
+from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.findings import Finding
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline import partitions, replaced_note
 from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_cli.reports.verify.named_files import NamedFiles
 
 DataFile = BaseFile | LogFile
+_VERSION = "_version_"
 _FROM_COPY = "restore it from a copy, or restore the table to an instant before that commit."
 
 
@@ -152,6 +157,31 @@ def check_note(storage: Storage, timeline: Timeline) -> Iterator[Finding]:
                     rule = f"it does not say what replacecommit {instant.requested} replaced"
                     fix = "delete it: readers then read the replacecommits, and a later write notes them again."
                     yield Finding("timeline.note", replaced_note.PATH, rule, fix)
+
+
+def check_archived(storage: Storage, config: TableConfig) -> Iterator[Finding]:
+    """The archived timeline: can it be found, and does ``_version_`` name a manifest? Hoodoo and Hudi look for the
+    greatest manifest where that file says nothing; where it names one that is not there, Hudi's readers fail."""
+    try:
+        oldest(storage, config)
+    except CorruptTableError as error:
+        yield Finding("timeline.archived", error.obj, error.rule.rstrip("."), error.fix)
+        return
+    folder = layout_of(config).archive_folder(config)
+    where = f"{folder}/{_VERSION}"
+    said = b""
+    for _ in range(2):  # the next manifest may have come, and the named one gone, beside the look
+        try:
+            said = storage.get(where)
+        except FileNotFoundError:  # readers look for the greatest one then
+            return
+        if b"manifest_" + said in {entry.name.encode() for entry in storage.list(folder)}:
+            return
+    fix = "delete it: readers then look for the greatest manifest, and the next archiving writes it again."
+    shown = brief.cut(said.decode("utf-8", "replace"), 40)
+    yield Finding(
+        "timeline.archived", where, f"it says {shown!r}, which is no manifest's number", fix
+    )
 
 
 def check_replaced(

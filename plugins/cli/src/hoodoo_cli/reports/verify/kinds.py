@@ -16,6 +16,7 @@ KINDS: dict[str, str] = {
     "timeline.twice": "an instant is completed twice",
     "timeline.note": "the note of replaced file groups does not say what a replacecommit says",
     "timeline.replaced": "a replacecommit took out of the table what never was in it",
+    "timeline.archived": "the archived timeline can't be read, or its _version_ names no manifest",
     "timeline.inflight": "a pending instant has lost its requested file",
     "file.missing": "a file of a commit or savepoint is lost",
     "file.size": "a file is not as long as its commit says",

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 
 from attrs import evolve
-from hoodoo.errors import HoodooError, HoodooWarning, UnsupportedTableError
+from hoodoo.errors import CorruptTableError, HoodooError, HoodooWarning, UnsupportedTableError
 from hoodoo.hookspecs.participant import KeysCheck
 from hoodoo.kernel.archived import load_archived
 from hoodoo.model.filegroup import BaseFile
@@ -36,6 +36,7 @@ from hoodoo_cli.reports.verify.contents import check_contents
 from hoodoo_cli.reports.verify.files import (
     DataFile,
     Instants,
+    check_archived,
     check_named,
     check_note,
     check_partitions,
@@ -78,11 +79,12 @@ def verify(
     # A clean that was planned meanwhile removes what `before` names.
     history = evolve(history, removed=history.removed | newer.removed)
     files = parsed(entries)
-    archived = _archived(source, after, files.values())
+    unread: list[Finding] = []
+    archived = _archived(source, after, files.values(), unread)
     instants = Instants.of(before, after, _reaching(archived, files.values()))
     lacks = any(path not in files and not history.was_removed(path) for path in history.named)
     if lacks or history.never_there(groups_of(files)):
-        more = archived_cleans(load_archived(storage, source.config))
+        more = archived_cleans(_loaded(source, unread))
         history = evolve(history, removed=history.removed | more)
     participants = Participants.of_table(source.config)
     sizes = {path: file.size for path, file in files.items()}
@@ -98,6 +100,8 @@ def verify(
         Found(
             (
                 *history.findings,
+                *check_archived(storage, before.config),
+                *unread,
                 *check_note(storage, before),
                 *check_named(history, files, instants),
                 *check_replaced(history, files, instants),
@@ -183,14 +187,23 @@ def _view(source: ReadSource, history: NamedFiles, files: dict[str, DataFile]) -
     return from_files(source.storage, source.timeline, kept)
 
 
+def _loaded(source: ReadSource, unread: list[Finding]) -> tuple[ArchivedInstant, ...]:
+    """The archived instants; none where they can't be read, which ``unread`` then says."""
+    try:
+        return load_archived(source.storage, source.config)
+    except CorruptTableError as error:
+        unread.append(Finding("timeline.archived", error.obj, error.rule.rstrip("."), error.fix))
+        return ()
+
+
 def _archived(
-    source: ReadSource, timeline: Timeline, files: Iterable[DataFile]
+    source: ReadSource, timeline: Timeline, files: Iterable[DataFile], unread: list[Finding]
 ) -> tuple[ArchivedInstant, ...]:
     """What has been archived; looked at only where files are older than the active timeline."""
     start = timeline.start
     if start is None or all(order_key(f.instant) >= order_key(start) for f in files):
         return ()
-    return load_archived(source.storage, source.config)
+    return _loaded(source, unread)
 
 
 def _reaching(
