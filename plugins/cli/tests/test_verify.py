@@ -280,6 +280,12 @@ def wrong_note(path: Path) -> None:
     (path / replaced_note.PATH).write_bytes(gzip.compress(json.dumps(said).encode()))
 
 
+def wrong_version(path: Path) -> None:
+    folder = path / ".hoodie/timeline/history"
+    folder.mkdir(exist_ok=True)
+    (folder / "_version_").write_bytes(b"garbage")
+
+
 def replaces_another(path: Path) -> None:
     """What an insert overwrite says that it replaced is another file group."""
     table = hoodoo.open(str(path))
@@ -300,6 +306,7 @@ DAMAGES: list[tuple[Callable[[Path], None], list[str], set[str]]] = [
     (cut_commit, TABLES, {"timeline.unreadable"}),
     (complete_twice, ["cow-v9", "mor-v9"], {"timeline.twice"}),
     (wrong_note, ["cow-v9", "mor-v9"], {"timeline.note"}),
+    (wrong_version, ["cow-v9", "mor-v9"], {"timeline.archived"}),
     (replaces_another, TABLES, {"timeline.replaced"}),
     (lone_inflight, TABLES, {"timeline.inflight"}),
     (lose_base, TABLES, {"file.missing"}),
