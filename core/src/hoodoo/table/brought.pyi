@@ -191,13 +191,17 @@ class Brought:
         self, since: str | date, until: str | date | None = None, index: str | None = None
     ) -> Query:
         """The changes in the record index after ``since`` and up to ``until`` (by default: now): ``record_key``,
-        ``partition_path``, ``file_id``, and the ``instant`` of the change. Lazy; no data file is opened. If a key changed
+        ``partition_path``, ``file_id``, and the ``instant`` of the change. Lazy: planning opens no data file. If a key changed
         more than once, only the newest change is returned. Path and file id are null if the key was deleted. An update of
         a row in its file group is not a change. ``index`` names the index, if the table has several.
 
+        If the changes since then are no longer stored separately in the index, the states of the table at ``since`` and
+        at ``until`` are compared instead: this reads the record keys of the file slices that differ. Then ``instant`` is
+        null, and a key that came and went between them is not returned.
+
         The times are those of ``incremental``, including ``"earliest"``. Raises ConfigError for invalid times, if the
-        table has no record index, and if the changes since then are no longer stored separately; the error names the
-        first time that you can use.
+        table has no record index, and if a state must be compared whose files have been cleaned away, or whose instants
+        are archived.
 
         >>> table.location_changes(commit.instant).to_arrow().num_rows
         0

@@ -39,7 +39,7 @@ def location_changes(
     index: str | None = None,
 ) -> Query:
     """The changes in the record index after ``since`` and up to ``until`` (by default: now): ``record_key``,
-    ``partition_path``, ``file_id``, and the ``instant`` of the change. Lazy, and opens no data file. If a key changed
+    ``partition_path``, ``file_id``, and the ``instant`` of the change. Lazy: planning opens no data file. If a key changed
     more than once, only the newest change is returned. Path and file id are null if the key was deleted. An update of
     a row in its file group is not a change. ``index`` names the index, if the table has several.
 
