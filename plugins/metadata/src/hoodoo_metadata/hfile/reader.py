@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -242,7 +243,7 @@ class HFile:
 
     def _parsed(self, blocks: list[Stored], room: Room) -> Entries:
         plain = contents(self._window, blocks, DATA, self._layout.codec)
-        return self._told(lambda found: Entries(found, room), plain)
+        return self._told(partial(Entries, room=room), plain)
 
     def _requests(self, mask: Mask | None) -> Iterator[tuple[list[int], list[Stored]]]:
         """The blocks in ``mask``, by their numbers and as they are stored: those together that one request fetches."""
