@@ -11,7 +11,7 @@ from typing import Any
 import fastavro
 import pytest
 from attrs import evolve
-from hoodoo.errors import CorruptTableError
+from hoodoo.errors import CorruptTableError, InstantGoneError
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.instant import Instant, State
@@ -233,7 +233,7 @@ def test_a_plan_of_files_that_are_none(tmp_path: Path, bad: dict[str, Any]) -> N
 def test_a_plan_that_is_gone(tmp_path: Path) -> None:
     store, line, instant = stored(tmp_path, foreign([operation()]))
     store.delete(line.path(instant))
-    with pytest.raises(CorruptTableError, match="is missing"):
+    with pytest.raises(InstantGoneError, match="archived or undone"):
         read_plan(store, line, instant)
 
 
