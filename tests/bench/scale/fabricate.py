@@ -120,6 +120,9 @@ def with_commits(path: str, commits: int, action: str = "commit") -> None:
     replaced = (
         {"real": (f"{0:08x}-0000-4000-8000-{0:012x}-0",)} if action == "replacecommit" else {}
     )
+    for within, (file_id,) in replaced.items():  # of the group that is replaced, which nobody reads
+        name = f"{file_id}_0-0-0_{timeline.instants[-1].requested}.parquet"
+        Path(path, within, name).touch()
     kind = Operation.CLUSTER if replaced else Operation.INSERT
     said = CommitMetadata(kind, (), replaced, extra={"schema": avro_text(SCHEMA, "t")})
     content = timeline.layout.encode_commit(said, action)
