@@ -180,7 +180,8 @@ def test_a_type_error_from_within_stays_what_it_is(table: hoodoo.Table) -> None:
 
 
 def test_signatures_stay(table: hoodoo.Table) -> None:
-    assert list(inspect.signature(table.upsert).parameters) == ["data", "engine", "batch"]
+    arguments = ["data", "engine", "batch", "add_columns"]
+    assert list(inspect.signature(table.upsert).parameters) == arguments
     assert next(iter(inspect.signature(hoodoo.open).parameters)) == "path"
     assert (hoodoo.create.__name__, hoodoo.create.__module__) == ("create", "hoodoo.table.table")
     assert "Create a table" in (hoodoo.create.__doc__ or "")

@@ -498,7 +498,9 @@ def test_generators_that_can_not_be_virtual(tmp_path: Path, name: str, kind: str
     if name == "generated":
         more = {**more, "ordering": ()}
     for virtual in (ON, HUDIS):
-        with pytest.raises(ConfigError, match="can't make virtual keys"):
+        with pytest.raises(
+            ConfigError, match="can't make virtual keys|virtual keys: .*no key columns"
+        ):
             create(tmp_path / "new", {**options, **virtual}, table_type=kind, **more)
     assert not (tmp_path / "new").exists()
     table = create(tmp_path / "t", options, table_type=kind, **more)

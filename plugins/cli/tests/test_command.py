@@ -265,6 +265,8 @@ def test_a_fault_of_the_machine_is_one_sentence(
     def fails(*_: object) -> None:
         raise OSError(number, os.strerror(number), "there")
 
-    monkeypatch.setattr("hoodoo_cli.commandline.app.build", lambda: fails)
+    # By its name: tests of lazy imports load it again, and the package still has the older one.
+    app = importlib.import_module("hoodoo_cli.commandline.app")
+    monkeypatch.setattr(app, "build", lambda: fails)
     code, out, err = run("stats")
     assert (code, out) == (2, "") and err.startswith("file there: can't be used") and "Fix:" in err

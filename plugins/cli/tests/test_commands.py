@@ -93,7 +93,7 @@ def test_timeline_as_json(trips: hoodoo.Table, run: Run) -> None:
     ]
     assert set(found[0]) == {
         "requested", "completed", "action", "state", "archived", "operation", "inserted", "updated",
-        "deleted", "files", "bytes", "detail",
+        "deleted", "unmerged", "files", "bytes", "detail",
     }  # fmt: skip
     assert (found[0]["completed"] is None) == (trips.config.version == 6)
 
