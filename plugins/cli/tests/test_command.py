@@ -140,6 +140,9 @@ def test_other_errors_are_bugs_and_show_where(monkeypatch: pytest.MonkeyPatch) -
 def test_without_the_extra(run: Run, monkeypatch: pytest.MonkeyPatch, lacking: str) -> None:
     for name in list(sys.modules):
         if name.startswith(("hoodoo_cli.commandline.app", "hoodoo_cli.commands")):
+            package, _, own = name.rpartition(".")
+            if package in sys.modules:  # its attribute is afterwards this module again, too
+                monkeypatch.setattr(sys.modules[package], own, sys.modules[name])
             monkeypatch.delitem(sys.modules, name)
         elif name == lacking or name.startswith(f"{lacking}."):
             monkeypatch.setitem(sys.modules, name, None)
