@@ -497,16 +497,15 @@ def test_generators_that_can_not_be_virtual(tmp_path: Path, name: str, kind: str
     more, options = UNABLE[name]
     if name == "generated":
         more = {**more, "ordering": ()}
+    why = "no key columns" if name == "generated" else "can't make virtual keys"
     for virtual in (ON, HUDIS):
-        with pytest.raises(
-            ConfigError, match="can't make virtual keys|virtual keys: .*no key columns"
-        ):
+        with pytest.raises(ConfigError, match=why):
             create(tmp_path / "new", {**options, **virtual}, table_type=kind, **more)
     assert not (tmp_path / "new").exists()
     table = create(tmp_path / "t", options, table_type=kind, **more)
     table.insert(rows(range(3), "a", 1))
     for method in (table.enable_virtual_keys, table.rewrite_keys):
-        with pytest.raises(ConfigError, match="can't make virtual keys"):
+        with pytest.raises(ConfigError, match=why):
             method()
     assert hoodoo.open(str(tmp_path / "t")).config.populate_meta_fields
 
