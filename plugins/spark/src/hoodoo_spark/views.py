@@ -56,7 +56,7 @@ class View:
         try:
             instants = self.table.timeline().completed()
         except HoodooError:
-            if self._is_gone():
+            if not self.lost and self._is_gone():
                 return
             raise
         seen = self.seen if self.error is None else ()
@@ -72,7 +72,9 @@ class View:
         try:
             self.refresh()
         except Exception as error:
-            if not self._is_gone() and (self.error is None or str(error) != str(self.error)):
+            if self.lost or self._is_gone():  # there is no view that could say it
+                return
+            if self.error is None or str(error) != str(self.error):
                 self._fail(error)
 
     @property
