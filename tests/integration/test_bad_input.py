@@ -517,6 +517,16 @@ def _(world: World) -> Act:
     return lambda: hoodoo.open(world.path).read().count()
 
 
+@trial("another file in the place of a base file", errors.CorruptTableError)
+def _(world: World) -> Act:
+    table = world.table(options={"hoodie.metadata.enable": "false"})
+    (file,) = (Path(world.path) / "oslo").glob("*.parquet")
+    table.insert(pa.table([range(50), ["rome"] * 50, [0.5] * 50, [1] * 50], schema=SCHEMA))
+    other = max((Path(world.path) / "rome").glob("*.parquet"), key=lambda p: p.stat().st_size)
+    shutil.copy(other, file)
+    return lambda: hoodoo.open(world.path).read().count()
+
+
 @trial("an insert overwrite whose commit was damaged", errors.CorruptTableError)
 def _(world: World) -> Act:
     table = world.table(options={"hoodie.clean.automatic": "false"})

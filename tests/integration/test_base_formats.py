@@ -19,6 +19,7 @@ from hoodoo.table.table import Table
 from hoodoo.testing.contracts.file_format import FileFormatContract
 from hoodoo.testing.distributions import fake_distribution
 from hoodoo_clustering.layout.files import table_layout
+from noted_sizes import restat
 
 pytestmark = pytest.mark.sampled
 
@@ -174,6 +175,7 @@ def test_a_column_whose_range_nobody_knows_is_not_told_to_be_null(tmp_path: Path
     for file in (tmp_path / "t").glob("*.parquet"):
         found = pq.read_table(file)
         pq.write_table(found, file, use_deprecated_int96_timestamps=True)
+        restat(file)
     table = hoodoo.open(table.path)
     table.rebuild_index("column_stats")
     asked = table.read(["id"], where=pc.field("at") >= pa.scalar(0, pa.timestamp("us", "UTC")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from hoodoo.errors import (
 )
 from hoodoo.model.config import STORED_UNTIL
 from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, RECORD_KEY
+from noted_sizes import restat
 from virtual_tables import (
     CLASS,
     COLUMNS,
@@ -173,6 +175,7 @@ def test_keys_that_columns_do_not_give_can_not_become_virtual(tmp_path: Path) ->
     table = create(tmp_path)
     table.upsert(rows(range(4), "a", 1))
     falsify(table, lambda n: f"other{n}")
+    table = hoodoo.open(table.path)
     before = dict(table.config.properties)
     for method in (table.enable_virtual_keys, table.rewrite_keys):
         with pytest.raises(ConfigError, match=r"'other0'.*columns give '\d': virtual keys would"):
@@ -193,10 +196,7 @@ def test_a_missing_column_is_an_error(tmp_path: Path) -> None:
         with pytest.raises(MissingColumnError, match="column k2"):
             write(lacking)
     # A file that lacks it, which no writer of ours has made: nobody could find its rows.
-    for slice_ in table.file_slices():
-        assert slice_.base_file is not None
-        file = tmp_path / "t" / slice_.base_file.path
-        pq.write_table(pq.read_table(file, partitioning=None).drop_columns(["k2"]), file)
+    table = without(tmp_path / "t", table, "k2")
     with pytest.raises(MissingColumnError, match="k2"):
         table.upsert(rows([1], "b", 2))
     assert len(table.timeline().writes()) == 1
@@ -207,27 +207,41 @@ def test_a_missing_column_is_an_error_for_readers_that_merge(tmp_path: Path, kin
     table = create(tmp_path, ON, table_type=kind)
     table.upsert(rows(range(4), "a", 1))
     table.upsert(rows([1], "b", 2))
-    for slice_ in table.file_slices():
-        assert slice_.base_file is not None
-        file = tmp_path / slice_.base_file.path
-        pq.write_table(pq.read_table(file, partitioning=None).drop_columns(["id"]), file)
+    table = without(tmp_path, table, "id")
     reads = (table.read(columns=["v"]).to_arrow, table.read().count, table.read().to_arrow)
     for read in reads:
         with pytest.raises(MissingColumnError, match=r"lacks (the column id|it\.)"):
             read()
 
 
-def doctored(path: Path, table: hoodoo.Table, column: str, keep: int = 0) -> None:
-    """In each file ``column`` becomes null, but for the first ``keep`` rows."""
+def rewritten(
+    path: Path, table: hoodoo.Table, change: Callable[[pa.Table], pa.Table]
+) -> hoodoo.Table:
+    """The table anew, with other rows in each base file, whose sizes its commits say."""
     for slice_ in table.file_slices():
         assert slice_.base_file is not None
         file = path / slice_.base_file.path
-        found = pq.read_table(file, partitioning=None)
+        pq.write_table(change(pq.read_table(file, partitioning=None)), file)
+        restat(file)
+    return hoodoo.open(table.path)
+
+
+def without(path: Path, table: hoodoo.Table, column: str) -> hoodoo.Table:
+    """No file has ``column``."""
+    return rewritten(path, table, lambda found: found.drop_columns([column]))
+
+
+def doctored(path: Path, table: hoodoo.Table, column: str, keep: int = 0) -> hoodoo.Table:
+    """In each file ``column`` becomes null, but for the first ``keep`` rows."""
+
+    def change(found: pa.Table) -> pa.Table:
         at = found.schema.get_field_index(column)
         values = found.column(at).to_pylist()
         less = [v if n < keep else None for n, v in enumerate(values)]
         field = found.schema.field(at).with_nullable(True)
-        pq.write_table(found.set_column(at, field, pa.array(less, field.type)), file)
+        return found.set_column(at, field, pa.array(less, field.type))
+
+    return rewritten(path, table, change)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -241,7 +255,7 @@ def test_null_in_a_key_column_is_an_error_for_readers(
     table.upsert(rows(range(4), "a", 1))
     table.upsert(rows([1], "b", 2))
     assert table.read(columns=["v"]).to_arrow().num_rows == 4
-    doctored(tmp_path, table, "id", keep=1)
+    table = doctored(tmp_path, table, "id", keep=1)
     reads = (table.read(columns=["v"]).to_arrow, table.read().count)
     for read in reads:
         with pytest.raises(NullKeyError, match=r"base file .*column 'id'.*is null.*Restore the"):
@@ -254,12 +268,12 @@ def test_null_in_one_of_several_key_columns_for_readers(tmp_path: Path) -> None:
     joined = create(tmp_path / "b", {**ON, CONCATENATOR: "-"}, record_key=["id", "k2"])
     for table in (whole, joined):
         table.upsert(rows(range(4), "a", 1))
-    doctored(tmp_path / "a", whole, "k2")
-    doctored(tmp_path / "b", joined, "k2")
+    whole = doctored(tmp_path / "a", whole, "k2")
+    joined = doctored(tmp_path / "b", joined, "k2")
     assert whole.read().count() == 4
     with pytest.raises(NullKeyError, match="k2"):
         joined.read().count()
-    doctored(tmp_path / "a", whole, "id")
+    whole = doctored(tmp_path / "a", whole, "id")
     with pytest.raises(NullKeyError, match="id"):
         whole.read(columns=["v"]).to_arrow()
 
@@ -286,23 +300,20 @@ def test_readers_on_spark(tmp_path: Path, spark: Any) -> None:
     table.upsert(rows(range(4), "a", 1))
     frame = table.read(columns=["v"]).to_spark(spark)
     assert frame.count() == 4 and [r.v for r in frame.collect()] == ["a"] * 4
-    doctored(tmp_path / "a", table, "id", keep=1)
+    table = doctored(tmp_path / "a", table, "id", keep=1)
     spark.catalog.clearCache()
     for query in (table.read(columns=["v"]), table.read(), table.read(columns=[])):
         with pytest.raises(Exception, match=r"record key, columns id: is null"):
             query.to_spark(spark).count()
     joined = create(tmp_path / "b", {**ON, CONCATENATOR: "-"}, record_key=["id", "k2"])
     joined.upsert(rows(range(4), "a", 1))
-    doctored(tmp_path / "b", joined, "k2", keep=1)
+    joined = doctored(tmp_path / "b", joined, "k2", keep=1)
     with pytest.raises(Exception, match=r"record key, columns id, k2: is null"):
         joined.read(columns=["v"]).to_spark(spark).collect()
     whole = create(tmp_path / "c", HUDIS, record_key=["id", "k2"])
     whole.upsert(nulled("k2"))
     assert whole.read(columns=["v"]).to_spark(spark).count() == 3
-    for slice_ in table.file_slices():
-        assert slice_.base_file is not None
-        file = tmp_path / "a" / slice_.base_file.path
-        pq.write_table(pq.read_table(file, partitioning=None).drop_columns(["id"]), file)
+    table = without(tmp_path / "a", table, "id")
     with pytest.raises(Exception, match="lacks the column id"):
         table.read(columns=["v"]).to_spark(spark).count()
 

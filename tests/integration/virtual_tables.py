@@ -17,6 +17,7 @@ from hoodoo.model.config import KEPT_META, POPULATE, VIRTUAL
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
 from hoodoo.table.table import Table
 from hoodoo_standard.creation.virtual import CLASS, COLUMNS, CONCATENATOR
+from noted_sizes import restat
 
 __all__ = ["CLASS", "COLUMNS", "CONCATENATOR", "KEPT_META", "POPULATE", "VIRTUAL"]
 
@@ -98,7 +99,8 @@ def footers(table: Table) -> set[str]:
 
 
 def falsify(table: Table, keys: Any) -> None:
-    """Put ``keys`` (a function of the row number) into the newest base files as their record keys."""
+    """Put ``keys`` (a function of the row number) into the newest base files as their record keys. Their commits say the
+    new sizes; open the table again to see it."""
     root = table.path.removeprefix("file://")
     for slice_ in table.file_slices():
         assert slice_.base_file is not None
@@ -107,6 +109,7 @@ def falsify(table: Table, keys: Any) -> None:
         at = found.schema.get_field_index(RECORD_KEY)
         made = pa.array([keys(i) for i in range(found.num_rows)], pa.string())
         pq.write_table(found.set_column(at, RECORD_KEY, made), path)
+        restat(Path(path))
 
 
 @contextmanager

@@ -19,15 +19,15 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from attrs import evolve, frozen
+from attrs import frozen
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.kernel.archived import load_archived
-from hoodoo.model.commit import WriteStat
 from hoodoo.model.instant import Instant
 from hoodoo.timeline import properties, replaced_note
 from hoodoo.timeline.placement import FOLLOWS
 from hoodoo_metadata.layout import GROWING_INDEX, RECORD_INDEX
 from hoodoo_standard.storage.local import LocalStorage
+from noted_sizes import commits, restat
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -133,36 +133,6 @@ def rewritten(file: Path, change: Callable[[pa.Table], pa.Table]) -> None:
     found = pq.read_table(file)
     pq.write_table(change(found).replace_schema_metadata(found.schema.metadata), file)
     restat(file)
-
-
-def restat(file: Path, **said: int) -> None:
-    """The commit of ``file`` says what it is now; or what is ``said``."""
-    size, count = file.stat().st_size, pq.read_metadata(file).num_rows
-
-    def change(stat: WriteStat) -> WriteStat:
-        if not stat.path.endswith(file.name):
-            return stat
-        return evolve(stat, **{"file_size": size, "num_writes": count, **said})
-
-    commits(file.parents[1], lambda stats: tuple(map(change, stats)))
-
-
-def commits(
-    path: Path,
-    change: Callable[[tuple[WriteStat, ...]], tuple[WriteStat, ...]],
-    replaced: bool = True,
-) -> None:
-    """All commits with other write stats; without what they replaced, if so asked."""
-    table = hoodoo.open(str(path))
-    timeline, storage = table.timeline(), LocalStorage(str(path))
-    for write in timeline.writes():
-        metadata = timeline.metadata(storage, write)
-        new = evolve(metadata, stats=change(metadata.stats))
-        if not replaced:
-            new = evolve(new, replaced={})
-        if new != metadata:
-            content = timeline.layout.encode_commit(new, write.action)
-            storage.put(timeline.path(write), content)
 
 
 def changed(column: str, value: str, of: str) -> Callable[[pa.Table], pa.Table]:
