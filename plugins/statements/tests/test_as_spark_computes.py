@@ -101,6 +101,24 @@ VALUES = [
     ("isnotnull(s)", True),
     ("unix_timestamp(t)", 1708300799),
     ("unix_timestamp() > 1700000000", True),
+    ("to_unix_timestamp(current_timestamp()) > 1700000000 and year(current_date()) > 2023", True),
+    ("year(current_date) > 2023 and now() > t", True),
+    # Tuples are compared place by place, as structs are: within them NULL is equal to NULL, and less than all else.
+    ("(id, s) = (1, 'a_b')", True),
+    ("(id, s) <> (1, 'a_b')", False),
+    ("(id, null) = (1, null)", True),
+    ("(id, null) is distinct from (1, s)", True),
+    ("((id, s)) is not distinct from (cast(1 as bigint), 'a_b')", True),
+    ("(id, null) < (1, s)", True),
+    ("(id, s) < (1, cast(null as string))", False),
+    ("(id, s) <= (1, 'a_b')", True),
+    ("(id, s) > (0, 'z')", True),
+    ("(id, s) in ((1, 'x'), (1, 'a_b'))", True),
+    ("(id, s) not in ((1, null), (2, 'a_b'))", True),
+    # A list without elements has any type.
+    ("size(array())", 0),
+    ("array(s) = array()", False),
+    ("size(case when id = 2 then array(s) else array() end)", 0),
 ]
 
 
@@ -210,6 +228,17 @@ def test_quotes_are_of_texts(tmp_path: Path, text: str) -> None:
     for act in (lambda: table.read(where=text).count(), lambda: table.delete(where=text)):
         with pytest.raises(ConfigError, match="backticks: `s`"):
             act()
+
+
+@pytest.mark.parametrize("text", ["(id, s) = (1, s, 2)", "(id, s) = 1", "array(s) < array('b')"])
+def test_what_is_compared_otherwise_than_in_spark_is_refused(tmp_path: Path, text: str) -> None:
+    assert "Compare" in refused(tmp_path, text)
+
+
+def test_a_column_of_a_query_is_called_as_its_text_that_gives_the_time() -> None:
+    rows = pa.table({"id": [1]})
+    found = hoodoo.sql("SELECT current_date(), (SELECT max(id) FROM t) AS m FROM t", {"t": rows})
+    assert found.column_names == ["current_date()", "m"]
 
 
 def test_the_page_lists_the_functions() -> None:

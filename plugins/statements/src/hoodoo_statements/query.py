@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
 from typing import Any
 
 import pyarrow as pa
@@ -18,11 +19,11 @@ from sqlglot import exp
 
 from hoodoo_statements.evaluate import Evaluator, sql_type
 from hoodoo_statements.spark_sql.columns import assigned, known_column
-from hoodoo_statements.spark_sql.queries import for_duckdb
+from hoodoo_statements.spark_sql.queries import for_duckdb, named
 from hoodoo_statements.spark_sql.translate import Refused
 from hoodoo_statements.text.chains import shallow
 from hoodoo_statements.text.dialect import DIALECT
-from hoodoo_statements.text.parse import checked
+from hoodoo_statements.text.parse import at_moment, checked
 from hoodoo_statements.text.pruning import implied
 from hoodoo_statements.text.scope import Scope
 
@@ -38,6 +39,8 @@ class Query:
     def run(self, tree: Any) -> Any:
         """The answer: a pyarrow Table, or a DataFrame. ConfigError for names that mean nothing."""
         tree = tree.copy()
+        if self.spark is None:
+            tree = at_moment(named(tree), datetime.now(timezone.utc))
         read = self._tables(tree)
         if self.spark is not None:
             return self._on_spark(tree, read)

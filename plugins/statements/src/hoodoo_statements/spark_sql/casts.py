@@ -49,6 +49,8 @@ def cast(of: Made, to: pa.DataType, tried: bool = False) -> Made | None:
     name = duckdb_name(to)
     if kind == NULL:
         return Made(f"CAST(NULL AS {name})", to)
+    if kind == pa.list_(NULL) and pa.types.is_list(to):
+        return Made(f"CAST({of.sql} AS {name})", to, of.raises)
     made = _between(of.sql, kind, to, tried)
     return None if made is None else Made(made, to, True)
 

@@ -3,6 +3,7 @@
 A signature has a letter for each argument: S text, V text that is no other value as text, I int, L bigint, D double, B boolean, T date, Z timestamp, Q timestamp and no date, Y binary, N any
 number, W any whole number, M a number with digits after the point (decimal or double), C any plain value, of one kind
 with the other C; X: anything, also nested. In lower case: a literal of the statement. ``*`` repeats the last one.
+``0``: no argument.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from hoodoo_statements.spark_sql.kinds import (
     DOUBLE,
     INT,
     MOST_DIGITS,
+    NULL,
     STRING,
     TIMESTAMP,
     WHOLE,
@@ -434,7 +436,7 @@ _add("date_part datepart", "sZ", _date_part)
 
 # --- nested values ------------------------------------------------------------------------------------
 def _array(g: Sequence[Made]) -> Made | str:
-    kind = g[0].kind
+    kind = g[0].kind if g else NULL
     return (
         "has no type"
         if kind is None
@@ -453,7 +455,7 @@ def _named_struct(g: Sequence[Made]) -> Made | str:
     return _any(g, f"{{{', '.join(fields)}}}", kind)
 
 
-_add("array", "C*", _array)
+_add("array", "0 C*", _array)
 _add("named_struct", "sX*", _named_struct)
 _text("size cardinality", "A", "CAST(len({0}) AS INTEGER)", INT)
 

@@ -161,6 +161,8 @@ def common(a: pa.DataType | None, b: pa.DataType | None) -> pa.DataType | None:
         scale = max(one.scale, other.scale)
         whole = max(one.precision - one.scale, other.precision - other.scale)
         return decimal(whole + scale, scale) if whole + scale <= MOST_DIGITS else None
+    if pa.types.is_list(a) and pa.types.is_list(b) and NULL in (a.value_type, b.value_type):
+        return b if a.value_type == NULL else a  # array() is of any type
     times = (DATE, TIMESTAMP_NTZ, TIMESTAMP)
     if a in times and b in times:
         return times[max(times.index(a), times.index(b))]

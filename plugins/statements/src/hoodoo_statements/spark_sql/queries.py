@@ -136,6 +136,15 @@ def _unknown(column: exp.Column) -> Made:
     return Made(column.sql("duckdb"), None)
 
 
+def named(tree: Any) -> Any:
+    """``tree``, whose columns without a name have that of their text, which they keep whatever the text becomes."""
+    for select in tree.find_all(exp.Select):
+        for node in list(select.expressions):
+            if node.find(exp.Func) and not isinstance(node, (exp.Alias, exp.Subquery)):
+                node.replace(exp.alias_(node.copy(), exp.to_identifier(_called(node), quoted=True)))
+    return tree
+
+
 def _called(node: Any) -> str:
     """The name of a column without one: its text."""
     return str(node.sql("spark", normalize_functions="lower"))

@@ -48,6 +48,7 @@ from hoodoo_statements.spark_sql.kinds import (
     kind_written,
     spark_name,
 )
+from hoodoo_statements.spark_sql.tuples import tuples_compared
 from hoodoo_statements.text.chains import flat
 
 COMPARISONS = {
@@ -93,9 +94,7 @@ class Translator:
     def _node(self, tree: Any) -> Made:
         kind = type(tree)
         if kind in COMPARISONS:
-            return self._comparison(
-                COMPARISONS[kind], self._node(tree.this), self._node(tree.expression)
-            )
+            return self._compared(COMPARISONS[kind], tree.this, tree.expression)
         if kind in ARITHMETIC:
             return self._arithmetic(tree)
         if kind in BITS:
@@ -114,6 +113,10 @@ class Translator:
     def _literal(self, tree: Any) -> Made:
         text = str(tree.this)
         return Made(quoted(text), STRING, literal=text) if tree.is_string else _number(text)
+
+    def _raw(self, tree: Any) -> Made:
+        text = str(tree.this)
+        return Made(quoted(text), STRING, literal=text)
 
     def _null(self, tree: Any) -> Made:
         return Made("NULL", NULL)
@@ -168,6 +171,20 @@ class Translator:
             )  # fmt: skip
         return given
 
+    def _compared(self, sign: str, left: Any, right: Any) -> Made:
+        sides = [side.unnest() for side in (left, right)]
+        if not any(isinstance(side, exp.Tuple) for side in sides):
+            return self._comparison(sign, self._node(left), self._node(right))
+        if not all(isinstance(side, exp.Tuple) for side in sides) or (
+            len(sides[0].expressions) != len(sides[1].expressions)
+        ):
+            raise Refused(
+                f"has {sign} between {left.sql('spark')} and {right.sql('spark')}", "Compare a tuple with one of as many values."
+            )  # fmt: skip
+        places = zip(sides[0].expressions, sides[1].expressions)
+        pairs = [self._alike(self._node(a), self._node(b), sign) for a, b in places]
+        return tuples_compared(sign, pairs)
+
     def _comparison(self, sign: str, left: Made, right: Made) -> Made:
         left, right = self._alike(left, right, sign)
         return Made(f"({left.sql} {sign} {right.sql})", BOOLEAN, left.raises or right.raises)
@@ -176,9 +193,14 @@ class Translator:
         """Both as the type that they are compared as."""
         if left.kind is None or right.kind is None:
             return left, right
+        if left.kind == right.kind and pa.types.is_map(left.kind):
+            raise Refused(f"has {sign} of maps", self.instead)
+        if sign[0] in "<>" and sign != "<>" and pa.types.is_nested(left.kind):
+            # DuckDB has NULL within them after all else, Spark before it.
+            raise Refused(
+                f"has {sign} of {spark_name(left.kind)}", "Compare what is within: (a.x, a.y) < (b.x, b.y)."
+            )  # fmt: skip
         if left.kind == right.kind:
-            if pa.types.is_map(left.kind):
-                raise Refused(f"has {sign} of maps", self.instead)
             return left, right
         kind = compared(left.kind, right.kind)
         if kind is None:
@@ -318,8 +340,12 @@ class Translator:
         return Made(f"({above.sql} AND {below.sql})", BOOLEAN, above.raises or below.raises)
 
     def _in(self, tree: Any) -> Made:
-        of = self._node(tree.this)
         query = tree.args.get("query")
+        if isinstance(tree.this.unnest(), exp.Tuple) and query is None and tree.expressions:
+            parts = [self._compared("=", tree.this, one) for one in tree.expressions]
+            raises = any(part.raises for part in parts)
+            return Made(f"({' OR '.join(part.sql for part in parts)})", BOOLEAN, raises)
+        of = self._node(tree.this)
         if query is not None:
             return Made(f"({of.sql} IN {self._subquery_text(query)})", BOOLEAN, True)
         if not tree.expressions:
@@ -533,7 +559,7 @@ class Translator:
         )  # fmt: skip
 
     def _arguments(self, signature: str, given: Sequence[Made]) -> list[Made] | str:
-        letters = signature.rstrip("*")
+        letters = signature.rstrip("*0")
         if signature.endswith("*"):
             period = 2 if letters == "sX" else 1
             while len(letters) < len(given):
@@ -690,7 +716,7 @@ def _not_zero(divisor: Made, sql: str) -> str:
 _LETTERS = {"S": STRING, "V": STRING, "I": INT, "L": BIGINT, "D": DOUBLE, "B": BOOLEAN, "T": DATE, "Z": TIMESTAMP, "Q": TIMESTAMP, "Y": BINARY}  # fmt: skip
 _NODES: dict[type, Callable[[Translator, Any], Made]] = {
     exp.Column: Translator._column, exp.Literal: Translator._literal, exp.Null: Translator._null,
-    exp.Boolean: Translator._boolean, exp.HexString: Translator._bytes, exp.Var: Translator._as_it_is,
+    exp.Boolean: Translator._boolean, exp.HexString: Translator._bytes, exp.RawString: Translator._raw, exp.Var: Translator._as_it_is,
     exp.Paren: Translator._paren, exp.Neg: Translator._neg, exp.Not: Translator._not, exp.And: Translator._connected,
     exp.Or: Translator._connected, exp.BitwiseNot: Translator._bit_not, exp.Between: Translator._between,
     exp.In: Translator._in, exp.Is: Translator._is, exp.Like: Translator._like, exp.ILike: Translator._like,

@@ -127,7 +127,7 @@ def _checked(
                 "twice.", "Put the values into a column of a source, and merge that.",
             )  # fmt: skip
     found: dict[Found, None] = {}
-    tree = _at_moment(tree.copy(), now or datetime.now(timezone.utc))
+    tree = at_moment(tree.copy(), now or datetime.now(timezone.utc))
 
     def resolve(node: exp.Expression) -> exp.Expression:
         if not isinstance(node, exp.Column):
@@ -146,7 +146,7 @@ def _checked(
     return Expression(what, tuple(found), text, whole)
 
 
-def _at_moment(tree: exp.Expression, now: datetime) -> exp.Expression:
+def at_moment(tree: exp.Expression, now: datetime) -> exp.Expression:
     """The time of the statement in the place of functions that say it: the same in each task."""
 
     def fixed(node: exp.Expression) -> exp.Expression:
