@@ -180,10 +180,12 @@ class LogModel(Model):
             if row.dead and self._is_erased(copy) and self.setup.event_time:
                 continue  # there is nothing to delete
             stored = Stored(row.values, row.rank, place[0], key, instant)
+            is_new = not row.dead and self._erased_wins(copy, row.rank)
             self._log(copy, stored, row.dead)
             # Where a stored row may outlast the mark, the index is not told.
             copy.told = not row.dead or self.setup.event_time
-            updated += not row.dead
+            inserted += is_new  # in a new base file
+            updated += not row.dead and not is_new
             deleted += row.dead
         self._look()
         return inserted, updated, deleted
