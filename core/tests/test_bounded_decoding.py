@@ -13,10 +13,10 @@ import fastavro
 import pytest
 from hoodoo.errors import CorruptTableError, SchemaError, UnsupportedTableError
 from hoodoo.model.schema.avro import arrow_schema
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.timeline import codec, placement, plans, renamed, replaced_note
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.codec.bounded import check_bounded, inflate
-from hoodoo_standard.storage.local import LocalStorage
 
 LONG = fastavro.parse_schema("long")
 SYNC = b"s" * 16
@@ -141,7 +141,7 @@ def test_a_deflated_commit_is_read_and_a_bomb_is_not() -> None:
 
 
 def test_a_note_that_inflates_without_end_is_no_note(tmp_path: Path) -> None:
-    storage = LocalStorage(str(tmp_path))
+    storage = DirectoryStorage(str(tmp_path))
     said = {"version": 1, "replaced": {"n": ["", {"p": ["id"]}]}}
     storage.put(replaced_note.PATH, gzip.compress(json.dumps(said).encode()))
     assert replaced_note.load(storage) == said["replaced"]
@@ -183,7 +183,7 @@ DEEP = "[" * 50_000
 
 
 def test_texts_in_commits_that_are_too_deep_name_what_they_are_of(tmp_path: Path) -> None:
-    storage = LocalStorage(str(tmp_path))
+    storage = DirectoryStorage(str(tmp_path))
     with pytest.raises(CorruptTableError, match="f: not readable JSON"):
         codec.decode(DEEP.encode(), "f")
     for text in (DEEP, "no json", '{"fields":[{"id":1}]}', '{"fields":5}'):
