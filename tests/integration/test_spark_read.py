@@ -104,7 +104,7 @@ def evolved(tmp_path: Path) -> Any:
     )
     day = dt.date(2026, 1, 2)
     row = {"id": "k3", "city": "rome", "n": 2**40, "s": {"a": 2**41, "b": "x"}, "day": day}
-    table.upsert(pa.Table.from_pylist([row], now))
+    table.upsert(pa.Table.from_pylist([row], now), add_columns=True)
     return table
 
 

@@ -94,6 +94,7 @@ def refused(says: str, /, step: str = "", **where: str | tuple[str, ...]) -> Ref
 _NOT_PATHS = (RFC, HUDI, KEPT)
 _NAMED = ("as type", "as class", "SIMPLE", "COMPLEX", "NON_PARTITION")
 _NO_MAKER = "can't make virtual keys: readers could not compute the keys again"
+_MADE = "the table has no key columns: its keys are made when rows are written"
 # What `create` refuses. A rule of one factor comes first: its message is the one that is seen.
 REFUSALS: tuple[Refusal, ...] = (
     refused("makes files without their partition columns, which are not written", partition_columns="dropped"),
@@ -111,7 +112,7 @@ REFUSALS: tuple[Refusal, ...] = (
     refused("is for tables with partitions, and this one has none", index="partitioned_record_index", partitions=NONE),
     refused(_NO_MAKER, record_keys=_NOT_PATHS, partitions=(TIMESTAMP, CUSTOM), virtual_by_Hoodoo="false"),
     refused("is of virtual keys, and the keys of this table are stored", record_keys=STORED, key_columns=JOINED),
-    refused(_NO_MAKER, record_keys=_NOT_PATHS, key_columns=MADE),
+    refused(_MADE, record_keys=_NOT_PATHS, key_columns=MADE),
     refused("has an index that computes the file group of a key", index="bucket", clustering=("inline", "planned")),
     refused("takes one record key column and one partition column", key_columns=(TWO, JOINED), partitions=TIMESTAMP),
     refused("puts key columns together in its own way", key_columns=JOINED, key_generator=_NAMED),
@@ -446,7 +447,7 @@ STEP_REFUSALS: tuple[Refusal, ...] = (
             (("record_index", "growing_record_index"), "true"),
         )
     ),
-    refused(_NO_MAKER, "rewrite_keys", key_columns=MADE),
+    refused(_MADE, "rewrite_keys", key_columns=MADE),
     refused(
         "the keys of this table are made when rows are written", "insert",
         key_columns=MADE, insert_of_duplicates=("drop", "fail"),

@@ -88,7 +88,7 @@ def _line(row: TimelineRow) -> str:
     counts = (("inserted", row.inserted), ("updated", row.updated), ("deleted", row.deleted))
     parts = [f"{number:,} {what}" for what, number in counts if number]
     if row.unmerged:
-        parts.append(f"{row.unmerged:,} of them not merged yet")
+        parts.append(f"{row.unmerged:,} not merged yet")
     text = f"{row.requested}  {row.action}  {row.state}"
     for more in (row.operation, ", ".join(parts), row.detail):
         text += f"  {more}" if more else ""
