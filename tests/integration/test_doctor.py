@@ -505,6 +505,25 @@ def test_nothing_is_wrong_with_a_good_environment(
     assert capsys.readouterr().out.endswith("Nothing wrong is found.\n")
 
 
+def test_what_compactions_of_the_metadata_table_merged_is_not_missed(tmp_path: Path) -> None:
+    """Their instants go as soon as no file is of them. A commit that came later, and is not there, is found."""
+    options = {"hoodie.metadata.enable": "true", "hoodie.metadata.compact.max.delta.commits": "2"}
+    for version in (6, 9):
+        path = tmp_path / str(version)
+        table = hoodoo.create(
+            str(path), SCHEMA, record_key="id", table_version=version, options=options
+        )
+        for _ in range(8):
+            table.upsert(ROWS)
+            assert examine(str(path)).findings == ()
+        table.upsert(ROWS)
+        newest = table.timeline().writes()[-1].requested
+        for file in (path / ".hoodie/metadata/.hoodie").rglob(f"{newest}*.deltacommit*"):
+            file.unlink()
+        (found,) = examine(str(path)).findings
+        assert found.kind == "metadata.stale" and f"the commit {newest}:" in found.rule
+
+
 def test_pyspark_is_not_needed_by_who_does_not_ask_for_it(room: Room) -> None:
     pyspark_is_missing(room)
     found = examine()

@@ -307,9 +307,9 @@ def _never_begun(table: MetadataTable, partition: str) -> list[str]:
 
 def removable_before(timeline: Timeline) -> str:
     """Return the order key before which a metadata table's ``timeline`` may lack instants, as compactions have merged
-    them; an empty text if there are too few compactions."""
+    them; an empty text if there are too few compactions. Those it goes by stay, so it is the same afterwards."""
     compactions = sorted(order_key(i.requested) for i in timeline.writes() if i.action == "commit")
-    return compactions[-KEPT_SLICES] if len(compactions) > KEPT_SLICES else ""
+    return compactions[-KEPT_SLICES] if len(compactions) >= KEPT_SLICES else ""
 
 
 def _shorten(table: MetadataTable) -> None:
