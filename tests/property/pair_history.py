@@ -191,11 +191,7 @@ class History:
             commit = write()
         except PendingClusteringError:
             assert self.config["clustering updates"] == "reject", "refused although it goes first"
-            for planned in self.table.clusterings():
-                if self.draw.random() < 0.5:
-                    self.table.run_clustering(planned.instant)
-                else:
-                    self.table.cancel_clustering(planned.instant)
+            self._run_or_cancel_clusterings()
             commit = write()
         self.wrote = commit.instant
         for row in self.model.rows.values():
@@ -204,6 +200,13 @@ class History:
         if counts is not None and not self.setup.merge_on_read:
             made = (commit.inserted, commit.updated, commit.deleted)
             assert made == counts, f"{made}, not {counts}"
+
+    def _run_or_cancel_clusterings(self) -> None:
+        for planned in self.table.clusterings():
+            if self.draw.random() < 0.5:
+                self.table.run_clustering(planned.instant)
+            else:
+                self.table.cancel_clustering(planned.instant)
 
     def _attempt(self, change: Callable[[PairModel], Any], write: Callable[[], Commit]) -> None:
         """``change`` to the model, which stays as it was where the write is refused."""
@@ -455,7 +458,14 @@ class History:
 
     def _made_index(self, name: str, **shape: Any) -> None:
         before = self._noted()
-        self.table.rebuild_index(name, **shape)
+        try:
+            self.table.rebuild_index(name, **shape)
+        except CommitConflictError as error:
+            resized = self.config["index"] == space.HASHED and self.table.clusterings()
+            if not (resized and "no index can be made meanwhile" in str(error)):
+                raise
+            self._run_or_cancel_clusterings()
+            self.table.rebuild_index(name, **shape)
         if self._noted() != before:
             assert name in space.GLOBAL, "an index of partition paths binds no table"
             self._indexed(name)

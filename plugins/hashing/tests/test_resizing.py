@@ -300,7 +300,10 @@ def test_no_index_is_made_while_a_resize_waits(
             table.create_index(index, "v")
         else:
             table.create_index(index, kind=index)
-    table.run_clustering(resize)
+    if index == "growing_record_index":  # both ways that the message names lead out
+        table.cancel_clustering(resize)
+    else:
+        table.run_clustering(resize)
     table.create_index("record_index", kind="record_index")
     assert table.read(where="id = '100'").count() == 1
     assert table.verify().ok
