@@ -251,6 +251,26 @@ def test_a_savepoint_holds_what_cleaning_takes(tmp_path: Path, kind: str, versio
 
 
 @BOTH
+def test_a_savepoint_is_restored_again(tmp_path: Path, kind: str, version: int) -> None:
+    """What cleans took before the first restore was of writes that this one has undone: nobody needs it any more."""
+    table = create(tmp_path / "t", kind, version)
+    table.upsert(data(range(3), "kept", 1))
+    saved, expected = table.savepoint(), everything(table)
+    for _ in range(2):
+        for v in "abc":
+            table.upsert(data(range(3), v, 2))
+            if kind == MOR:
+                table.compact()
+        assert table.clean("by_versions", fileversions_retained=1).files
+        table.restore(saved)
+        assert live(table, tmp_path / "t") == expected
+    table.upsert(data(range(3), "last", 3))
+    table.rollback(table.timeline().writes()[-1].requested)
+    assert live(table, tmp_path / "t") == expected
+    assert table.verify().ok
+
+
+@BOTH
 def test_later_savepoints_stand_in_the_way(tmp_path: Path, kind: str, version: int) -> None:
     table = create(tmp_path / "t", kind, version)
     instants = []

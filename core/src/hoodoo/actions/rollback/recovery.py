@@ -12,6 +12,7 @@ from attrs import frozen
 from hoodoo.actions.life import not_named
 from hoodoo.actions.rollback.failed_logs import left_behind
 from hoodoo.actions.rollback.run import resume, rollback
+from hoodoo.actions.rollback.validation import taken_back
 from hoodoo.errors import CommitConflictError, HoodooError, PluginError, StorageError
 from hoodoo.hookspecs.action import Recovers
 from hoodoo.hookspecs.registration import Settings
@@ -30,7 +31,6 @@ from hoodoo.produce.task_fence import fence_of
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.together import discard, together
 from hoodoo.timeline.heartbeat import FOLDER, Liveness, store_time
-from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans import PLANNER, is_clustering, pending_clusterings, planned_logs
@@ -196,7 +196,7 @@ def sweep_undone(storage: Storage, timeline: Timeline, recent: bool = False) -> 
     """Delete what tasks of undone instants put after these were undone. Lists the table if there may be
     some. ``recent``: only of what was undone since the newest write was requested; archiving looks once more
     at all."""
-    undone = _undone(storage, timeline, recent)
+    undone = taken_back(storage, timeline, recent)
     discard(storage, _left_behind(storage, timeline, undone) if undone else ())
     if undone:
         Participants.of_table(timeline.config).sweep(storage, undone)
@@ -264,28 +264,3 @@ def _left_behind(storage: Storage, timeline: Timeline, undone: set[str]) -> list
     # A compaction that was planned meanwhile names them (they change no row), and would miss them.
     planned = planned_logs(storage, timeline)
     return [*found, *(log.path for log in logs if log.path not in planned)]
-
-
-def _undone(storage: Storage, timeline: Timeline, recent: bool) -> set[str]:
-    """Instants that rollbacks and restores undid (since the newest write was requested, if ``recent``), and
-    that are not on the timeline (again).
-
-    Only the recent ones may have tasks that still run; what was undone before a write was requested, that write
-    has looked at. What comes later yet stays invisible as long as its instant is younger than the timeline's
-    start, and archiving looks once more before that changes.
-    """
-    newest = next((i.requested for i in timeline.writes()[-1:]), "")
-    found: set[str] = set()
-    for instant in timeline.others():
-        if not instant.is_completed:
-            continue
-        if recent and newest and order_key(instant.completion_order) <= order_key(newest):
-            continue
-        if instant.traits.undoes:
-            # One that is archived meanwhile: who archives has looked first.
-            with suppress(FileNotFoundError):
-                contents = timeline.contents(storage, instant)
-                found.update(contents.get(instant.traits.undid) or ())
-    if not found:
-        return found
-    return found - {i.requested for i in timeline.instants if not i.traits.undoes}

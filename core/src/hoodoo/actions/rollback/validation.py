@@ -7,6 +7,7 @@ about to build on what goes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from attrs import evolve
 
@@ -54,7 +55,7 @@ def refuse_missing(
                 f for f in deleted if f.path not in listed
             )  # it may have failed to delete some
             lost |= _needed(timeline, now, undone, gone)
-    lost = _not_replaced(storage, timeline, lost)
+    lost = _needed_still(storage, timeline, lost)
     if lost:
         raise ConfigError(
             f"{storage.root}: {what}",
@@ -70,7 +71,7 @@ def refuse_missing(
         except FileNotFoundError:
             continue  # it has gone
         taken = {f.path for f in planned if f.path in there}
-        taken |= _not_replaced(storage, timeline, _needed(timeline, now, undone, planned))
+        taken |= _needed_still(storage, timeline, _needed(timeline, now, undone, planned))
         if taken:
             raise CommitConflictError(
                 f"{storage.root}: {what}",
@@ -120,6 +121,31 @@ def refuse_begun_slices(storage: Storage, timeline: Timeline, instant: Instant) 
             f"{storage.root}: {instant}", "already has newer log files.",
             f'Run it: table.run_compaction("{instant.requested}").',
         )  # fmt: skip
+
+
+def taken_back(storage: Storage, timeline: Timeline, recent: bool = False) -> set[str]:
+    """Instants that rollbacks and restores undid (since the newest write was requested, if ``recent``), and
+    that are not on the timeline (again).
+
+    Only the recent ones may have tasks that still run; what was undone before a write was requested, that write
+    has looked at. What comes later yet stays invisible as long as its instant is younger than the timeline's
+    start, and archiving looks once more before that changes.
+    """
+    newest = next((i.requested for i in timeline.writes()[-1:]), "")
+    found: set[str] = set()
+    for instant in timeline.others():
+        if not instant.is_completed:
+            continue
+        if recent and newest and order_key(instant.completion_order) <= order_key(newest):
+            continue
+        if instant.traits.undoes:
+            # One that is archived meanwhile: who archives has looked first.
+            with suppress(FileNotFoundError):
+                contents = timeline.contents(storage, instant)
+                found.update(contents.get(instant.traits.undid) or ())
+    if not found:
+        return found
+    return found - {i.requested for i in timeline.instants if not i.traits.undoes}
 
 
 def _later(storage: Storage, timeline: Timeline, one: Instant, other: Instant) -> bool:
@@ -183,22 +209,26 @@ def _needed(
     return found
 
 
-def _not_replaced(storage: Storage, timeline: Timeline, paths: set[str]) -> set[str]:
-    """``paths`` without those of file groups that an archived instant replaced: nobody needs them. Reads
-    the archived replacecommits, if there are any paths."""
+def _needed_still(storage: Storage, timeline: Timeline, paths: set[str]) -> set[str]:
+    """``paths`` without those that nobody needs: of instants that were undone before, and of file groups that an
+    archived instant replaced. Reads the undoing and the archived instants, if there are any paths."""
     files = {path: parse_path(path) for path in paths}
     oldest = min((f.instant for f in files.values() if f is not None), key=order_key, default=None)
     if oldest is None:
         return paths
+    archived = load_archived(storage, timeline.config, since=oldest)
+    # A compaction that was undone may have been run again.
+    undone = taken_back(storage, timeline) - {i.requested for i in archived}
     replaced = {
         (partition, file_id)
-        for instant in load_archived(storage, timeline.config, since=oldest)
+        for instant in archived
         if instant.action == "replacecommit"
         for partition, file_ids in instant.metadata().replaced.items()
         for file_id in file_ids
     }
+    needed = {p: f for p, f in files.items() if f is None or f.instant not in undone}
     return {
-        p for p, f in files.items() if f is None or (f.partition_path, f.file_id) not in replaced
+        p for p, f in needed.items() if f is None or (f.partition_path, f.file_id) not in replaced
     }
 
 
