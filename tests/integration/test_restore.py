@@ -12,7 +12,9 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.model.instant import State
+from hoodoo.timeline import publish
 from hoodoo.timeline.batches import Batch
+from hoodoo.timeline.codec import avro
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.view import list_data
 from hoodoo_services.outcome import Restored
@@ -250,6 +252,48 @@ def test_a_savepoint_holds_what_cleaning_takes(tmp_path: Path, kind: str, versio
     assert len(live(table, tmp_path / "t")) == 4
 
 
+@MERGED
+def test_a_compaction_that_was_undone_and_run_again_is_archived(
+    tmp_path: Path, version: int
+) -> None:
+    """Spark Hudi undoes one that failed, and leaves its plan. Its instant is no undone one when it is archived before
+    the rollback: archiving again deletes nothing of it."""
+    options = {
+        "hoodie.keep.min.commits": "3", "hoodie.keep.max.commits": "4", "hoodie.archive.automatic": "false",
+        "hoodie.clean.commits.retained": "1", "hoodie.compact.inline.max.delta.commits": "1",
+    }  # fmt: skip
+    table = create(tmp_path / "t", MOR, version, options)
+    table.upsert(data(range(6), "a", 1))
+    table.upsert(data(range(6), "b", 2))
+    planned = table.schedule_compaction()
+    for n in range(8):
+        table.upsert(data(range(3), f"c{n}", 3 + n))
+    put_rollback(table, planned)
+    table = hoodoo.open(str(tmp_path / "t"), {**QUIET, **options})
+    table.run_compaction(planned)
+    expected, files = everything(table), data_files(tmp_path / "t")
+    assert planned in {i.requested for i in table.archive().instants}
+    assert any(i.action == "rollback" for i in table.timeline().instants)
+    table.archive()
+    table.upsert(data([9], "d", 20))
+    assert set(files) <= set(data_files(tmp_path / "t"))
+    assert everything(table)[:6] == expected
+
+
+def put_rollback(table: hoodoo.Table, instant: str) -> None:
+    """A completed one of a compaction, as Spark Hudi writes it."""
+    storage, timeline = table.handle.storage, table.timeline()
+    said = {
+        "startRollbackTime": instant, "timeTakenInMillis": 1, "totalFilesDeleted": 0, "version": 1,
+        "commitsRollback": [instant], "partitionMetadata": {},
+        "instantsRollback": [{"commitTime": instant, "action": "compaction"}],
+    }  # fmt: skip
+    mine = publish.request(storage, timeline, "rollback", b"")
+    mine = publish.inflight(storage, timeline, mine)
+    content = avro.encode("HoodieRollbackMetadata", said)
+    publish.complete(storage, timeline, mine, content)
+
+
 @BOTH
 def test_a_savepoint_is_restored_again(tmp_path: Path, kind: str, version: int) -> None:
     """What cleans took before the first restore was of writes that this one has undone: nobody needs it any more."""
@@ -265,6 +309,7 @@ def test_a_savepoint_is_restored_again(tmp_path: Path, kind: str, version: int) 
         table.restore(saved)
         assert live(table, tmp_path / "t") == expected
     table.upsert(data(range(3), "last", 3))
+    assert sorted(table.changes(since=saved).to_arrow()["op"].to_pylist()) == ["update"] * 3
     table.rollback(table.timeline().writes()[-1].requested)
     assert live(table, tmp_path / "t") == expected
     assert table.verify().ok

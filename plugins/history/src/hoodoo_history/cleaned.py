@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from attrs import frozen
+from hoodoo.actions.rollback.validation import taken_back
 from hoodoo.errors import ConfigError, HoodooError
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
@@ -51,7 +52,10 @@ class CleanedFiles:
         there = {file.path for file in found}
         deleted = _deleted(source.storage, taken.timeline)
         gone = {path: clean for path, clean in deleted.items() if path not in there}
-        lost = [file for path in gone if (file := parse_path(path, 0)) is not None]
+        # Those of writes that were undone since are of no state.
+        undone = taken_back(source.storage, taken.timeline) if gone else ()
+        files = (parse_path(path, 0) for path in gone)
+        lost = [file for file in files if file is not None and file.instant not in undone]
         return cls((*found, *lost), gone, source)
 
     def by_group(self) -> dict[Key, list[DataFile]]:

@@ -125,7 +125,7 @@ def refuse_begun_slices(storage: Storage, timeline: Timeline, instant: Instant) 
 
 def taken_back(storage: Storage, timeline: Timeline, recent: bool = False) -> set[str]:
     """Instants that rollbacks and restores undid (since the newest write was requested, if ``recent``), and
-    that are not on the timeline (again).
+    that are not on the timeline (again), active or archived.
 
     Only the recent ones may have tasks that still run; what was undone before a write was requested, that write
     has looked at. What comes later yet stays invisible as long as its instant is younger than the timeline's
@@ -143,9 +143,11 @@ def taken_back(storage: Storage, timeline: Timeline, recent: bool = False) -> se
             with suppress(FileNotFoundError):
                 contents = timeline.contents(storage, instant)
                 found.update(contents.get(instant.traits.undid) or ())
-    if not found:
-        return found
-    return found - {i.requested for i in timeline.instants if not i.traits.undoes}
+    found -= {i.requested for i in timeline.instants if not i.traits.undoes}
+    if found:  # Spark Hudi runs a compaction that it has undone again: it may be archived by now
+        since = min(found, key=order_key)
+        found -= {i.requested for i in load_archived(storage, timeline.config, since)}
+    return found
 
 
 def _later(storage: Storage, timeline: Timeline, one: Instant, other: Instant) -> bool:
@@ -216,12 +218,10 @@ def _needed_still(storage: Storage, timeline: Timeline, paths: set[str]) -> set[
     oldest = min((f.instant for f in files.values() if f is not None), key=order_key, default=None)
     if oldest is None:
         return paths
-    archived = load_archived(storage, timeline.config, since=oldest)
-    # A compaction that was undone may have been run again.
-    undone = taken_back(storage, timeline) - {i.requested for i in archived}
+    undone = taken_back(storage, timeline)
     replaced = {
         (partition, file_id)
-        for instant in archived
+        for instant in load_archived(storage, timeline.config, since=oldest)
         if instant.action == "replacecommit"
         for partition, file_ids in instant.metadata().replaced.items()
         for file_id in file_ids
