@@ -21,8 +21,8 @@ from hoodoo.kernel.registry import Kernel
 from hoodoo.kernel.resolve import default_name
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.testing.directory import DirectoryStorage
-from hoodoo.testing.engine_steps import Backwards
 from hoodoo.testing.stores import RecordingStorage
+from hoodoo_rows.testing.engine_steps import Backwards
 
 
 @frozen
@@ -64,7 +64,7 @@ def test_by_name() -> None:
 
 def test_by_the_text_of_a_factory() -> None:
     def hoodoo_serializers() -> list[Registration]:
-        text = "hoodoo.testing.engine_steps:Backwards"
+        text = "hoodoo_rows.testing.engine_steps:Backwards"
         return [Registration("packed", text, ("", "other"))]
 
     marked = SimpleNamespace(hoodoo_serializers=hoodoo.hookimpl(hoodoo_serializers))

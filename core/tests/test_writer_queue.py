@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from attrs import define, field
+from hoodoo.actions.writer_queue import _CALM, WriterQueue
 from hoodoo.storage.api import Storage
 from hoodoo.testing.directory import DirectoryStorage
-from hoodoo.write.writer_queue import _CALM, WriterQueue
 
 
 @define

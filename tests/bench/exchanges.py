@@ -17,7 +17,7 @@ import hoodoo
 import pyarrow as pa
 from hoodoo.hookspecs.engine import Counted
 from hoodoo.kernel.resolve import resolve
-from hoodoo.testing.metered import MeteredEngine
+from hoodoo_rows.testing.metered import MeteredEngine
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.index.simple import SimpleIndex
 

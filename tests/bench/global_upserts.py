@@ -20,10 +20,10 @@ from unittest import mock
 import hoodoo
 import pyarrow as pa
 from hoodoo.hookspecs.engine import Stream, Workspace
-from hoodoo.testing.metered import MeteredEngine
-from hoodoo.write import pipeline
-from hoodoo.write.repeated import FoldByKey, RouteRepeated
-from hoodoo.write.target import WriteTarget
+from hoodoo_rows.testing.metered import MeteredEngine
+from hoodoo_rows.write import pipeline
+from hoodoo_rows.write.repeated import FoldByKey, RouteRepeated
+from hoodoo_rows.write.target import WriteTarget
 from hoodoo_standard.engine.local import LocalEngine
 
 from tests.bench import data

@@ -176,7 +176,7 @@ def reads(report: Report, folder: str, scale: float, runs: int) -> None:
 
 def serializers(report: Report, spark: Any, folder: str, scale: float, runs: int) -> None:
     """(c) the same upsert of 1 % with each serializer: bytes, processor seconds, whole time."""
-    from hoodoo.testing.metered import MeteredEngine
+    from hoodoo_rows.testing.metered import MeteredEngine
     from hoodoo_spark.engine import SparkEngine
 
     table = data.plain(data.lineitem(scale))

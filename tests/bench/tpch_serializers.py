@@ -21,7 +21,7 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.parquet as pq
 from hoodoo.kernel.resolve import resolve
-from hoodoo.testing.metered import MeteredEngine
+from hoodoo_rows.testing.metered import MeteredEngine
 
 from tests.bench import data
 from tests.bench.processor import ProcessorTime

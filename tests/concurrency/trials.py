@@ -19,11 +19,11 @@ from effort import ALL, effort
 from gates import Conflicts, Everything, Stops
 from hoodoo.errors import CommitConflictError, HoodooError
 from hoodoo.kernel.archived import load_archived
-from hoodoo.produce.markers import MARKERS
 from hoodoo.storage.api import Storage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import GatedStorage
 from hoodoo.timeline import heartbeat, ledger, properties
+from hoodoo.timeline.markers import MARKERS
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans import pending_compactions
 from hoodoo.timeline.timeline import Timeline, load

@@ -20,7 +20,6 @@ from attrs import define, frozen
 from crash_leaks import leaks
 from hoodoo.hookspecs.engine import Engine, Step
 from hoodoo.kernel.answers.engines import Watched
-from hoodoo.produce.markers import MARKERS
 from hoodoo.storage.api import Storage
 from hoodoo.storage.temporaries import DAY, TEMP_DIR
 from hoodoo.table.table import Table
@@ -28,6 +27,7 @@ from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
 from hoodoo.timeline import properties
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
 from hoodoo.timeline.ledger import FOLDER as LEDGER
+from hoodoo.timeline.markers import MARKERS
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 

@@ -29,7 +29,7 @@ from hoodoo.errors import CommitUnknownError, HoodooError
 from hoodoo.storage.api import Storage
 from hoodoo.testing.stores import MUTATING, FailingStorage, RecordingStorage
 from hoodoo.testing.stores import OPERATIONS as ALL
-from hoodoo.write.commit import Commit
+from hoodoo_rows.write.commit import Commit
 
 pytestmark = pytest.mark.sampled(6)
 

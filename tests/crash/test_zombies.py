@@ -43,9 +43,9 @@ from hoodoo.hookspecs.engine import Step, Stream, Task
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import Delegating
-from hoodoo.write.new_files import WriteNewFiles
-from hoodoo.write.write_slots import WriteSlots
 from hoodoo_cloud.remembering import remembering
+from hoodoo_rows.write.new_files import WriteNewFiles
+from hoodoo_rows.write.write_slots import WriteSlots
 from hoodoo_standard.engine.local import LocalEngine, LocalStream
 from hoodoo_standard.storage.local import LocalStorage
 from table_life import check_archives

@@ -16,9 +16,9 @@ from hoodoo.options import FLAG, Option
 from hoodoo.table.handle import TableHandle
 from hoodoo.testing.contracts.action import SCHEMA, ActionContract
 from hoodoo.timeline.timeline import Timeline
-from hoodoo.write.operation import DELETE_PARTITION
-from hoodoo.write.run import drop_partitions
-from hoodoo.write.target import WriteTarget
+from hoodoo_rows.write.operation import DELETE_PARTITION
+from hoodoo_rows.write.run import drop_partitions
+from hoodoo_rows.write.target import WriteTarget
 
 pytestmark = pytest.mark.sampled(4)
 

@@ -29,7 +29,7 @@ from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.instants import next_instant, to_datetime
 from hoodoo.timeline.timeline import from_names
-from hoodoo.write import batches
+from hoodoo_rows.write import batches
 from hoodoo_services.archive.action import ArchiveAction
 from hoodoo_services.archive.plan import make_plan
 from hoodoo_services.archive.settings import ArchiveSettings

@@ -80,7 +80,7 @@ def test_without_spark_the_distribution_to_install_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What answers is whichever plugin is there: here, none."""
-    from hoodoo.read import scan
+    from hoodoo_rows.read import scan
 
     table = hoodoo.create(str(tmp_path / "t"), pa.schema([("id", pa.int64())]), record_key="id")
     nothing = SimpleNamespace(implementations=lambda hook: [])

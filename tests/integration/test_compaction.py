@@ -13,11 +13,11 @@ import pyarrow as pa
 import pytest
 from attrs import frozen
 from hoodoo.errors import ConfigError, HoodooWarning, PluginError, UnsupportedTableError
-from hoodoo.merge.meet import KeyJoin
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.instant import Instant
 from hoodoo.timeline.plans import pending_compactions, read_plan
 from hoodoo_formats.parquet import reader as parquet_reader
+from hoodoo_rows.merge.meet import KeyJoin
 from hoodoo_services.compaction import run as compaction
 from hoodoo_services.hookspecs.compaction import Candidate
 from hoodoo_standard.storage.local import LocalStorage

@@ -254,7 +254,7 @@ def test_an_action_of_a_third_party_has_events_for_nothing(table: Table, told: l
 def test_a_lost_attempt_is_repeated_in_one_run(
     table: Table, told: list[Event], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hoodoo.write import run
+    from hoodoo_rows.write import run
 
     wanted, publish = [CommitConflictError("instant", "was not published.")], run._publish
 

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hoodoo.hookspecs import engine as engine_family
-from hoodoo.testing.metered import MeteredEngine
-from hoodoo.write import repeated
+from hoodoo_rows.testing.metered import MeteredEngine
+from hoodoo_rows.write import repeated
 from hoodoo_standard.engine.local import LocalEngine
 
 pytestmark = pytest.mark.sampled(4)

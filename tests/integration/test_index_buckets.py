@@ -15,11 +15,11 @@ import pytest
 from hoodoo.errors import PluginError
 from hoodoo.kernel.registry import kernel
 from hoodoo.testing.distributions import fake_distribution
-from hoodoo.testing.metered import MeteredEngine
 from hoodoo_metadata.layout import GROWING_INDEX
 from hoodoo_metadata.record_index import index as record_index
 from hoodoo_metadata.record_index.index import Bucket, RecordIndex
 from hoodoo_metadata.slice import Layer, layers
+from hoodoo_rows.testing.metered import MeteredEngine
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 from indexed_tables import create, lying, rows, told

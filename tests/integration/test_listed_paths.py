@@ -12,7 +12,7 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hoodoo.write import run
+from hoodoo_rows.write import run
 from hoodoo_standard.storage.local import LocalStorage
 
 pytestmark = pytest.mark.sampled(4)

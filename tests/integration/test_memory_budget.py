@@ -10,10 +10,10 @@ import hoodoo
 import numpy as np
 import pyarrow as pa
 import pytest
-from hoodoo.engine.spill import Spill
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import task_memory
 from hoodoo_formats.parquet.writer import ParquetWriter
+from hoodoo_rows.engine.spill import Spill
 from hoodoo_standard.engine.local import LocalEngine
 
 pytestmark = pytest.mark.sampled(4)

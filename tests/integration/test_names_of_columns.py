@@ -13,7 +13,7 @@ import pytest
 from hoodoo.hookspecs.engine import PART, SLOT
 from hoodoo.model.internal_row import OP
 from hoodoo.model.row_shape import IS_INDEX
-from hoodoo.produce.columns import BUCKET, FILE_ID, SEQ
+from hoodoo_rows.produce.columns import BUCKET, FILE_ID, SEQ
 
 OWN = (PART, SLOT, OP, IS_INDEX, BUCKET, FILE_ID, SEQ)
 NAMES = (

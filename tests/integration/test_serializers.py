@@ -11,8 +11,8 @@ import pytest
 from hoodoo.errors import ConfigError, PluginError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
-from hoodoo.testing.metered import MeteredEngine
 from hoodoo.testing.samples import nested
+from hoodoo_rows.testing.metered import MeteredEngine
 from hoodoo_standard.engine.local import LocalEngine
 
 pytestmark = pytest.mark.sampled(4)

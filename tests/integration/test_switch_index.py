@@ -287,7 +287,7 @@ def test_a_writer_that_began_with_the_old_index_repeats_its_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It had looked where keys lie in their path; meanwhile keys became unique in the table."""
-    from hoodoo.write import run
+    from hoodoo_rows.write import run
 
     table = filled(tmp_path / "t", None)
     writer = hoodoo.open(table.path)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import NullKeyError, SchemaError
 from hoodoo.options.table import WIDEN_INTEGERS
-from hoodoo.write.prepare import arriving_schema
+from hoodoo_rows.write.prepare import arriving_schema
 
 pytestmark = pytest.mark.sampled(4)
 

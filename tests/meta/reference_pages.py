@@ -17,8 +17,8 @@ from typing import Any
 import hoodoo
 from hoodoo.kernel.functions import OF_READS, function, function_names
 from hoodoo.kernel.registry import kernel
-from hoodoo.read.scan import Scan
-from hoodoo.write.commit import Commit
+from hoodoo_rows.read.scan import Scan
+from hoodoo_rows.write.commit import Commit
 
 sys.path.append(str(Path(__file__).parents[2]))  # as a script, too
 

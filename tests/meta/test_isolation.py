@@ -234,11 +234,11 @@ def test_the_rule_about_rooms_can_fail(tmp_path: Path) -> None:
     source.write_text(
         "from typing import TYPE_CHECKING\n"
         "if TYPE_CHECKING:\n    from hoodoo.table.table import hidden\n"
-        "def f():\n    from hoodoo.write import key\n    import hoodoo.read.plan\n"
+        "def f():\n    from hoodoo_rows.write import key\n    import hoodoo_rows.read.plan\n"
     )
     names = [name for _, name in _imports(source)]
-    assert sorted(names) == ["hoodoo.read.plan", "hoodoo.write.key", "typing.TYPE_CHECKING"]
-    assert ROOMS.index(_room("hoodoo.write.key")) > ROOMS.index("storage")
+    assert sorted(names) == ["hoodoo_rows.read.plan", "hoodoo_rows.write.key", "typing.TYPE_CHECKING"]
+    assert ROOMS.index(_room("hoodoo_rows.write.key")) > ROOMS.index("storage")
 
 
 def _setup(directory: Path) -> configparser.ConfigParser:

@@ -78,14 +78,14 @@ def test_the_rule_can_fail() -> None:
         "from hoodoo_cli.toolkit.show import size\n"
         "from hoodoo_cli import reports\n"
         "if TYPE_CHECKING:\n    from hoodoo_cli.commands import stats\n"
-        "def f():\n    from hoodoo.read.plan import _prune\n    from hoodoo_mine.a import b\n"
+        "def f():\n    from hoodoo_rows.read.plan import _prune\n    from hoodoo_mine.a import b\n"
         "    from hoodoo.model.commit import WriteStat\n    from hoodoo import __version__\n"
         "FACTORY = 'hoodoo_spark.engine:from_settings'\n"
         "MINE = 'hoodoo_mine.engine:from_settings'\n"
     )
     found = [said.split(" ")[2] for said in reaches(source, "hoodoo_mine")]
     assert sorted(found) == [
-        "hoodoo.read.plan._prune",
+        "hoodoo_rows.read.plan._prune",
         "hoodoo_cli.commands.stats",
         "hoodoo_cli.reports",
         "hoodoo_spark.engine.from_settings",

@@ -9,7 +9,7 @@ from typing import Any
 
 import hoodoo
 import pytest
-from hoodoo.write.commit import Commit
+from hoodoo_rows.write.commit import Commit
 
 from tests.meta import reference_examples, reference_pages
 

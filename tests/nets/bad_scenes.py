@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
 from bad_answers import Bad, Case
-from hoodoo.engine.crossing import usual_serializer
-from hoodoo.engine.frames import write_stream
 from hoodoo.hookspecs import Settings
 from hoodoo.kernel import kernel, resolve
 from hoodoo.model.config import TableConfig
-from hoodoo.testing.metered import MeteredEngine
+from hoodoo_rows.engine.crossing import usual_serializer
+from hoodoo_rows.engine.frames import write_stream
+from hoodoo_rows.testing.metered import MeteredEngine
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("part", pa.string()), ("ts", pa.int64()), ("v", pa.float64())]

@@ -13,8 +13,8 @@ import pytest
 from attrs import frozen
 from cluster_draws import CANCEL, PLAN_OR_RUN, Cluster
 from hoodoo.errors import CommitConflictError, UnsupportedTableError
-from hoodoo.write.commit import Commit
 from hoodoo_clustering.plan import pending_clusterings
+from hoodoo_rows.write.commit import Commit
 from table_model import Model
 from table_model_mor import LogModel
 from tally import TALLY

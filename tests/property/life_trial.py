@@ -20,7 +20,7 @@ from hoodoo.testing.stores import Crash, CrashingStorage
 from hoodoo.timeline import replaced, replaced_note
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.view import list_data
-from hoodoo.write.commit import Commit
+from hoodoo_rows.write.commit import Commit
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 from life_draws import (

@@ -23,7 +23,7 @@ from hoodoo.errors import (
     PendingClusteringError,
 )
 from hoodoo.model.meta import META_COLUMNS
-from hoodoo.write.commit import Commit
+from hoodoo_rows.write.commit import Commit
 from pair_checks import check_hudi, check_rows, same
 from pair_model import PairModel, PairSetup
 from pair_space import DEAD

@@ -15,7 +15,7 @@ import hudi
 import pyarrow as pa
 import pyarrow.parquet as pq
 from hoodoo.model.meta import META_COLUMNS
-from hoodoo.write.commit import Commit
+from hoodoo_rows.write.commit import Commit
 from table_model import Model, Setup
 
 Place = tuple[str, str]

@@ -15,7 +15,7 @@ from attrs import define, evolve, field
 from cluster_draws import Cluster
 from cluster_steps import OPTIONS, Clustered, Planned, cluster, planned_groups, run
 from hoodoo.hookspecs import engine as engine_family
-from hoodoo.write.commit import Commit
+from hoodoo_rows.write.commit import Commit
 from index_steps import Switch, switch
 from refusal_steps import Spoil, as_floats, refuse
 from table_checks import check_files, check_stats, check_virtual_files, compare, hudi_rows

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from hoodoo.hookspecs.serializer import Serializer
-from hoodoo.testing.contracts.serializer import SerializerContract, keyed
 from hoodoo_lz4_serializer import Lz4Serializer
+from hoodoo_rows.testing.contracts.serializer import SerializerContract, keyed
 
 
 class TestLz4(SerializerContract):

@@ -8,7 +8,7 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 import pytest
-from hoodoo.testing.metered import MeteredEngine
+from hoodoo_rows.testing.metered import MeteredEngine
 from hoodoo_standard.engine.local import LocalEngine
 
 NAME = {"hoodoo.serializer": "arrow_lz4"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,6 +12,23 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = ["Table", "__version__", "create", "hookimpl", "open"]
+
+
+class _Moved:
+    """Finds modules of this package that another distribution has now, by its entry points ``hoodoo.moved``: the
+    text after ``hoodoo.`` -> the module in its place. What imports the old name gets the same module, with a warning.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
+        if not name.startswith("hoodoo."):
+            return None
+        from hoodoo.kernel.moved import moved_spec
+
+        return moved_spec(name)
+
+
+sys.meta_path.append(_Moved)
 
 
 def __getattr__(name: str) -> Any:

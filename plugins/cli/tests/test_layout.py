@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import ConfigError, SchemaError
+from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.config import TableConfig
 from hoodoo.model.meta import with_meta
 from hoodoo.model.schema.avro import avro_text
-from hoodoo.read.source import ReadSource
 from hoodoo.timeline import properties, timeline
 from hoodoo.timeline.create import init_table
 from hoodoo.timeline.layouts import LAYOUTS

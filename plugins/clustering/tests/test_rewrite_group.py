@@ -15,12 +15,10 @@ from hoodoo.errors import CommitConflictError
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.merger import Merged
 from hoodoo.kernel.log_files import log_files
-from hoodoo.merge.rule import MergeRule
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.log_block import BlockKind
 from hoodoo.model.meta import FILE_NAME, RECORD_KEY, with_meta
-from hoodoo.produce.pending import Pending
 from hoodoo_clustering.file_bounds import FileBounds, unpack
 from hoodoo_clustering.group_job import GroupJob
 from hoodoo_clustering.group_rows import GroupRows
@@ -29,6 +27,8 @@ from hoodoo_clustering.rewrite_group import REWRITTEN, RewriteGroups
 from hoodoo_clustering.run_groups import threads_of
 from hoodoo_clustering.sample import sample
 from hoodoo_formats.parquet.format import ParquetFormat
+from hoodoo_rows.merge.rule import MergeRule
+from hoodoo_rows.produce.pending import Pending
 from hoodoo_standard.storage.local import LocalStorage
 
 OLD, NEW = "20250101000000000", "20250202000000000"

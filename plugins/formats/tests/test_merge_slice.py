@@ -17,20 +17,20 @@ from attrs import evolve, field, frozen
 from hoodoo.errors import HoodooWarning
 from hoodoo.hookspecs.merger import Merged
 from hoodoo.kernel.log_files import log_files
-from hoodoo.merge import meet
-from hoodoo.merge import slice as merging
-from hoodoo.merge.log_rows import read_log_rows
-from hoodoo.merge.meet import KeyJoin
-from hoodoo.merge.rule import MergeRule
-from hoodoo.merge.slice import merged_rows
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.log_block import BlockKind
 from hoodoo.model.meta import RECORD_KEY, REPEATED, with_meta
-from hoodoo.read.project import pushed_filter, shaped
-from hoodoo.read.spec import row_spec
 from hoodoo_formats.log.writer import LogWriter
 from hoodoo_formats.parquet.format import ParquetFormat
+from hoodoo_rows.merge import meet
+from hoodoo_rows.merge import slice as merging
+from hoodoo_rows.merge.log_rows import read_log_rows
+from hoodoo_rows.merge.meet import KeyJoin
+from hoodoo_rows.merge.rule import MergeRule
+from hoodoo_rows.merge.slice import merged_rows
+from hoodoo_rows.read.project import pushed_filter, shaped
+from hoodoo_rows.read.spec import row_spec
 from hoodoo_standard.storage.local import LocalStorage
 from hypothesis import given, settings
 from hypothesis import strategies as st

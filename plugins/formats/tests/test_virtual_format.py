@@ -16,7 +16,6 @@ from hoodoo.errors import MissingColumnError
 from hoodoo.hookspecs import Settings
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader
 from hoodoo.hookspecs.key_generator import KeyGenerator
-from hoodoo.merge.virtual import VirtualKeys, key_columns
 from hoodoo.model.config import KEPT_META, POPULATE, TableConfig
 from hoodoo.model.meta import (
     COMMIT_TIME,
@@ -28,6 +27,7 @@ from hoodoo.model.meta import (
     with_meta,
 )
 from hoodoo_formats.parquet.format import ParquetFormat
+from hoodoo_rows.merge.virtual import VirtualKeys, key_columns
 from hoodoo_standard.storage.local import LocalStorage
 
 OWN = pa.schema(

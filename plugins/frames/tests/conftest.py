@@ -10,7 +10,7 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from attrs import evolve
-from hoodoo.read.scan import Scan
+from hoodoo_rows.read.scan import Scan
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("day", pa.string()), ("fare", pa.float64()), ("note", pa.string())]

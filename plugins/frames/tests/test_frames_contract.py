@@ -12,8 +12,8 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.hookspecs import Registration
-from hoodoo.testing.contracts.function import FunctionContract
 from hoodoo_frames.registrations import hoodoo_functions
+from hoodoo_rows.testing.contracts.function import FunctionContract
 
 CODE = """
 import sys, hoodoo

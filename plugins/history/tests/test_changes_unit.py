@@ -9,11 +9,11 @@ import pytest
 from hoodoo.errors import ConfigError
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
-from hoodoo.read.step import dealt
 from hoodoo.timeline.timeline import from_names
 from hoodoo_history.changes.compare import _pairs
 from hoodoo_history.changes.unit import ChangeUnit
 from hoodoo_history.window import place, point, upto
+from hoodoo_rows.read.step import dealt
 
 OLD = FileSlice("p", "f", "1", BaseFile("p", "f", "1", "0-0-0", size=7))
 LOG = LogFile("p", "f", "2", 1, "0-0-0", ".cdc", size=5)

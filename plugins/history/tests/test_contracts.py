@@ -16,9 +16,9 @@ from hoodoo.hookspecs.query_type import QueryType
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.config import TableConfig
 from hoodoo.testing.contracts.change_log import ChangeLogContract
-from hoodoo.testing.contracts.query_type import QueryTypeContract
 from hoodoo_history.changes.plan import Changes
 from hoodoo_history.incremental import Incremental
+from hoodoo_rows.testing.contracts.query_type import QueryTypeContract
 
 pytestmark = pytest.mark.sampled(3)
 

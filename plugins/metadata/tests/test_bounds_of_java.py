@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hoodoo.model.column_range import ColumnRange
-from hoodoo.read.prune import satisfiable
 from hoodoo_metadata.pruner import _promises
+from hoodoo_rows.read.prune import satisfiable
 
 WIDE, SMILE = "\uff21", "\U0001f600"
 

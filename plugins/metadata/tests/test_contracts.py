@@ -12,7 +12,6 @@ import pytest
 from hoodoo.hookspecs.pruner import Pruner
 from hoodoo.testing.contracts.participant import ParticipantContract
 from hoodoo.testing.contracts.pruner import PrunerContract
-from hoodoo.testing.contracts.query_type import QueryTypeContract
 from hoodoo.timeline.timeline import load
 from hoodoo_metadata.file_index.listing import told_files
 from hoodoo_metadata.location_changes import LocationChanges
@@ -20,6 +19,7 @@ from hoodoo_metadata.path_pruner import PathPruner
 from hoodoo_metadata.pruner import KeyPruner, RangePruner
 from hoodoo_metadata.record_index.index import RecordIndex
 from hoodoo_metadata.table import MetadataTable
+from hoodoo_rows.testing.contracts.query_type import QueryTypeContract
 
 
 class TestMetadataTable(ParticipantContract):

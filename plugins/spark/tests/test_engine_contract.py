@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from hoodoo.hookspecs.engine import Workspace
-from hoodoo.testing.contracts.engine import EngineContract
+from hoodoo_rows.testing.contracts.engine import EngineContract
 
 pytestmark = [pytest.mark.spark, pytest.mark.sampled]
 

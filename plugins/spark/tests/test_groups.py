@@ -11,9 +11,9 @@ from attrs import evolve, frozen
 from hoodoo.errors import EngineError
 from hoodoo.hookspecs.engine import PART, SLOT, Task, Workspace
 from hoodoo.model.meta import PARTITION_PATH
-from hoodoo.produce.columns import BUCKET
-from hoodoo.produce.slots import PLAN_SCHEMA
-from hoodoo.write.route import RouteToBuckets
+from hoodoo_rows.produce.columns import BUCKET
+from hoodoo_rows.produce.slots import PLAN_SCHEMA
+from hoodoo_rows.write.route import RouteToBuckets
 from hoodoo_spark.groups import AT, FAR, NEAR, SIZE, Grouped, has_groups, read_index
 from hoodoo_spark.read_groups import ReadGroups
 from hoodoo_spark.stage import ReadStaged, WriteStaged, has_index, path_in
@@ -241,8 +241,8 @@ def test_an_exchange_of_staged_groups(
     engine: Any, routed_rows: Any, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     """The same rows by both ways; without a shuffle where nothing has been made of them since."""
-    from hoodoo.engine.crossing import usual_serializer
-    from hoodoo.testing import engine_steps as steps
+    from hoodoo_rows.engine.crossing import usual_serializer
+    from hoodoo_rows.testing import engine_steps as steps
 
     serializer = None
     if way == "serializer":

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.storage.api import Entry
-from hoodoo.testing import engine_steps as steps
-from hoodoo.testing.contracts.engine import ROWS, rows
+from hoodoo_rows.testing import engine_steps as steps
+from hoodoo_rows.testing.contracts.engine import ROWS, rows
 
 pytestmark = pytest.mark.spark
 

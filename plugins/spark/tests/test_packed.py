@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hoodoo.engine.crossing import Crossing, usual_serializer
 from hoodoo.errors import DataError, EngineError
 from hoodoo.hookspecs.engine import PART, SLOT
+from hoodoo_rows.engine.crossing import Crossing, usual_serializer
 from hoodoo_spark.pack import PackResult, PackRouted
 from hoodoo_spark.packed import ERROR, SORT, Arrived, by_part, error_json, error_row
 from hypothesis import given, settings

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import DataError, EngineError, StorageError
 from hoodoo.hookspecs.engine import PART, Workspace
-from hoodoo.testing import engine_steps as steps
-from hoodoo.testing.contracts.engine import ROWS, by_key, rows
+from hoodoo_rows.testing import engine_steps as steps
+from hoodoo_rows.testing.contracts.engine import ROWS, by_key, rows
 
 pytestmark = pytest.mark.spark
 

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hoodoo.hookspecs.engine import PART
-from hoodoo.testing import engine_steps as steps
-from hoodoo.testing.contracts.engine import ROWS, by_key, rows
+from hoodoo_rows.testing import engine_steps as steps
+from hoodoo_rows.testing.contracts.engine import ROWS, by_key, rows
 
 pytestmark = [pytest.mark.spark, pytest.mark.sampled(4)]
 
@@ -129,7 +129,7 @@ def test_tasks_of_frames_in_a_union_have_distinct_numbers(spark: Any, engine: An
 
 def test_members_of_a_union_run_side_by_side(engine: Any) -> None:
     """Spark puts the members of a union that are known to be single partitions into one task."""
-    from hoodoo.engine.crossing import usual_serializer
+    from hoodoo_rows.engine.crossing import usual_serializer
     from hoodoo_spark.pack import PackResult
     from hoodoo_spark.stream import run
 

@@ -13,7 +13,7 @@ import hoodoo
 import pytest
 from hoodoo.errors import CommitConflictError, ConfigError, NotATableError
 from hoodoo.table.table import Table
-from hoodoo.write.batches import HUDI_KEY
+from hoodoo_rows.write.batches import HUDI_KEY
 from hoodoo_spark.options import IDENTIFIER, PAUSE, RETRIES
 from hoodoo_spark.streaming import Sink, sink
 

@@ -115,7 +115,7 @@ def test_types_that_spark_lacks() -> None:
 
 def test_a_frame_of_every_type(spark: Any, engine: Any) -> None:
     """The values of a DataFrame come through, and back out as a DataFrame."""
-    from hoodoo.testing import engine_steps as steps
+    from hoodoo_rows.testing import engine_steps as steps
     from hoodoo_spark.native_read import arrow_scan
     from hoodoo_spark.sources import DecodeRows, _stream
 
@@ -166,7 +166,7 @@ def test_empty_children_without_offsets() -> None:
 
 
 def test_a_frame_whose_lists_are_all_null(spark: Any, engine: Any) -> None:
-    from hoodoo.testing import engine_steps as steps
+    from hoodoo_rows.testing import engine_steps as steps
 
     rows = "array<struct<m:map<string,array<string>>,s:struct<x:string,y:array<int>>>>"
     frame = spark.range(3).selectExpr("id AS key", f"cast(null AS {rows}) AS deep")

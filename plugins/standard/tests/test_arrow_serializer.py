@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from attrs import frozen
-from hoodoo.engine.frames import Framed, refuse_reuse
 from hoodoo.errors import EngineError, SchemaError
 from hoodoo.hookspecs.serializer import Serializer
-from hoodoo.testing.contracts.serializer import SerializerContract, keyed, many_types
-from hoodoo.testing.metered import Metered
+from hoodoo_rows.engine.frames import Framed, refuse_reuse
+from hoodoo_rows.testing.contracts.serializer import SerializerContract, keyed, many_types
+from hoodoo_rows.testing.metered import Metered
 from hoodoo_standard.engine.meter import LocalMeter
 from hoodoo_standard.serialize.packed import ArrowSerializer
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from hoodoo.hookspecs.engine import Engine, Workspace
-from hoodoo.testing import engine_steps as steps
-from hoodoo.testing.contracts.engine import ROWS, EngineContract, by_key, rows
-from hoodoo.testing.metered import MeteredEngine
+from hoodoo_rows.testing import engine_steps as steps
+from hoodoo_rows.testing.contracts.engine import ROWS, EngineContract, by_key, rows
+from hoodoo_rows.testing.metered import MeteredEngine
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.serialize.packed import ArrowSerializer
 from hoodoo_standard.storage.local import LocalStorage

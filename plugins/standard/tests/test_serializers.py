@@ -7,14 +7,14 @@ from typing import ClassVar
 import pyarrow as pa
 import pytest
 from attrs import evolve
-from hoodoo.engine.crossing import Crossing
 from hoodoo.errors import EngineError, SchemaError
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.kernel.resolve import resolve
-from hoodoo.testing import engine_steps as steps
-from hoodoo.testing.contracts.serializer import SerializerContract, keyed
-from hoodoo.testing.metered import Metered
 from hoodoo.testing.samples import nested
+from hoodoo_rows.engine.crossing import Crossing
+from hoodoo_rows.testing import engine_steps as steps
+from hoodoo_rows.testing.contracts.serializer import SerializerContract, keyed
+from hoodoo_rows.testing.metered import Metered
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.serialize.avro import AvroSerializer
 from hoodoo_standard.serialize.pickled import PickleSerializer

@@ -9,12 +9,12 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 import pytest
-from hoodoo.engine.spill import Spill
 from hoodoo.errors import HoodooError, StorageError
 from hoodoo.storage.api import has_plain_files, is_shared
-from hoodoo.testing.contracts.engine import ROWS, rows
-from hoodoo.testing.engine_steps import Refuse, Route
 from hoodoo.testing.stores import Delegating
+from hoodoo_rows.engine.spill import Spill
+from hoodoo_rows.testing.contracts.engine import ROWS, rows
+from hoodoo_rows.testing.engine_steps import Refuse, Route
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 

@@ -9,7 +9,7 @@ import pytest
 from hoodoo.hookspecs import Registration
 from hoodoo.table.table import Table
 from hoodoo.testing.contracts.action import ActionContract, rows
-from hoodoo.testing.contracts.function import FunctionContract
+from hoodoo_rows.testing.contracts.function import FunctionContract
 from hoodoo_statements.binding import Wanted
 from hoodoo_statements.registrations import hoodoo_functions
 

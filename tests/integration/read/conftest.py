@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from attrs import field, frozen
+from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.model.meta import with_meta
 from hoodoo.model.schema.avro import avro_text
-from hoodoo.read.scan import Scan
-from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties, timeline
 from hoodoo.timeline.placement import FOLLOWS
 from hoodoo_formats.parquet.format import ParquetFormat
+from hoodoo_rows.read.scan import Scan
 from hoodoo_standard.storage.local import LocalStorage
 
 SCHEMA = pa.schema(

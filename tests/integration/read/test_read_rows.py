@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import pytest
 from attrs import evolve
 from hoodoo.errors import SchemaError
-from hoodoo.read.step import payloads
 from hoodoo.testing.stores import RecordingStorage
+from hoodoo_rows.read.step import payloads
 from hoodoo_standard.engine.local import LocalEngine
 
 T1, T2 = "20260101000000001", "20260101000000002"

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 from attrs import field, frozen
-from hoodoo.engine.frames import Framed, refuse_reuse
 from hoodoo.errors import EngineError
 from hoodoo.hookspecs import Settings
+from hoodoo_rows.engine.frames import Framed, refuse_reuse
 
 # Tasks run beside each other already: no threads of Arrow's below them.
 _LZ4 = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)

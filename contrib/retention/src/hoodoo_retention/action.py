@@ -12,9 +12,9 @@ from hoodoo.hookspecs.action import AfterWrite
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.timeline import Timeline
-from hoodoo.write.operation import DELETE_PARTITION
-from hoodoo.write.run import drop_partitions
-from hoodoo.write.target import WriteTarget
+from hoodoo_rows.write.operation import DELETE_PARTITION
+from hoodoo_rows.write.run import drop_partitions
+from hoodoo_rows.write.target import WriteTarget
 
 from hoodoo_retention.options import DAYS, INLINE
 from hoodoo_retention.rule import Rule

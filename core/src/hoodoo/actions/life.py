@@ -24,11 +24,11 @@ from hoodoo.model.filegroup import BaseFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import arrow_schema
-from hoodoo.produce.markers import MARKERS, STAGED, created
 from hoodoo.storage.api import Storage
 from hoodoo.storage.together import discard, together
 from hoodoo.timeline import publish
 from hoodoo.timeline.ledger import settled
+from hoodoo.timeline.markers import MARKERS, STAGED, created
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans import pending_clusterings, pending_compactions
 from hoodoo.timeline.publish import Check, CoupledCommit, Following, Outcome, Result

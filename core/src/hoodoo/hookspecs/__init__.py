@@ -25,7 +25,7 @@ from hoodoo.hookspecs.registration import (
 
 # The families of core, each a module, in the order in which a row meets them on its way into a table.
 _ORDER = (
-    "family storage creation engine key_generator merger index layout serializer file_format "
+    "family storage creation rows engine key_generator merger index layout serializer file_format "
     "log_format log_block change_log conflict lock participant pruner query_type action "
     "archived_timeline clustering_updates report command function observer"
 )
@@ -45,7 +45,8 @@ _BRINGS = {
         "clustering_updates",
         "partition_filter",
     ),
-    "hoodoo-history": ("change_log", "query_type"),
+    "hoodoo-rows": ("rows",),
+    "hoodoo-history": ("change_log",),
     "hoodoo-serve": ("service_policy",),
     "hoodoo-cli": ("report", "command", "check", "inspector"),
     "hoodoo-frames": ("function",),
@@ -53,7 +54,8 @@ _BRINGS = {
 USUAL: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(FAMILIES, ("hoodoo-standard",)),
     **{family: (name,) for name, families in _BRINGS.items() for family in families},
-    "action": ("hoodoo-services", "hoodoo-statements"),
+    "action": ("hoodoo-rows", "hoodoo-services", "hoodoo-statements"),
+    "query_type": ("hoodoo-rows", "hoodoo-history"),
     "engine": ("hoodoo-standard", "hoodoo-spark"),
     "storage": ("hoodoo-standard", "hoodoo-cloud"),
 }

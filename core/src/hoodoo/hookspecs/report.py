@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from hoodoo.hookspecs.family import Family
 
 if TYPE_CHECKING:
-    from hoodoo.read.source import ReadSource
+    from hoodoo.hookspecs.read_source import ReadSource
 
 
 @runtime_checkable

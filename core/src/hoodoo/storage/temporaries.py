@@ -12,8 +12,14 @@ import os
 import re
 import secrets
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from hoodoo.storage.processes import has_ended, short_name
+
+if TYPE_CHECKING:
+    from hoodoo.storage.api import Storage
 
 TEMP_DIR = ".hoodie/.temp/.hoodoo-put"  # relative to the root
 DAY = 86_400.0
@@ -104,3 +110,28 @@ def _modified(path: str) -> float:
         return os.stat(path).st_mtime
     except FileNotFoundError:
         return float("inf")
+
+
+def scratch_path(storage: Storage) -> str:
+    """A local path of which there is no file yet, and that nobody else picks.
+
+    The writer creates it, with the permissions that the process gives its files: what
+    ``tempfile.mkstemp`` makes is for its owner alone, and would still be so as a base file.
+    """
+    return os.path.join(storage.scratch(), f"base-{new_name()}")
+
+
+def discard(local: str) -> None:
+    """Remove the file if the store has not taken it. A leftover is swept later: never an error."""
+    with suppress(OSError):
+        os.unlink(local)
+
+
+@contextmanager
+def scratch_file(storage: Storage) -> Iterator[str]:
+    """:func:`scratch_path` for one file, discarded at the end."""
+    local = scratch_path(storage)
+    try:
+        yield local
+    finally:
+        discard(local)

@@ -9,6 +9,9 @@ from hoodoo_cli.reports.figures import TableStats
 from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter
 from hoodoo_clustering.outcome import PendingClustering
 from hoodoo_metadata.indexes import Index
+from hoodoo_rows.read.query import Query
+from hoodoo_rows.read.scan import Scan
+from hoodoo_rows.write.commit import Commit
 from hoodoo_services.outcome import Archived, Cleaned, Comparison, Restored, RewrittenKeys
 from hoodoo_services.savepoints import Savepoint
 from hoodoo_statements.builder import MergeBuilder
@@ -16,10 +19,7 @@ from hoodoo_statements.builder import MergeBuilder
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.model.findings import Progress, Report
 from hoodoo.model.outcome import RolledBack
-from hoodoo.read.query import Query
-from hoodoo.read.scan import Scan
 from hoodoo.timeline.batches import Batch
-from hoodoo.write.commit import Commit
 
 class Brought:
     # hoodoo-cli
@@ -205,6 +205,102 @@ class Brought:
 
         >>> table.location_changes(commit.instant).to_arrow().num_rows
         0
+        """
+    # hoodoo-rows
+    def append(
+        self,
+        data: Any,
+        *,
+        engine: str | Engine | None = None,
+        batch: Batch | None = None,
+        add_columns: bool = False,
+    ) -> Commit:
+        """Add rows in new files, without an exchange and without a comparison with stored keys."""
+    def bulk_insert(
+        self,
+        data: Any,
+        *,
+        engine: str | Engine | None = None,
+        batch: Batch | None = None,
+        add_columns: bool = False,
+    ) -> Commit:
+        """Write rows to new files in the order in which they arrive. This is the fastest write, for first loads."""
+    def delete(
+        self,
+        data: Any = None,
+        *,
+        where: Any = None,
+        engine: str | Engine | None = None,
+        batch: Batch | None = None,
+    ) -> Commit:
+        """Delete rows by key. ``data`` has the key columns, or whole rows. Without the partition columns, a key is
+        deleted in every partition path. If the key is one column, a list of keys is enough.
+
+        Or delete all rows for which ``where`` is true: a pyarrow expression, SQL as text, or a Spark Column."""
+    def delete_partitions(self, paths: str | Sequence[str]) -> Commit:
+        """Drop whole partition paths (``"region=apac"``, or ``"2013/01"`` without hive style)."""
+    def insert(
+        self,
+        data: Any,
+        *,
+        engine: str | Engine | None = None,
+        batch: Batch | None = None,
+        add_columns: bool = False,
+    ) -> Commit:
+        """Add rows; small files are filled first. Stored keys are compared only if
+        ``hoodie.datasource.insert.dup.policy`` is ``drop`` or ``fail``."""
+    def insert_overwrite(
+        self,
+        data: Any,
+        *,
+        engine: str | Engine | None = None,
+        batch: Batch | None = None,
+        add_columns: bool = False,
+    ) -> Commit:
+        """Replace the partition paths that occur in ``data`` with its rows."""
+    def insert_overwrite_table(
+        self,
+        data: Any,
+        *,
+        engine: str | Engine | None = None,
+        batch: Batch | None = None,
+        add_columns: bool = False,
+    ) -> Commit:
+        """Replace all rows of the table with the rows of ``data``."""
+    def query(self, name: str, /, **arguments: Any) -> Scan | Query:
+        """A lazy read of the query type ``name``. hoodoo-history provides ``incremental`` and ``changes``.
+        ``arguments`` are those of the query type.
+
+        Raises PluginError if no plugin provides the query type, and CallError for unknown arguments.
+        """
+    def read(
+        self,
+        columns: Sequence[str] | None = None,
+        where: Any = None,
+        as_of: str | date | None = None,
+        mode: str = "snapshot",
+        meta: bool = False,
+    ) -> Scan:
+        """A lazy scan of the newest rows, or of the rows at the time ``as_of`` (inclusive).
+
+        ``columns`` are by default the table's own columns. ``meta`` adds Hudi's ``_hoodie_*`` columns after them;
+        ``columns`` may also name these. ``where`` is a pyarrow compute expression over all columns or, with
+        hoodoo-statements, a condition in SQL or a Spark Column. Raises SchemaError for unknown columns, and ConfigError
+        for an invalid time.
+        """
+    def upsert(
+        self,
+        data: Any,
+        *,
+        engine: str | Engine | None = None,
+        batch: Batch | None = None,
+        add_columns: bool = False,
+    ) -> Commit:
+        """Update rows whose key is in the table, and insert the others. All writes: docs/writing.md.
+
+        A column that the table lacks is refused. With ``add_columns=True`` (also in the other writes) it becomes a column of
+        the table. ``batch`` (also in the other writes) is the name and number of a batch. If this batch, or a newer batch of its
+        stream, is already in the table, nothing is written, and the commit has an empty instant. See docs/streaming.md.
         """
     # hoodoo-services
     def archive(self) -> Archived:

@@ -14,26 +14,23 @@ from attrs import evolve
 
 from hoodoo.actions.rollback.recovery import recover
 from hoodoo.actions.rollback.run import rollback
-from hoodoo.errors import CommitConflictError, HoodooError, PluginError, UnsupportedTableError, warn
-from hoodoo.hookspecs.clustering_updates import PendingPlan
+from hoodoo.errors import CommitConflictError, HoodooError, PluginError, UnsupportedTableError
+from hoodoo.hookspecs import USUAL, install
 from hoodoo.hookspecs.engine import Engine, KnowsStorage
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.hookspecs.key_generator import KeyGenerator, Settles, record_key_columns
+from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.hookspecs.rows import RowsLayer
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import Resolved, default_name, resolve
-from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
+from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
-from hoodoo.model.meta import RECORD_KEY, without_meta
+from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import arrow_schema
-from hoodoo.options import write as write_options
-from hoodoo.participants.listing import build_whole, is_known
-from hoodoo.produce.markers import MARKERS
-from hoodoo.read.exact import refuse_inexact
-from hoodoo.read.plan import plan_scan
-from hoodoo.read.source import ReadSource
-from hoodoo.read.stored_row import stored_row
+from hoodoo.participants.listing import KnownFiles, build_whole, is_known
+from hoodoo.participants.of_table import Joined
 from hoodoo.storage.api import Storage
 from hoodoo.storage.together import Asked, Listed, looking, together
 from hoodoo.table import settings as tables
@@ -44,17 +41,16 @@ from hoodoo.timeline import heartbeat, ledger, properties
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.instants import next_instant
 from hoodoo.timeline.ledger import settled
-from hoodoo.timeline.plans import PLANNER, pending_clusterings, pending_groups
+from hoodoo.timeline.markers import MARKERS
+from hoodoo.timeline.publish import Following
 from hoodoo.timeline.removed import taken_since
 from hoodoo.timeline.snapshot import Look, Snapshot
 from hoodoo.timeline.timeline import Timeline, from_names, load, reload
-from hoodoo.write.log_keys import stores_keys
-from hoodoo.write.operation import WriteKind
-from hoodoo.write.run import Follow, WriteRequest
-from hoodoo.write.target import WritePlugins, WritePolicy, WriteTarget
 
 SNAPSHOT_ATTEMPTS = 10
 Read = TypeVar("Read")
+Work = TypeVar("Work")
+Follow = Callable[[Timeline, KnownFiles], Following | None]
 
 
 class TableHandle:
@@ -66,8 +62,8 @@ class TableHandle:
       opened with, ``settings`` both; :meth:`check_options` for those of one call.
     - :meth:`timeline` and :meth:`newest_slices` are what is there. Nothing has been locked: by the time that an
       action has worked, both may be old. So it publishes through a request (:meth:`write_request`), which looks
-      again after every conflict, with :func:`hoodoo.write.run.commit_files` or
-      :func:`hoodoo.write.run.drop_partitions`.
+      again after every conflict, with :func:`hoodoo_rows.write.run.commit_files` or
+      :func:`hoodoo_rows.write.run.drop_partitions`.
     - ``participants`` know of it by themselves where a request is used; an action that puts its own instants on
       the timeline gives them :attr:`participants` ``.join(timeline)``.
     - :meth:`run` does another action first, or afterwards.
@@ -92,11 +88,10 @@ class TableHandle:
         self.participants = TableParticipants(self)
         self.after_writes = AfterWrites(self)
         # An index in place of the one that properties and options name.
-        self._index: Resolved | None = None
+        self.other_index: Resolved | None = None
+        # What others have made of the properties, by their own names.
+        self.made: Mapping[str, Any] = {}
         self._timeline: Timeline | None = None
-        self._plugins: tables.Plugins | None = None
-        self._write_plugins: tuple[tables.Plugins, dict[str, str], WritePlugins] | None = None
-        self._warned_of_keys = False
         self._recovered = False
 
     def with_options(self, options: Mapping[str, str]) -> TableHandle:
@@ -114,7 +109,7 @@ class TableHandle:
             other.overrides["index"] = found.ref.instance
         other.participants = TableParticipants(other)
         other.after_writes = AfterWrites(other)
-        other._plugins, other._index = None, found
+        other.made, other.other_index = {}, found
         return other
 
     # --- what it is -------------------------------------------------------------------------------
@@ -134,8 +129,9 @@ class TableHandle:
     def schema_at(self, timeline: Timeline) -> pa.Schema:
         """The columns that the newest write of ``timeline`` has noted."""
         text = timeline.latest_schema_text(self.storage) or self.config.create_schema
-        stored = plan_scan(self.source()).stored if text is None else arrow_schema(text)
-        return without_meta(stored)
+        return without_meta(
+            self.rows.stored_schema(self.source()) if text is None else arrow_schema(text)
+        )
 
     def timeline(self) -> Timeline:
         """The active timeline, now. A commit that was decided, and whose writer died before it could be seen, is
@@ -166,12 +162,12 @@ class TableHandle:
     def use_properties(self, config: TableConfig) -> None:
         """Go by the properties ``config``, which are stored already."""
         if config != self.config:
-            self.config, self._timeline, self._plugins = config, None, None
+            self.config, self._timeline, self.made = config, None, {}
 
     def change_properties(self, changes: Mapping[str, str | None]) -> None:
         """Store other values of properties, for all who open the table; None removes one."""
         self.config = properties.update(self.storage, self.config, changes)
-        self._timeline, self._plugins = None, None
+        self._timeline, self.made = None, {}
 
     def check_writable(self) -> None:
         """UnsupportedTableError where the table is of a version that Hoodoo only reads, or has what no participant
@@ -224,47 +220,53 @@ class TableHandle:
         if seen is None or (timeline.decided or 0) >= (seen.decided or 0):
             self.after_writes.seen = self._timeline = timeline
 
-    # --- plugins ----------------------------------------------------------------------------------
-    def plugins(self) -> tables.Plugins:
+    # --- rows: what the plugin that reads and writes them answers for this table ----------------------
+    @property
+    def rows(self) -> RowsLayer:
+        """What turns rows into files, and files into rows. PluginError where no plugin does."""
+        for _plugin, hook in kernel().implementations("hoodoo_rows"):
+            found: Any = hook.function()
+            if found is not None:
+                return found
+        raise PluginError(
+            f"table {self.config.name}", "no installed plugin reads or writes rows.",
+            f"{install(USUAL['rows'])}.",
+        )  # fmt: skip
+
+    def plugins(self) -> Any:
         """Key generator, merger, index and file format, as the properties name them."""
-        found = self._plugins  # another thread may take it away
-        if found is None:
-            now, overrides = self.config, self.overrides
-            config = now
-            if self._index is not None:
-                named = (HUDI_INDEX, OWN_INDEX)
-                config = TableConfig({k: v for k, v in config.properties.items() if k not in named})
-                by = self._index.ref
-                overrides = {**overrides, "index": by.name if by.instance is None else by.instance}
-            found = tables.load_plugins(config, self.options, overrides)
-            if self.config is now:
-                self._plugins = found
-        return found
-
-    def __getstate__(self) -> dict[str, Any]:
-        """A copy in another process makes its plugins of a write again: they are found by functions, which don't travel."""
-        return {**self.__dict__, "_write_plugins": None}
-
-    def write_plugins(self) -> WritePlugins:
-        """Those, and what else decides in a write, by the options. Made once for the properties and options."""
-        plugins, made = self.plugins(), self._write_plugins
-        if made is None or made[0] is not plugins or made[1] != self.options:
-            found = tables.write_plugins(plugins, self.settings)
-            made = self._write_plugins = (plugins, dict(self.options), found)
-        return made[2]
+        return self.rows.plugins(self)
 
     def key_generator(self) -> KeyGenerator:
         """The key generator as the next write needs it: one that the table's properties don't tell enough reads a
         row of the table. ConfigError where that does not say it either."""
-        found: KeyGenerator = self.plugins().generator
-        if not isinstance(found, Settles):
-            return found
-        return found.settled(lambda: self.stored_row(record_key_columns(found)))
+        return self.rows.key_generator(self)
 
     def stored_row(self, columns: Sequence[str]) -> pa.RecordBatch | None:
         """One row's meta columns and ``columns``; None of an empty table."""
-        return stored_row(self.source(), columns)
+        return self.rows.stored_row(self, columns)
 
+    def write_target(self, data: Any = None, engine: str | Engine | None = None, **how: Any) -> Any:
+        """What a write or an action on rows works on: ``hoodoo_rows.of_table.write_target`` has the arguments."""
+        return self.rows.write_target(self, data, engine, **how)
+
+    def write_request(
+        self,
+        kind: Any,
+        take_snapshot: Callable[[], Any] | None = None,
+        batch: Batch | None = None,
+        follow: Follow = lambda timeline, files: None,
+    ) -> Any:
+        """A commit of ``kind`` (``hoodoo_rows.write.operation``), for the functions of ``hoodoo_rows.write.run``: how
+        often it is repeated, who waits for whom and what is a conflict, by the table's options. ``take_snapshot`` is
+        called before each attempt: by default :meth:`write_target`."""
+        return self.rows.write_request(self, kind, take_snapshot, batch, follow)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy in another process makes its plugins again: some are found by functions, which don't travel."""
+        return {**self.__dict__, "made": {}}
+
+    # --- actions --------------------------------------------------------------------------------------
     def check_options(self, options: Mapping[str, Any]) -> dict[str, str]:
         """The ``options`` of one call as text, judged as those of ``hoodoo.open`` are: UnknownOptionError,
         OptionConflictError, ConfigError. They are not added to those of the table: ``{**table.options, **found}``
@@ -357,7 +359,7 @@ class TableHandle:
         )  # fmt: skip
 
     def _looked(self, listed: Timeline | None, later: bool) -> tuple[Timeline, Look]:
-        """The timeline, and what answers the newest slices; see :meth:`write_target` for ``later``."""
+        """The timeline, and what answers the newest slices; see :meth:`on_snapshot` for ``later``."""
         if later and self.config.partition_fields:
             timeline = self.load_timeline(listed)
             return timeline, lambda paths: build_whole(self.storage, timeline, paths).slices
@@ -366,31 +368,30 @@ class TableHandle:
             s for s in slices if paths is None or s.partition_path in paths
         )
 
-    def write_target(
+    def on_snapshot(
         self,
-        data: Any = None,
-        engine: str | Engine | None = None,
+        work: Callable[[Snapshot, Joined | None, bool], Work],
+        *,
+        check: Callable[[], object] = lambda: None,
         repair: bool = True,
         spare: Collection[str] = (),
         looks: bool = False,
         later: bool = False,
-    ) -> WriteTarget:
-        """What a write or an action works on: one look at the table (timeline, newest slices, schema, plugins, the
-        engine). What writers that died have left is finished or undone before.
+    ) -> Work:
+        """What ``work`` makes of one look at the table: the snapshot (timeline, newest slices, schema), the participants
+        that join what is made of it, and whether nobody else has decided anything since this handle did. What writers
+        that died have left is finished or undone before.
 
-        ``data`` is what is written, and chooses the engine; an action has none. ``engine``: by default that of the
-        table. ``repair``: participants that are not complete are completed first. ``spare``: the instants of
-        abandoned clusterings that are not undone. ``looks``: nothing is written, so nothing is changed before, either.
-        ``later``: files are listed when they are asked for, those of some partition paths alone if that will do; what
-        others took away meanwhile is found before a commit (:mod:`hoodoo.write.conflicts`).
+        ``check`` is called before anything is changed. ``repair``: participants that are not complete are completed
+        first. ``spare``: the instants of abandoned clusterings that are not undone. ``looks``: nothing is written, so
+        nothing is changed before, either. ``later``: files are listed when they are asked for, those of some partition
+        paths alone if that will do; what others took away meanwhile is found before a commit.
         """
-        engine = engine or self.default_engine
         if not looks:
             self.check_writable()
         for left in reversed(range(SNAPSHOT_ATTEMPTS)):
             # Others archived between a listing and its reading: look again.
             with suppress(FileNotFoundError) if left else nullcontext(), ExitStack() as stack:
-                runner = self.engine(data, engine)
                 known = self._timeline
                 same = partial(self._stands, known, True)
                 look_begins = looking(self.storage, "begin", same, self._asks(True))
@@ -400,7 +401,7 @@ class TableHandle:
                     self.refresh()
                 else:
                     self.use_properties(properties.recovered(self.storage))
-                self.plugins()  # what is missing is said before anything is changed
+                check()
                 listed = None
                 if not looks:
                     recovered = recover(self.storage, self.config, spare, calm)
@@ -420,87 +421,11 @@ class TableHandle:
                     read = partial(properties.load, self.storage)
                     (timeline, slices), now = together(self.storage, look, read)
                 still = shown and known is not None and known.decided == timeline.decided
-                return _write_target(self, timeline, slices, runner, now, still)
+                schema = self.schema_at(timeline)
+                snapshot = Snapshot(self.storage, self.config, timeline, schema, slices)
+                return work(snapshot, self.participants.join(timeline, now), still)
         raise AssertionError("not reached")
 
-    def write_request(
-        self,
-        kind: WriteKind,
-        take_snapshot: Callable[[], WriteTarget] | None = None,
-        batch: Batch | None = None,
-        follow: Follow = lambda timeline, files: None,
-    ) -> WriteRequest:
-        """A commit of ``kind`` (:mod:`hoodoo.write.operation`), for the functions of :mod:`hoodoo.write.run`: how often it is
-        repeated, who waits for whom and what is a conflict, by the table's options. ``take_snapshot`` is called
-        before each attempt: by default :meth:`write_target`."""
-        return WriteRequest(
-            storage=self.storage,
-            kind=kind,
-            look=take_snapshot or self.write_target,
-            undo=self.undo,
-            before_publish=self.participants.drop_stale,
-            conflicts=tables.conflict_strategy(self.settings),
-            turns=self.writer_queue,
-            repeats=write_options.REPEATS.read(self.options),
-            batch=batch,
-            table=self.config.name,
-            likely=self.likely_instant,
-            saw=self.saw,
-            follow=follow,
-            late=partial(setattr, self, "_recovered", False),
-        )
-
-    def warn_of_stored_keys(self, slices: Sequence[FileSlice]) -> None:
-        """Warn once of files whose stored keys are not read, as these are virtual."""
-        if self._warned_of_keys or RECORD_KEY in self.config.filled_meta:
-            return
-        storing = sum(stores_keys(s, self.config) for s in slices)
-        if storing:
-            self._warned_of_keys = True
-            warn(
-                f"table {self.config.name}: its record keys are virtual; {storing} of {len(slices)} file "
-                "groups have older files with stored keys, which are not used. table.rewrite_keys() makes these files smaller."
-            )
-
-
-def _write_target(
-    table: TableHandle,
-    timeline: Timeline,
-    slices: Look,
-    runner: Engine,
-    now: TableConfig,
-    calm: bool,
-) -> WriteTarget:
-    schema = table.schema_at(timeline)
-    policy = WritePolicy(
-        options=table.options,
-        logs=tables.log_settings(table.settings, schema),
-        compacting=pending_groups(table.storage, timeline),
-        clusterings=_pending_plans(table, timeline),
-        refuse_inexact=lambda grown: refuse_inexact(
-            evolve(table.source(), timeline=timeline), runner, grown
-        ),
-    )
-    return WriteTarget(
-        Snapshot(table.storage, table.config, timeline, schema, slices),
-        evolve(table.write_plugins(), generator=table.key_generator()),
-        policy,
-        runner,
-        table.participants.join(timeline, now),
-        calm,
-    )
-
-
-def _pending_plans(table: TableHandle, timeline: Timeline) -> tuple[PendingPlan, ...]:
-    undone = write_options.UNDONE.read(table.options)
-    return tuple(
-        PendingPlan(
-            instant=plan.instant.requested,
-            strategy=plan.strategy,
-            groups=plan.file_groups,
-            params=plan.params,
-            action=plan.instant.action,
-            is_foreign=undone or PLANNER not in plan.extra,
-        )
-        for plan in pending_clusterings(table.storage, timeline)
-    )
+    def expect_leftovers(self) -> None:
+        """Tasks may yet put files of an instant that has ended: the next write looks for them."""
+        self._recovered = False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from attrs import evolve
+from hoodoo_rows.write.target import WriteTarget
 
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.participant import RebuildRequest, TableState
@@ -16,7 +17,6 @@ from hoodoo.participants.of_table import Joined, Participants
 from hoodoo.storage.together import at_once
 from hoodoo.timeline import properties
 from hoodoo.timeline.timeline import Timeline
-from hoodoo.write.target import WriteTarget
 
 if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle

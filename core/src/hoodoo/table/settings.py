@@ -8,49 +8,27 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 import pyarrow as pa
-from attrs import frozen
 
+from hoodoo.actions.writer_queue import WriterQueue
 from hoodoo.errors import ConfigError, OptionConflictError, PluginError
-from hoodoo.hookspecs.clustering_updates import DOUBLES
-from hoodoo.hookspecs.conflict import ConflictStrategy
-from hoodoo.hookspecs.index import ANYWHERE, PathIndex
 from hoodoo.hookspecs.key_generator import deletes_only
-from hoodoo.hookspecs.layout import NEW_FILES
-from hoodoo.hookspecs.log_block import LogBlockFormat
-from hoodoo.hookspecs.registration import PluginRef, Settings
+from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel import options as option_rules
 from hoodoo.kernel.registry import kernel
-from hoodoo.kernel.resolve import Resolved, declared_options, default_name, in_role, resolve
-from hoodoo.merge.virtual import VirtualKeys
+from hoodoo.kernel.resolve import declared_options, default_name, resolve
 from hoodoo.model.config import HUDI_INDEX, KEPT_META, VIRTUAL, TableConfig
-from hoodoo.model.log_block import BlockKind
 from hoodoo.options import virtual as virtual_options
 from hoodoo.options import write as write_options
-from hoodoo.options.core import LOG_BLOCKS
 from hoodoo.options.judge import as_text
-from hoodoo.options.table import CDC, CDC_MODE, MERGE_STRATEGY, STORAGE_URI
+from hoodoo.options.table import MERGE_STRATEGY, STORAGE_URI
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
 from hoodoo.storage.lock import GuardedStorage
 from hoodoo.storage.uri import local_path, split
 from hoodoo.table import index_choice
-from hoodoo.timeline.layouts import layout_of
-from hoodoo.write.target import LogSettings, WritePlugins
-from hoodoo.write.writer_queue import WriterQueue
 
 # A merger that is more than its mode says, as far as other readers are concerned.
 OWN_MERGER = "hoodoo.merger"
-
-
-@frozen
-class Plugins:
-    """The objects that decide for one table, and their references for workers."""
-
-    generator: Any
-    merger: Any
-    index: Any
-    file_format: Any
-    refs: tuple[PluginRef, ...]
 
 
 def open_storage(path: str | os.PathLike[str], options: Mapping[str, str]) -> Storage:
@@ -109,95 +87,6 @@ def arrow_schema(schema: Any) -> pa.Schema:
     )
 
 
-def load_plugins(
-    config: TableConfig, options: Mapping[str, str], overrides: Mapping[str, Any]
-) -> Plugins:
-    """The plugins that the table's properties name; ``overrides`` are objects given by the user."""
-    settings = Settings(config, options)
-    generator, generator_ref = resolve(
-        "key_generator", overrides.get("key_generator") or generator_name(config), settings
-    )
-    merger, merger_ref = resolve("merger", overrides.get("merger") or merger_name(config), settings)
-    # Again, as the properties may have changed since the table was opened.
-    index, index_ref = index_choice.loaded(settings, overrides.get("index"))
-    file_format, format_ref = resolve("file_format", config.base_file_format, settings)
-    if not config.populate_meta_fields:
-        file_format = VirtualKeys(file_format, generator, config.filled_meta)
-    if deletes_only(generator) and not getattr(index, "is_global", False):
-        raise ConfigError(
-            f"key generator {generator_ref.name}",
-            f"makes no partition paths, and the index {index_ref.name} looks for keys only in their partition path.",
-            "use a global index, or leave the key generator out: table.delete with the key columns deletes rows in all partitions.",
-        )
-    refs: tuple[PluginRef, ...] = (generator_ref, merger_ref, index_ref, format_ref)
-    if config.table_type == "MERGE_ON_READ":  # whose workers read log files
-        refs += (resolve("log_format", config.log_file_format, settings).ref,)
-        names = (offer.name for offer in kernel().offers("log_block"))
-        refs += tuple(resolve("log_block", name, settings).ref for name in names)
-    return Plugins(generator, merger, index, file_format, refs)
-
-
-def write_plugins(plugins: Plugins, settings: Settings) -> WritePlugins:
-    """``plugins``, and what else decides in a write."""
-    options = settings.options
-    layout = write_options.LAYOUT.given(options) or default_name("layout", settings)
-    packing = write_options.SERIALIZER.given(options) or default_name("serializer", settings)
-    updates = write_options.UPDATES.given(options)
-    serializer, changes = resolve("serializer", packing, settings), change_logs(settings)
-
-    def made(family: str, name: str) -> Any:
-        return resolve(family, name, settings).instance
-
-    def of_updates() -> str:
-        if isinstance(plugins.index, PathIndex):
-            return in_role("clustering_updates", DOUBLES)
-        return default_name("clustering_updates", settings)
-
-    return WritePlugins(
-        generator=plugins.generator,
-        merger=plugins.merger,
-        index=plugins.index,
-        file_format=plugins.file_format,
-        filling_layout=made("layout", layout),
-        new_layout=made("layout", in_role("layout", NEW_FILES)),
-        serializer=serializer.instance,
-        anywhere=lambda: made("index", in_role("index", ANYWHERE)),
-        by_path=lambda: made("index", default_name("index", settings)),
-        updates=lambda: made("clustering_updates", updates or of_updates()),
-        changes=changes and changes.instance,
-        refs=(*plugins.refs, serializer.ref, *([changes.ref] if changes else ())),
-    )
-
-
-def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
-    """How log files are written; None for a table that is copied on write."""
-    table = settings.table
-    if table.table_type != "MERGE_ON_READ":
-        return None
-    # Spark Hudi 1.2 compares texts wrongly where they come from Parquet blocks: a late row wins.
-    texts = any(f.name in table.ordering_fields and pa.types.is_string(f.type) for f in schema)
-    wanted = LOG_BLOCKS.given(settings.options) or ("avro" if texts else "parquet")
-    blocks: LogBlockFormat = resolve("log_block", wanted, settings).instance
-    if blocks.kind == BlockKind.CDC:
-        raise ConfigError(
-            f"option {LOG_BLOCKS.key}", f"names {wanted!r}, whose blocks contain changes, not rows.",
-            "Give another format, or leave the option out.",
-        )  # fmt: skip
-    log_format = resolve("log_format", table.log_file_format, settings).instance
-    marker = layout_of(table).log_marker
-    filled = None if table.populate_meta_fields else table.filled_meta
-    return LogSettings(table.name, marker, log_format, blocks, filled=filled)
-
-
-def change_logs(settings: Settings) -> Resolved | None:
-    """What notes the changes of rewrites; None for a table without logs of change data. PluginError where no plugin
-    offers what the table's properties ask."""
-    if not CDC.stored(settings.table.properties):
-        return None
-    wanted = (settings.table.get(CDC_MODE.key) or "").strip()
-    return resolve("change_log", wanted or default_name("change_log", settings), settings)
-
-
 def guarded(storage: Storage, settings: Settings) -> Storage:
     """``storage``, whose decisions are made under the lock that the options name, if they name one."""
     wanted = write_options.LOCK.given(settings.options)
@@ -217,13 +106,6 @@ def turns(settings: Settings) -> WriterQueue:
         )
     except PluginError:
         return WriterQueue()
-
-
-def conflict_strategy(settings: Settings) -> ConflictStrategy:
-    """What counts as a conflict between two writers."""
-    wanted = write_options.CONFLICTS.given(settings.options) or default_name("conflict", settings)
-    found: ConflictStrategy = resolve("conflict", wanted, settings).instance
-    return found
 
 
 def generator_name(config: TableConfig) -> str:

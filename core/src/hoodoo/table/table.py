@@ -22,7 +22,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
 from hoodoo.storage.together import at_once, together
-from hoodoo.table import reads, running, writes
+from hoodoo.table import looks, running
 from hoodoo.table import settings as tables
 from hoodoo.table.brought import Brought
 from hoodoo.table.handle import TableHandle
@@ -102,20 +102,7 @@ class Table(Brought, Shown):
         writer died."""
         return self._handle.timeline()
 
-    # Reading: hoodoo.table.reads
-    file_slices = verb(reads.file_slices)
-    read = verb(reads.read)
-    query = verb(reads.query)
-
-    # Writing: hoodoo.table.writes
-    upsert = verb(writes.upsert)
-    insert = verb(writes.insert)
-    append = verb(writes.append)
-    bulk_insert = verb(writes.bulk_insert)
-    delete = verb(writes.delete)
-    insert_overwrite = verb(writes.insert_overwrite)
-    insert_overwrite_table = verb(writes.insert_overwrite_table)
-    delete_partitions = verb(writes.delete_partitions)
+    file_slices = verb(looks.file_slices)
 
     # Actions and reports: hoodoo.table.running
     run = verb(running.run)

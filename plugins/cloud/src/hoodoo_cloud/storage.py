@@ -16,9 +16,9 @@ import pyarrow as pa
 from attrs import field, frozen
 from hoodoo.errors import StorageError, StorageUnknownError
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.produce.markers import MARKERS
 from hoodoo.storage import temporaries
 from hoodoo.storage.api import Entry, Storage
+from hoodoo.timeline.markers import MARKERS
 from obstore.exceptions import PreconditionError
 
 from hoodoo_cloud import creation, places, reading

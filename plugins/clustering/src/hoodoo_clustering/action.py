@@ -25,13 +25,13 @@ from hoodoo.model.instant import State
 from hoodoo.model.outcome import RolledBack
 from hoodoo.options.option import Option
 from hoodoo.participants.listing import build_whole
-from hoodoo.produce.task_fence import fence_of
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.plans import PLANNER, clustered_groups, pending_groups
+from hoodoo.timeline.task_fence import fence_of
 from hoodoo.timeline.timeline import Timeline
-from hoodoo.write.commit import Commit
-from hoodoo.write.operation import UPSERT
+from hoodoo_rows.write.commit import Commit
+from hoodoo_rows.write.operation import UPSERT
 
 from hoodoo_clustering import options as keys
 from hoodoo_clustering.bounds import kind_of

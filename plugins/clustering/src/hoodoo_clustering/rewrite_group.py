@@ -12,15 +12,16 @@ from attrs import define, frozen
 from hoodoo.errors import CommitConflictError
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileWriter
-from hoodoo.merge.rule import MergeRule
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.meta import FILE_NAME, RECORD_KEY, repeated, with_meta
-from hoodoo.produce.key_changes import WRITTEN, KeyChanges
-from hoodoo.produce.markers import CREATE
-from hoodoo.produce.pending import Pending, discard, scratch_path
-from hoodoo.produce.slots import new_uuid
 from hoodoo.storage.api import Storage
+from hoodoo.storage.temporaries import discard, scratch_path
+from hoodoo.timeline.markers import CREATE
+from hoodoo_rows.merge.rule import MergeRule
+from hoodoo_rows.produce.key_changes import WRITTEN, KeyChanges
+from hoodoo_rows.produce.pending import Pending
+from hoodoo_rows.produce.slots import new_uuid
 
 from hoodoo_clustering.file_bounds import FileBounds
 from hoodoo_clustering.group_job import GroupJob, jobs_of

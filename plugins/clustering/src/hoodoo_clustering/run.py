@@ -29,17 +29,17 @@ from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.model.schema.avro import avro_text
-from hoodoo.produce.key_changes import WriteResult
-from hoodoo.produce.pending import Pending
-from hoodoo.produce.task_fence import fence_of
-from hoodoo.read.log_sizes import with_committed_sizes
 from hoodoo.timeline.heartbeat import Beating
+from hoodoo.timeline.log_sizes import with_committed_sizes
 from hoodoo.timeline.plans import PLANNER, is_clustering
+from hoodoo.timeline.task_fence import fence_of
 from hoodoo.timeline.timeline import Timeline
-from hoodoo.write.commit import Commit, begin_joined
-from hoodoo.write.conflicts import change_of
-from hoodoo.write.run import WriteRequest
-from hoodoo.write.target import WriteTarget
+from hoodoo_rows.produce.key_changes import WriteResult
+from hoodoo_rows.produce.pending import Pending
+from hoodoo_rows.write.commit import Commit, begin_joined
+from hoodoo_rows.write.conflicts import change_of
+from hoodoo_rows.write.run import WriteRequest
+from hoodoo_rows.write.target import WriteTarget
 
 from hoodoo_clustering.hookspecs.clustering import ClusteredGroup, Clustering, PlacesRows
 from hoodoo_clustering.plan import CLUSTERING, ClusteringPlan, pending_clusterings

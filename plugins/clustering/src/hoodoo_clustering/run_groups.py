@@ -12,9 +12,9 @@ from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.file_format import UsesThreads
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import FILE_NAME, with_meta
-from hoodoo.produce.key_changes import OnlyKeys, WriteResult, stat_of
-from hoodoo.produce.pending import Pending
-from hoodoo.write.target import WriteTarget
+from hoodoo_rows.produce.key_changes import OnlyKeys, WriteResult, stat_of
+from hoodoo_rows.produce.pending import Pending
+from hoodoo_rows.write.target import WriteTarget
 
 from hoodoo_clustering.bounds import kind_of
 from hoodoo_clustering.file_bounds import unpack

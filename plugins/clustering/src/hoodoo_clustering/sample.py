@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-from hoodoo.merge.slice import merged_rows
+from hoodoo_rows.merge.slice import merged_rows
 
 from hoodoo_clustering.group_rows import GroupRows
 from hoodoo_clustering.leaves import tops, with_leaves

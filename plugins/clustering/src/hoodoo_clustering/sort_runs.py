@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pyarrow as pa
 from attrs import define, field, frozen
-from hoodoo.engine.spill import Spill
 from hoodoo.storage.api import Storage
+from hoodoo_rows.engine.spill import Spill
 
 from hoodoo_clustering.places import Places, places
 

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from attrs import evolve
 from hoodoo.errors import CallError
-from hoodoo.read.rows import Lasting, Rows
-from hoodoo.read.scan import Scan
+from hoodoo_rows.read.rows import Lasting, Rows
+from hoodoo_rows.read.scan import Scan
 
 from hoodoo_frames.limited import first, some
 

@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.calls import checked_methods
 from hoodoo.errors import CallError, EngineError
-from hoodoo.read.plan import narrowed
-from hoodoo.read.rows import Rows
-from hoodoo.read.scan import Scan
-from hoodoo.read.spec import let_through
+from hoodoo_rows.read.plan import narrowed
+from hoodoo_rows.read.rows import Rows
+from hoodoo_rows.read.scan import Scan
+from hoodoo_rows.read.spec import let_through
 
 
 def limit(self: Rows, n: int) -> Limited:

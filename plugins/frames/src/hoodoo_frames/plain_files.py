@@ -5,10 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.parquet as pq
 from hoodoo.hookspecs.file_format import is_plain_parquet
-from hoodoo.read.rows import Rows
-from hoodoo.read.scan import Scan
 from hoodoo.storage.api import has_plain_files
 from hoodoo.storage.uri import local_path, split
+from hoodoo_rows.read.rows import Rows
+from hoodoo_rows.read.scan import Scan
 
 
 def plain_files(

@@ -12,8 +12,8 @@ from attrs import Factory, frozen
 from hoodoo.errors import HoodooError
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.table.handle import TableHandle
-from hoodoo.table.reads import read
 from hoodoo.timeline.instants import parse_point
+from hoodoo_rows.reads import read
 
 from hoodoo_history.verbs import changes
 from hoodoo_history.window import EARLIEST

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 from attrs import frozen
 from hoodoo.actions.rollback.validation import taken_back
 from hoodoo.errors import ConfigError, HoodooError
+from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.participants.listing import list_data
 from hoodoo.participants.lost import lost_file, removed_files
-from hoodoo.read.source import ReadSource
-from hoodoo.read.travel import deleted_by, undone_meanwhile
+from hoodoo.participants.travel import deleted_by, undone_meanwhile
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path

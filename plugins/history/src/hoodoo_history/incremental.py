@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.hookspecs import Settings
+from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import COMMIT_TIME
 from hoodoo.participants.listing import is_known
 from hoodoo.participants.lost import refuse_lost
-from hoodoo.read.plan import ScanPlan, plan_scan
-from hoodoo.read.source import ReadSource
 from hoodoo.timeline.view import FileSystemView, from_files
+from hoodoo_rows.read.plan import ScanPlan, plan_scan
 
 from hoodoo_history.cleaned import CleanedFiles, Key, check_stats
 from hoodoo_history.window import TimelineRange, check_commit_times, is_change, or_untimed

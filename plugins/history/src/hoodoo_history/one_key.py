@@ -13,7 +13,7 @@ from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import COMMIT_TIME, FILE_NAME, META_COLUMNS, PARTITION_PATH, RECORD_KEY
 from hoodoo.table.handle import TableHandle
-from hoodoo.table.reads import read
+from hoodoo_rows.reads import read
 
 INSERTED, UPDATED, DELETED, REWRITTEN = "inserted", "updated", "deleted", "rewritten"
 WRITTEN = "written"  # inserted or updated

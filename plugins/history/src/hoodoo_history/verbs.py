@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from hoodoo.read.query import Query
-from hoodoo.read.scan import Scan
 from hoodoo.table.handle import TableHandle
-from hoodoo.table.reads import query
+from hoodoo_rows.read.query import Query
+from hoodoo_rows.read.scan import Scan
+from hoodoo_rows.reads import query
 
 
 def incremental(

@@ -13,11 +13,11 @@ from datetime import date
 import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.errors import ConfigError, UnsupportedTableError
+from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.config import VIRTUAL, TableConfig
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import COMMIT_TIME
-from hoodoo.read.source import ReadSource
 from hoodoo.timeline.instants import order_key, parse_point
 from hoodoo.timeline.timeline import Timeline
 

@@ -8,9 +8,10 @@ import pyarrow as pa
 from attrs import define
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile
-from hoodoo.produce.markers import NO_MARKER
-from hoodoo.produce.pending import Pending, scratch_file
 from hoodoo.storage.api import Storage
+from hoodoo.storage.temporaries import scratch_file
+from hoodoo.timeline.markers import NO_MARKER
+from hoodoo_rows.produce.pending import Pending
 
 from hoodoo_metadata.deltas import began
 from hoodoo_metadata.hfile import write_hfile

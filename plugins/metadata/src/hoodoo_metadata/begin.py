@@ -8,10 +8,10 @@ from hoodoo.hookspecs.participant import TableState
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.meta import with_meta
-from hoodoo.produce.key_changes import INDEX_ROWS
-from hoodoo.produce.pending import Pending
 from hoodoo.timeline import view
 from hoodoo.timeline.timeline import Timeline
+from hoodoo_rows.produce.key_changes import INDEX_ROWS
+from hoodoo_rows.produce.pending import Pending
 
 from hoodoo_metadata.base import put_base
 from hoodoo_metadata.column_stats.deltas import RANGE_GROUPS, range_deltas, read_ranges

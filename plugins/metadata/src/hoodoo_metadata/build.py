@@ -21,7 +21,6 @@ from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.instant import Instant, State
-from hoodoo.produce.pending import Pending
 from hoodoo.storage.api import NOT_THERE, Storage
 from hoodoo.timeline import partitions, properties, publish
 from hoodoo.timeline.codec import avro as codec_avro
@@ -30,6 +29,7 @@ from hoodoo.timeline.instants import from_datetime, order_key, to_datetime
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import INDEXING, CoupledCommit
 from hoodoo.timeline.timeline import Timeline, load, reload
+from hoodoo_rows.produce.pending import Pending
 
 from hoodoo_metadata.beginnings import free_beginnings, is_beginning
 from hoodoo_metadata.below import Below

@@ -13,13 +13,13 @@ from attrs import evolve, frozen
 from hoodoo.kernel.log_files import log_files
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.instant import Instant, State
-from hoodoo.produce.pending import Pending
 from hoodoo.storage.together import discard, together
 from hoodoo.timeline import publish
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans import pending_compactions
 from hoodoo.timeline.publish import CoupledCommit
 from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo_rows.produce.pending import Pending
 
 from hoodoo_metadata.layout import is_own
 from hoodoo_metadata.log_places import LogPlaces

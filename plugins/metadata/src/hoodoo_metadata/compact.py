@@ -17,8 +17,6 @@ from hoodoo.model import slice_json
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant, State
-from hoodoo.produce.pending import Pending
-from hoodoo.produce.stats import STATS_SCHEMA, read_stats, stats_batch
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import ledger, publish
 from hoodoo.timeline.instants import next_instant, order_key
@@ -26,6 +24,8 @@ from hoodoo.timeline.ledger import Decision
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans import encode_compaction, pending_compactions, read_plan
 from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo_rows.produce.pending import Pending
+from hoodoo_rows.produce.stats import STATS_SCHEMA, read_stats, stats_batch
 
 from hoodoo_metadata.base import put_base
 from hoodoo_metadata.beginnings import is_beginning, late_beginnings

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from attrs import evolve, frozen
-from hoodoo.merge.rule import Visible
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
+from hoodoo_rows.merge.rule import Visible
 
 from hoodoo_metadata.beginnings import is_own_instant
 

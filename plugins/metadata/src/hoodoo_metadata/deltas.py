@@ -20,12 +20,13 @@ from hoodoo.kernel.log_files import log_files
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.log_block import BlockKind
-from hoodoo.produce.markers import NO_MARKER
-from hoodoo.produce.pending import Pending, scratch_file
 from hoodoo.storage.api import Storage
+from hoodoo.storage.temporaries import scratch_file
 from hoodoo.storage.together import at_once, together
 from hoodoo.timeline.instants import to_datetime
 from hoodoo.timeline.layouts import NewLog
+from hoodoo.timeline.markers import NO_MARKER
+from hoodoo_rows.produce.pending import Pending
 
 from hoodoo_metadata.hfile import ENTRIES, write_hfile
 from hoodoo_metadata.log_places import LogPlaces, time_of_day

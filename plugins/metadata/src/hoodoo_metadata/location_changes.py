@@ -16,13 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, field, frozen
 from hoodoo.errors import CommitConflictError, ConfigError, UnsupportedTableError
+from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.archived import oldest
 from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model import brief
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileGroup, FileSlice
-from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key, parse_point
 from hoodoo.timeline.timeline import Timeline

@@ -14,21 +14,22 @@ import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.merge.rule import MergeRule
-from hoodoo.merge.slice import merged_rows
+from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.model import brief
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import RECORD_KEY
-from hoodoo.produce.slots import part_of
-from hoodoo.read.log_sizes import with_committed_sizes
-from hoodoo.read.missing import explained
-from hoodoo.read.plan import merge_rule
-from hoodoo.read.schema import stored_schema
-from hoodoo.read.source import ReadSource, check_extension, check_readable
-from hoodoo.read.spec import row_spec
-from hoodoo.read.travel import check_reach, view_as_of
+from hoodoo.participants.travel import check_reach, view_as_of
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.log_sizes import with_committed_sizes
+from hoodoo_rows.merge.rule import MergeRule
+from hoodoo_rows.merge.slice import merged_rows
+from hoodoo_rows.produce.slots import part_of
+from hoodoo_rows.read.missing import explained
+from hoodoo_rows.read.plan import merge_rule
+from hoodoo_rows.read.schema import stored_schema
+from hoodoo_rows.read.source import check_extension, check_readable
+from hoodoo_rows.read.spec import row_spec
 
 # Bytes of files whose keys one task compares.
 PART_BYTES = 256 << 20

@@ -17,7 +17,7 @@ from hoodoo.errors import DataError, HoodooError
 from hoodoo.hookspecs.pruner import PruneRequest
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.read.prune import matching_paths
+from hoodoo_rows.read.prune import matching_paths
 
 from hoodoo_metadata.file_index.listing import is_listed, listed_paths
 from hoodoo_metadata.pruner import asked_values

@@ -22,10 +22,10 @@ from hoodoo.hookspecs.pruner import PruneRequest
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.column_range import ColumnRange, range_table
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.read.prune import satisfiable
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.properties import load as load_properties
 from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo_rows.read.prune import satisfiable
 
 from hoodoo_metadata.column_stats.lookup import known_ranges
 from hoodoo_metadata.column_stats.value_types import GREATEST_TEXT

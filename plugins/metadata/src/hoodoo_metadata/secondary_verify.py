@@ -14,15 +14,15 @@ from attrs import define, evolve, field
 from hoodoo.errors import HoodooError
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.merger import Merger
-from hoodoo.merge.rule import MergeRule, Visible
-from hoodoo.merge.slice import merged_rows
+from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.findings import Finding
 from hoodoo.model.meta import RECORD_KEY
-from hoodoo.read.plan import plan_scan
-from hoodoo.read.source import ReadSource
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
+from hoodoo_rows.merge.rule import MergeRule, Visible
+from hoodoo_rows.merge.slice import merged_rows
+from hoodoo_rows.read.plan import plan_scan
 
 from hoodoo_metadata.definitions import is_partitioned
 from hoodoo_metadata.first_commit_not_indexed import first_commit_not_indexed, is_unique

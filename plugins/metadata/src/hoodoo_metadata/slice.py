@@ -17,11 +17,11 @@ from attrs import evolve, frozen
 from hoodoo.errors import CorruptTableError, warn
 from hoodoo.hookspecs.log_format import LogFileReader
 from hoodoo.kernel.log_files import log_files
-from hoodoo.merge.log_rows import counting
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.model.log_block import BlockKind, LogBlock, kind_name
 from hoodoo.storage.api import Storage
 from hoodoo.storage.together import opened_ahead
+from hoodoo_rows.merge.log_rows import counting
 
 from hoodoo_metadata.counted_blocks import CountedBlocks
 from hoodoo_metadata.hfile import ENTRIES, FileWindow, HFile

@@ -16,11 +16,11 @@ from hoodoo.kernel.log_files import log_files
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.instant import Instant, State
-from hoodoo.produce.markers import MARKERS
-from hoodoo.produce.pending import scratch_file
 from hoodoo.storage.api import Storage
+from hoodoo.storage.temporaries import scratch_file
 from hoodoo.timeline import properties
 from hoodoo.timeline.layouts import layout_of
+from hoodoo.timeline.markers import MARKERS
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans import planned_logs
 from hoodoo.timeline.timeline import load

@@ -6,10 +6,10 @@ from datetime import date
 
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Engine
-from hoodoo.read.query import Query
 from hoodoo.table.call_action import PARTICIPANT_SERVICE, action_run
 from hoodoo.table.handle import TableHandle
-from hoodoo.table.reads import query
+from hoodoo_rows.read.query import Query
+from hoodoo_rows.reads import query
 
 from hoodoo_metadata.drop import drop, droppable, partition_named
 

@@ -20,7 +20,6 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator, table_properties
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.merge.virtual import check_virtual, key_columns, record_keys
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.config import KEPT_META, POPULATE, STORED_UNTIL, VIRTUAL, TableConfig
 from hoodoo.model.filegroup import FileSlice
@@ -28,16 +27,17 @@ from hoodoo.model.findings import Progress, silent
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, PARTITION_PATH, RECORD_KEY, with_meta
 from hoodoo.options.virtual import KEPT_META as KEPT
-from hoodoo.produce.pending import Pending
-from hoodoo.read.source import check_readable
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
-from hoodoo.write.commit import Commit
-from hoodoo.write.log_keys import stores_keys
-from hoodoo.write.operation import UPSERT
-from hoodoo.write.run import WriteRequest, commit_files
-from hoodoo.write.target import WriteTarget
+from hoodoo_rows.merge.virtual import check_virtual, key_columns, record_keys
+from hoodoo_rows.produce.pending import Pending
+from hoodoo_rows.read.source import check_readable
+from hoodoo_rows.write.commit import Commit
+from hoodoo_rows.write.log_keys import stores_keys
+from hoodoo_rows.write.operation import UPSERT
+from hoodoo_rows.write.run import WriteRequest, commit_files
+from hoodoo_rows.write.target import WriteTarget
 
 from hoodoo_services.compaction.merge_slice import CompactSlices, Job, payload, read_result
 from hoodoo_services.hookspecs.compaction import Candidate

@@ -13,7 +13,7 @@ from hoodoo.model.meta import COMMIT_TIME
 from hoodoo.table.call_action import installed_action
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.running import run, run_planned, schedule
-from hoodoo.write.commit import Commit
+from hoodoo_rows.write.commit import Commit
 
 from hoodoo_services.outcome import Archived, Cleaned, Comparison, Restored, RewrittenKeys
 from hoodoo_services.savepoints import Savepoint

@@ -12,15 +12,15 @@ from attrs import evolve, frozen
 from hoodoo.hookspecs.file_format import is_plain_parquet
 from hoodoo.hookspecs.key_generator import record_key_columns
 from hoodoo.log import get_logger
-from hoodoo.merge.virtual import key_columns
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.read.missing import explained
-from hoodoo.read.prefetch import in_order
-from hoodoo.read.query import Query
-from hoodoo.read.scan import Scan
-from hoodoo.read.step import ReadSlices, payloads
 from hoodoo.storage.api import Entry, has_plain_files
 from hoodoo.storage.together import together
+from hoodoo_rows.merge.virtual import key_columns
+from hoodoo_rows.read.missing import explained
+from hoodoo_rows.read.prefetch import in_order
+from hoodoo_rows.read.query import Query
+from hoodoo_rows.read.scan import Scan
+from hoodoo_rows.read.step import ReadSlices, payloads
 
 from hoodoo_spark.exact_files import is_read, read_files
 from hoodoo_spark.native_read import arrow_scan

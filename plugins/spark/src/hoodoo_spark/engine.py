@@ -13,12 +13,12 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import evolve, frozen
-from hoodoo.engine.crossing import Crossing, usual_serializer
 from hoodoo.errors import EngineError, HoodooError
 from hoodoo.hookspecs.engine import Step, Stream, Workspace
 from hoodoo.hookspecs.registration import PluginRef
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.storage.api import Storage
+from hoodoo_rows.engine.crossing import Crossing, usual_serializer
 
 from hoodoo_spark import plain, probe, side, sources
 from hoodoo_spark import stage as staging

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from attrs import define, field
-from hoodoo.engine.runs import buffers, stable_order
 from hoodoo.model.meta import PARTITION_PATH
-from hoodoo.produce.columns import BUCKET
+from hoodoo_rows.engine.runs import buffers, stable_order
+from hoodoo_rows.produce.columns import BUCKET
 
 # By what rows are grouped.
 BY = (PARTITION_PATH, BUCKET)

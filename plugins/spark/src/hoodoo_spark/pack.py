@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from attrs import frozen
-from hoodoo.engine.crossing import Crossing
-from hoodoo.engine.runs import buffers, cut, routed
 from hoodoo.hookspecs.serializer import BoundSerializer
+from hoodoo_rows.engine.crossing import Crossing
+from hoodoo_rows.engine.runs import buffers, cut, routed
 
 from hoodoo_spark.packed import Out
 

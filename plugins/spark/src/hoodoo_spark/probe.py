@@ -9,9 +9,9 @@ from typing import Any
 
 import hoodoo
 import pyarrow as pa
-from hoodoo.engine.crossing import message_format
 from hoodoo.errors import EngineError, HoodooError, PluginError
 from hoodoo.hookspecs.registration import PluginRef
+from hoodoo_rows.engine.crossing import message_format
 
 from hoodoo_spark.failures import failure
 from hoodoo_spark.session import application, is_connect, parallelism
@@ -104,7 +104,7 @@ def _probe(blobs: list[bytes]) -> Any:
         if not versions["hoodoo"].startswith("missing"):
             for number, blob in enumerate(blobs):
                 try:
-                    from hoodoo.engine.crossing import message_format
+                    from hoodoo_rows.engine.crossing import message_format
 
                     from hoodoo_spark.worker import load
 

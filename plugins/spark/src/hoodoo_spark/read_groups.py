@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define, field, frozen
-from hoodoo.engine.crossing import usual_serializer
-from hoodoo.engine.runs import refuse_other_parts, routed
 from hoodoo.hookspecs.engine import PART, SLOT, RoutesGroups, Side, Task
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.kernel.answers.engines import Watched
 from hoodoo.storage.api import Storage
+from hoodoo_rows.engine.crossing import usual_serializer
+from hoodoo_rows.engine.runs import refuse_other_parts, routed
 
 from hoodoo_spark.groups import AT, BY, SIZE, read_index
 from hoodoo_spark.stage import ReadStaged, has_index, opened, path_in, rows_in

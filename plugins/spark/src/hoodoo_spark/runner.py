@@ -10,10 +10,10 @@ from typing import Protocol
 
 import pyarrow as pa
 from attrs import frozen
-from hoodoo.engine.crossing import Crossing
-from hoodoo.engine.declared import returned
 from hoodoo.errors import HoodooError, StorageError
 from hoodoo.hookspecs.engine import Step, Task
+from hoodoo_rows.engine.crossing import Crossing
+from hoodoo_rows.engine.declared import returned
 
 from hoodoo_spark.allocator import of_the_system
 from hoodoo_spark.packed import Arrived, by_part, error_json, error_row

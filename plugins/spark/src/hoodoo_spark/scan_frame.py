@@ -20,13 +20,13 @@ from attrs import evolve, frozen
 from hoodoo.errors import HoodooError
 from hoodoo.log import get_logger
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.read.known import pruned
-from hoodoo.read.plan import SNAPSHOT
-from hoodoo.read.prune import outside
-from hoodoo.read.scan import Scan
-from hoodoo.read.schema import hidden
-from hoodoo.read.spec import row_spec
 from hoodoo.timeline.placement import rows_follow_columns
+from hoodoo_rows.read.known import pruned
+from hoodoo_rows.read.plan import SNAPSHOT
+from hoodoo_rows.read.prune import outside
+from hoodoo_rows.read.scan import Scan
+from hoodoo_rows.read.schema import hidden
+from hoodoo_rows.read.spec import row_spec
 
 _log = get_logger(__name__)
 _CATALYST = "org.apache.spark.sql.catalyst"

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 from attrs import frozen
-from hoodoo.engine.sources import as_arrow
 from hoodoo.hookspecs.engine import Step, Task
+from hoodoo_rows.engine.sources import as_arrow
 
 CHUNK_BYTES = 16 << 20  # rows of in-memory data that make a task
 SPLIT_BYTES = 128 << 20  # stored bytes of Parquet that make a task

@@ -1,7 +1,7 @@
 """Structured Streaming into a table: ``query.writeStream.foreachBatch(sink(table))``.
 
 Spark repeats the last micro-batch when a query goes on after a crash. Each commit says which batch of
-which query it is (:mod:`hoodoo.write.batches`), and a batch that the timeline has is not written
+which query it is (:mod:`hoodoo_rows.write.batches`), and a batch that the timeline has is not written
 again: its rows take effect exactly once.
 """
 
@@ -21,7 +21,7 @@ from hoodoo.log import get_logger
 from hoodoo.options.judge import as_text
 from hoodoo.table.table import Table
 from hoodoo.timeline.batches import Batch
-from hoodoo.write.commit import Commit
+from hoodoo_rows.write.commit import Commit
 
 from hoodoo_spark.near import on_session
 from hoodoo_spark.operations import OPERATIONS

@@ -12,10 +12,10 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.commit import Operation
 from hoodoo.table.handle import TableHandle
-from hoodoo.table.writes import write
 from hoodoo.timeline.batches import Batch
-from hoodoo.write.commit import Commit
-from hoodoo.write.operation import UPSERT
+from hoodoo_rows.write.commit import Commit
+from hoodoo_rows.write.operation import UPSERT
+from hoodoo_rows.writes import write
 
 from hoodoo_statements.source import source_rows
 from hoodoo_statements.text.scope import SOURCE, TARGET

@@ -18,10 +18,10 @@ from hoodoo.model.commit import Operation
 from hoodoo.options.table import ADD_COLUMNS, FILL_COLUMNS, WIDEN_INTEGERS
 from hoodoo.table import settings as tables
 from hoodoo.table.handle import TableHandle
-from hoodoo.table.writes import write
-from hoodoo.write.commit import Commit
-from hoodoo.write.operation import INSERT
-from hoodoo.write.prepare import target_schema
+from hoodoo_rows.write.commit import Commit
+from hoodoo_rows.write.operation import INSERT
+from hoodoo_rows.write.prepare import target_schema
+from hoodoo_rows.writes import write
 
 from hoodoo_statements.refusals import names_of, refuse_on_read
 from hoodoo_statements.text.nested import field_at, inner_fields, of_inner

@@ -14,7 +14,7 @@ from hoodoo.calls import nearest
 from hoodoo.errors import ConfigError, SchemaError
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo.model.schema.conform import conform_array
-from hoodoo.read.spec import row_spec
+from hoodoo_rows.read.spec import row_spec
 from sqlglot import exp
 
 from hoodoo_statements.clauses import Arrow, Clause, Computed, Constant, Insert, Join, Taken, Value

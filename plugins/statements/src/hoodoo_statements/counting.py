@@ -14,11 +14,11 @@ from hoodoo.hookspecs.engine import Engine, Side, Stream, Task
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.internal_row import OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY, with_meta
-from hoodoo.produce.columns import FILE_ID, SEQ
-from hoodoo.produce.summary import Summarise, arrivals
-from hoodoo.write.located import living, locate
-from hoodoo.write.tag import OnlyUntagged
-from hoodoo.write.target import WriteTarget
+from hoodoo_rows.produce.columns import FILE_ID, SEQ
+from hoodoo_rows.produce.summary import Summarise, arrivals
+from hoodoo_rows.write.located import living, locate
+from hoodoo_rows.write.tag import OnlyUntagged
+from hoodoo_rows.write.target import WriteTarget
 
 from hoodoo_statements.find_changes import MARK
 

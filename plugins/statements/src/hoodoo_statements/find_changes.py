@@ -13,16 +13,16 @@ from hoodoo.errors import ConfigError, DataError, DuplicateKeyError, SchemaError
 from hoodoo.hookspecs.engine import Side, Task
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.merger import Merger
-from hoodoo.merge.pairs import flat as one_array
-from hoodoo.merge.pairs import merge_pairs, needed_columns
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.internal_row import DELETE, OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.model.schema.conform import conform_array
 from hoodoo.model.slice_json import unpack
 from hoodoo.options.table import BY_ARRIVAL
-from hoodoo.produce.columns import FILE_ID, SEQ, keyed, tagged
-from hoodoo.read.step import PAYLOAD, ReadSlices
+from hoodoo_rows.merge.pairs import flat as one_array
+from hoodoo_rows.merge.pairs import merge_pairs, needed_columns
+from hoodoo_rows.produce.columns import FILE_ID, SEQ, keyed, tagged
+from hoodoo_rows.read.step import PAYLOAD, ReadSlices
 
 from hoodoo_statements.clauses import Arrow, Clause, Clauses, Computed, Constant, Join, Taken, Value
 from hoodoo_statements.evaluate import Evaluator, Places, sql_type
@@ -38,7 +38,7 @@ _ROWS, _BYTES = 1 << 19, 64 << 20
 
 @frozen
 class FindChanges:
-    """Step: slices in (as :func:`hoodoo.read.step.payloads` packs them), tagged rows of the table's ``schema`` out, and
+    """Step: slices in (as :func:`hoodoo_rows.read.step.payloads` packs them), tagged rows of the table's ``schema`` out, and
     marks. ``reader`` gives the columns that ``clauses`` need. ``virtual``: record keys are made, not read.
     ``moves``: a row may change its partition path. ``compared``: also then the table compares it with one that is or was
     there. ``source``: in the types that expressions see."""

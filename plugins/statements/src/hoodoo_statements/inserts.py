@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.hookspecs.engine import Task
-from hoodoo.produce.columns import FILE_ID, keyed, tagged
-from hoodoo.write.key import AddKeys
-from hoodoo.write.operation import INSERT
-from hoodoo.write.target import WriteTarget
+from hoodoo_rows.produce.columns import FILE_ID, keyed, tagged
+from hoodoo_rows.write.key import AddKeys
+from hoodoo_rows.write.operation import INSERT
+from hoodoo_rows.write.target import WriteTarget
 
 from hoodoo_statements.clauses import Insert
 from hoodoo_statements.evaluate import Evaluator

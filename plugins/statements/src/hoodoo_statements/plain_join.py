@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define, frozen
-from hoodoo.merge.pairs import flat as one_array
+from hoodoo_rows.merge.pairs import flat as one_array
 
 from hoodoo_statements.evaluate import Places
 

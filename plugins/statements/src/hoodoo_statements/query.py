@@ -9,12 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import field, frozen
-from hoodoo.engine.sources import as_arrow, known_data
 from hoodoo.errors import ConfigError, HoodooError, SchemaError
 from hoodoo.model.meta import META_FIELDS
 from hoodoo.model.schema.conform import conform
 from hoodoo.model.schema.normalize import plain_schema
 from hoodoo.table.table import Table
+from hoodoo_rows.engine.sources import as_arrow, known_data
 from sqlglot import exp
 
 from hoodoo_statements.evaluate import Evaluator, sql_type

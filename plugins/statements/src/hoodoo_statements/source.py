@@ -7,14 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import frozen
-from hoodoo.engine.sources import known_data
 from hoodoo.errors import DataError, SchemaError
 from hoodoo.hookspecs.engine import Engine, Task
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo.model.schema.conform import conform
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.table import Table
-from hoodoo.write.prepare import arriving_schema
+from hoodoo_rows.engine.sources import known_data
+from hoodoo_rows.write.prepare import arriving_schema
 
 from hoodoo_statements.options import SOURCE_LIMIT
 

@@ -12,7 +12,7 @@ from attrs import frozen
 from hoodoo.errors import ConfigError, DataError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.table.table import Table
-from hoodoo.write.commit import Commit
+from hoodoo_rows.write.commit import Commit
 from sqlglot import exp
 
 from hoodoo_statements.alter_sql import altered_table, arguments

@@ -12,16 +12,16 @@ import pyarrow.compute as pc
 from attrs import define, evolve, field
 from hoodoo.hookspecs.engine import Stream, Workspace
 from hoodoo.hookspecs.key_generator import record_key_columns
+from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.options.table import BY_ARRIVAL
-from hoodoo.produce.columns import SEQ, keyed, tagged
-from hoodoo.read.plan import ScanPlan, plan_scan
-from hoodoo.read.schema import hidden, stored
-from hoodoo.read.source import ReadSource
-from hoodoo.read.step import payloads
 from hoodoo.table.handle import TableHandle
-from hoodoo.write.target import ChangesRows, RowChanges, WriteTarget
+from hoodoo_rows.produce.columns import SEQ, keyed, tagged
+from hoodoo_rows.read.plan import ScanPlan, plan_scan
+from hoodoo_rows.read.schema import hidden, stored
+from hoodoo_rows.read.step import payloads
+from hoodoo_rows.write.target import ChangesRows, RowChanges, WriteTarget
 
 from hoodoo_statements.binding import Binder, Wanted, join
 from hoodoo_statements.clauses import Arrow, Clause, Clauses, Insert

@@ -10,8 +10,8 @@ from hoodoo.errors import DataError
 from hoodoo.hookspecs.key_generator import KeyGenerator, can_be_virtual
 from hoodoo.model.meta import IS_DELETED, OPERATION
 from hoodoo.options.table import BY_ARRIVAL
-from hoodoo.produce.columns import FILE_ID
-from hoodoo.write.target import WriteTarget
+from hoodoo_rows.produce.columns import FILE_ID
+from hoodoo_rows.write.target import WriteTarget
 
 from hoodoo_statements.clauses import Arrow, Clauses, Insert, Taken
 from hoodoo_statements.inserts import inserted_rows

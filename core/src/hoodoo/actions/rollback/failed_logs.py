@@ -15,8 +15,8 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.kernel.log_files import LogFiles
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.instant import Instant, State
-from hoodoo.produce.markers import MARKERS
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.markers import MARKERS
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.timeline import Timeline
 

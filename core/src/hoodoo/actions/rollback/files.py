@@ -18,8 +18,8 @@ from hoodoo.model.action import named
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.participants.of_table import Participants
-from hoodoo.produce.pending import scratch_file
 from hoodoo.storage.api import Storage, names_in
+from hoodoo.storage.temporaries import scratch_file
 from hoodoo.storage.together import discard
 from hoodoo.storage.uri import local_path
 from hoodoo.timeline.codec import avro as codec_avro
@@ -152,7 +152,7 @@ def take_away(
         discard(storage, [timeline.path(found) for found in back])
         Participants.of_table(timeline.config).undone(storage, timeline.config, requested)
     # What a task put while the above went on. From here on no task leaves a file: it looks at the
-    # inflight file after it has put its own (hoodoo.produce.pending).
+    # inflight file after it has put its own (hoodoo_rows.produce.pending).
     if timeline.layout.log_names_slice or where.beside:
         # Only its marker says that a log file is there, and it may have been put since.
         where = evolve(where, groups=where.groups | touched_groups(storage, timeline, instant))

@@ -26,15 +26,15 @@ from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import Instant, State
 from hoodoo.model.outcome import RolledBack
 from hoodoo.participants.of_table import Participants
-from hoodoo.produce.markers import MARKERS
-from hoodoo.produce.task_fence import fence_of
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.together import discard, together
 from hoodoo.timeline.heartbeat import FOLDER, Liveness, store_time
 from hoodoo.timeline.ledger import settled
+from hoodoo.timeline.markers import MARKERS
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans import PLANNER, is_clustering, pending_clusterings, planned_logs
 from hoodoo.timeline.publish import INDEXING, target_of, withdraw
+from hoodoo.timeline.task_fence import fence_of
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import list_data
 

@@ -23,11 +23,11 @@ import pytest
 
 from hoodoo.errors import HoodooError
 from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.hookspecs.report import Reporter
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.config import TableConfig
-from hoodoo.read.source import ReadSource
 from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.timeline import properties
 from hoodoo.timeline.create import init_table

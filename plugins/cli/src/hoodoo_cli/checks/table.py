@@ -15,10 +15,10 @@ from hoodoo.model.findings import Finding, Found
 from hoodoo.model.instant import Instant
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
-from hoodoo.table.settings import load_plugins
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.instants import to_datetime
 from hoodoo.timeline.timeline import Timeline, load
+from hoodoo_rows.of_table import load_plugins
 
 from hoodoo_cli.reports.verify.properties import check_properties
 from hoodoo_cli.toolkit.show import age, count

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from attrs import evolve, frozen
+from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.model.findings import silent
 from hoodoo.participants.listing import build
-from hoodoo.read.source import ReadSource
 
 from hoodoo_cli.reports.stats import all_commits, base_rows
 

@@ -10,9 +10,9 @@ from typing import Any
 from attrs import frozen
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs import Settings
+from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.kernel.archived import load_archived
 from hoodoo.options.core import SMALL_FILE_LIMIT
-from hoodoo.read.source import ReadSource
 
 from hoodoo_cli.reports.files import SliceRow, slice_rows
 from hoodoo_cli.reports.timeline import TimelinePage, timeline_page

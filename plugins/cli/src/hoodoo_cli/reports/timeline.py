@@ -10,11 +10,11 @@ from attrs import evolve, frozen
 from hoodoo.errors import HoodooError
 from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.instant import Instant, State
-from hoodoo.read.prefetch import in_order
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
+from hoodoo_rows.read.prefetch import in_order
 
 _AT_ONCE = 8
 

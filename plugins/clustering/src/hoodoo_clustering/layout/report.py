@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import frozen
 from hoodoo.hookspecs import Settings
-from hoodoo.read.source import ReadSource
+from hoodoo.hookspecs.read_source import ReadSource
 
 from hoodoo_clustering.layout.files import LayoutReport, table_layout
 

@@ -19,9 +19,9 @@ from hoodoo.errors import CorruptTableError, StorageError
 from hoodoo.hookspecs.file_format import StoredFilter
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY, encoded_as
 from hoodoo.model.schema.normalize import conform, plain_schema
-from hoodoo.read.source import bootstrapped
 from hoodoo.storage.api import Storage, open_named
 from hoodoo.storage.together import at_once
+from hoodoo_rows.read.source import bootstrapped
 
 from hoodoo_formats import record_keys
 from hoodoo_formats.bloom import SIMPLE, BloomFilter

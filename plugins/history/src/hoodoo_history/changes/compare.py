@@ -18,13 +18,13 @@ import pyarrow.compute as pc
 from attrs import evolve, field, frozen
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.kernel.log_files import LogFiles, log_files
-from hoodoo.merge.rule import MergeRule
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import COMMIT_TIME, RECORD_KEY
-from hoodoo.produce.slots import part_of
-from hoodoo.read.open import read_slice
-from hoodoo.read.spec import RowSpec, let_through, referenced
 from hoodoo.storage.api import Storage
+from hoodoo_rows.merge.rule import MergeRule
+from hoodoo_rows.produce.slots import part_of
+from hoodoo_rows.read.open import read_slice
+from hoodoo_rows.read.spec import RowSpec, let_through, referenced
 
 from hoodoo_history.changes.change_data import logged_changes, looked_up
 from hoodoo_history.changes.unit import DELETE, INSERT, UPDATE, ChangeSpec, ChangeUnit

@@ -10,8 +10,7 @@ import pyarrow as pa
 from attrs import evolve, frozen
 from hoodoo.hookspecs import Settings
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.merge.rule import MergeRule
-from hoodoo.merge.virtual import VirtualKeys
+from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.model import brief
 from hoodoo.model.commit import CommitMetadata, WriteStat
 from hoodoo.model.filegroup import FileSlice, LogFile, path_of
@@ -19,16 +18,18 @@ from hoodoo.model.instant import Instant
 from hoodoo.model.meta import COMMIT_TIME, RECORD_KEY, without_meta
 from hoodoo.participants.listing import is_known
 from hoodoo.participants.lost import refuse_lost
-from hoodoo.read import prune
-from hoodoo.read.log_sizes import with_committed_sizes
-from hoodoo.read.plan import merge_rule
-from hoodoo.read.schema import stored_schema
-from hoodoo.read.source import ReadSource, check_extension, check_generator, check_readable
-from hoodoo.read.spec import RowSpec, row_spec
 from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.log_sizes import with_committed_sizes
 from hoodoo.timeline.placement import rows_follow_columns
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import DataFile, from_files
+from hoodoo_rows.merge.rule import MergeRule
+from hoodoo_rows.merge.virtual import VirtualKeys
+from hoodoo_rows.read import prune
+from hoodoo_rows.read.plan import merge_rule
+from hoodoo_rows.read.schema import stored_schema
+from hoodoo_rows.read.source import check_extension, check_generator, check_readable
+from hoodoo_rows.read.spec import RowSpec, row_spec
 
 from hoodoo_history.changes.change_data import has_after, noted
 from hoodoo_history.changes.compare import Comparison

@@ -17,10 +17,10 @@ from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile, path_of
 from hoodoo.model.payload import Payload
-from hoodoo.produce.pending import Pending
-from hoodoo.produce.stats import STATS_SCHEMA, read_stats, stats_batch
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_data_file
+from hoodoo_rows.produce.pending import Pending
+from hoodoo_rows.produce.stats import STATS_SCHEMA, read_stats, stats_batch
 
 from hoodoo_metadata.base import put_base
 from hoodoo_metadata.bloom_filters.rows import FilterRow, encode_filter

@@ -22,9 +22,9 @@ from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model.column_range import ColumnRange, merge_ranges, partition_range
 from hoodoo.model.filegroup import LogFile, path_of
 from hoodoo.model.payload import Payload
-from hoodoo.produce.base_ranges import base_ranges
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_data_file
+from hoodoo_rows.produce.base_ranges import base_ranges
 
 from hoodoo_metadata.column_stats.from_files import row_ranges
 from hoodoo_metadata.column_stats.ranges import decode_ranges, encode_range

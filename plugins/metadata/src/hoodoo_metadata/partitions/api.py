@@ -14,8 +14,8 @@ from hoodoo.model.commit import WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import with_meta
-from hoodoo.produce.pending import Pending
 from hoodoo.storage.api import Storage
+from hoodoo_rows.produce.pending import Pending
 
 from hoodoo_metadata.column_stats.deltas import RangeRows, read_ranges
 from hoodoo_metadata.column_stats.from_files import columns_of

@@ -12,16 +12,16 @@ from hoodoo.errors import CommitConflictError
 from hoodoo.hookspecs.engine import Stream, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.participant import KEY_CHANGES, TableState
-from hoodoo.merge.rule import MergeRule
-from hoodoo.merge.slice import merged_rows
 from hoodoo.model import slice_json
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.meta import RECORD_KEY, with_meta
-from hoodoo.produce.slice_keys import key_changes
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
-from hoodoo.write.target import WriteTarget
+from hoodoo_rows.merge.rule import MergeRule
+from hoodoo_rows.merge.slice import merged_rows
+from hoodoo_rows.produce.slice_keys import key_changes
+from hoodoo_rows.write.target import WriteTarget
 
 from hoodoo_metadata.begin import rows_by_path
 from hoodoo_metadata.combine import newest_merged

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.produce.key_changes import INDEX_ROWS
+from hoodoo_rows.produce.key_changes import INDEX_ROWS
 
 from hoodoo_metadata.layout import GROWING_INDEX
 from hoodoo_metadata.record_index.bucket import Bucket

@@ -17,10 +17,10 @@ from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.produce.key_changes import INDEX_ROWS
-from hoodoo.produce.pending import Pending
-from hoodoo.produce.stats import STATS_SCHEMA, read_stats, stats_batch
 from hoodoo.storage.api import Storage
+from hoodoo_rows.produce.key_changes import INDEX_ROWS
+from hoodoo_rows.produce.pending import Pending
+from hoodoo_rows.produce.stats import STATS_SCHEMA, read_stats, stats_batch
 
 from hoodoo_metadata.base import put_base
 from hoodoo_metadata.deltas import Delta, put_delta

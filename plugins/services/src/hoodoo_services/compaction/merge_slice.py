@@ -11,19 +11,20 @@ import pyarrow as pa
 from attrs import asdict, define, frozen
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader, BaseFileWriter
-from hoodoo.merge.log_rows import LogRows, read_log_rows
-from hoodoo.merge.meet import KeyJoin, Places
-from hoodoo.merge.rule import MergeRule
-from hoodoo.merge.virtual import key_columns
 from hoodoo.model import slice_json
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice, path_of
 from hoodoo.model.log_block import Damage
 from hoodoo.model.meta import FILE_NAME, RECORD_KEY, repeated
-from hoodoo.produce.markers import CREATE, MERGE
-from hoodoo.produce.pending import Pending, scratch_file
-from hoodoo.produce.rows import read_stored, renamed
 from hoodoo.storage.api import Storage, of_size
+from hoodoo.storage.temporaries import scratch_file
+from hoodoo.timeline.markers import CREATE, MERGE
+from hoodoo_rows.merge.log_rows import LogRows, read_log_rows
+from hoodoo_rows.merge.meet import KeyJoin, Places
+from hoodoo_rows.merge.rule import MergeRule
+from hoodoo_rows.merge.virtual import key_columns
+from hoodoo_rows.produce.pending import Pending
+from hoodoo_rows.produce.rows import read_stored, renamed
 
 RESULT = pa.schema([("stat", pa.binary()), ("damages", pa.list_(pa.string()))])
 

@@ -29,14 +29,12 @@ from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.hookspecs.participant import ActionChange, Participation
 from hoodoo.kernel.events import ActionEvents, action_events
-from hoodoo.merge.rule import MergeRule, Visible
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import with_meta
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.participants.listing import build_whole
-from hoodoo.produce.pending import Pending
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import settled
@@ -49,7 +47,9 @@ from hoodoo.timeline.plans import (
     read_plan,
 )
 from hoodoo.timeline.timeline import Timeline, reload
-from hoodoo.write.commit import Commit
+from hoodoo_rows.merge.rule import MergeRule, Visible
+from hoodoo_rows.produce.pending import Pending
+from hoodoo_rows.write.commit import Commit
 
 from hoodoo_services.compaction.merge_slice import CompactSlices, Job, payload, read_result
 from hoodoo_services.compaction.slices import slices_now

@@ -11,9 +11,9 @@ from __future__ import annotations
 from attrs import evolve
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.participants.listing import build
-from hoodoo.read.log_sizes import with_committed_sizes
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.log_sizes import with_committed_sizes
 from hoodoo.timeline.plans import Plan, reading_order
 from hoodoo.timeline.timeline import Timeline
 

@@ -11,8 +11,8 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
-from hoodoo.table.reads import query
-from hoodoo.write.target import WriteTarget
+from hoodoo_rows.reads import query
+from hoodoo_rows.write.target import WriteTarget
 
 from hoodoo_services.indexes.compare import compared, compared_whole
 from hoodoo_services.indexes.lookup import KEYED, all_keys

@@ -14,8 +14,8 @@ from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.write.located import different
-from hoodoo.write.target import WriteTarget
+from hoodoo_rows.write.located import different
+from hoodoo_rows.write.target import WriteTarget
 
 from hoodoo_services.indexes.locating import living
 from hoodoo_services.indexes.lookup import KEYED, all_keys, locations_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA, ComputedIndex, LookupIndex, PathIndex
-from hoodoo.write.located import different
-from hoodoo.write.target import WriteTarget
+from hoodoo_rows.write.located import different
+from hoodoo_rows.write.target import WriteTarget
 
 from hoodoo_services.indexes.lookup import locations_of, places, stale
 from hoodoo_services.outcome import Comparison

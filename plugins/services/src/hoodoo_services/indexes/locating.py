@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, frozen
-from hoodoo.engine.sources import known_data
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.index import COMPUTED, KEYS_SCHEMA, LOCATIONS_SCHEMA
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
-from hoodoo.merge.rule import MergeRule, Visible
 from hoodoo.model import slice_json
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import RECORD_KEY, with_meta
-from hoodoo.read.travel import check_reach, view_as_of
+from hoodoo.participants.travel import check_reach, view_as_of
 from hoodoo.timeline.instants import parse_point
-from hoodoo.write.key import AddKeys, KeysOnly
-from hoodoo.write.located import unsure
-from hoodoo.write.log_keys import LivingRows
-from hoodoo.write.operation import DELETE
-from hoodoo.write.prepare import Conform, Only, has_column, target_schema
-from hoodoo.write.target import WriteTarget
+from hoodoo_rows.engine.sources import known_data
+from hoodoo_rows.merge.rule import MergeRule, Visible
+from hoodoo_rows.write.key import AddKeys, KeysOnly
+from hoodoo_rows.write.located import unsure
+from hoodoo_rows.write.log_keys import LivingRows
+from hoodoo_rows.write.operation import DELETE
+from hoodoo_rows.write.prepare import Conform, Only, has_column, target_schema
+from hoodoo_rows.write.target import WriteTarget
 
 from hoodoo_services.indexes.lookup import KEYED, locations_of
 

@@ -20,14 +20,14 @@ from hoodoo.hookspecs.index import (
     StoredIndex,
 )
 from hoodoo.kernel.answers import check_groups, check_locations
-from hoodoo.merge.rule import MergeRule
-from hoodoo.merge.slice import merged_rows
 from hoodoo.model import slice_json
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY, with_meta
-from hoodoo.produce.summary import Arrivals
 from hoodoo.storage.api import Storage
-from hoodoo.write.located import bucket_of, context_of, locate
-from hoodoo.write.target import WriteTarget
+from hoodoo_rows.merge.rule import MergeRule
+from hoodoo_rows.merge.slice import merged_rows
+from hoodoo_rows.produce.summary import Arrivals
+from hoodoo_rows.write.located import bucket_of, context_of, locate
+from hoodoo_rows.write.target import WriteTarget
 
 KEYED = pa.schema([(RECORD_KEY, pa.string()), (PARTITION_PATH, pa.string())])
 PLACED = KEYED.append(LOCATIONS_SCHEMA.field("file_id"))

@@ -12,13 +12,13 @@ from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import COMPUTED
 from hoodoo.hookspecs.key_generator import KeyGenerator
-from hoodoo.merge.rule import MergeRule
-from hoodoo.merge.slice import merged_rows
 from hoodoo.model import slice_json
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.storage.api import Storage
-from hoodoo.write.located import different, keeps_gone
-from hoodoo.write.target import WriteTarget
+from hoodoo_rows.merge.rule import MergeRule
+from hoodoo_rows.merge.slice import merged_rows
+from hoodoo_rows.write.located import different, keeps_gone
+from hoodoo_rows.write.target import WriteTarget
 
 from hoodoo_services.indexes.compare import Compared
 from hoodoo_services.indexes.lookup import all_keys, locations_of, places, stale

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hoodoo.errors import CorruptTableError
-from hoodoo.write.target import WriteTarget
+from hoodoo_rows.write.target import WriteTarget
 
 from hoodoo_services.outcome import Comparison
 

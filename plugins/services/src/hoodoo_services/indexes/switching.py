@@ -23,7 +23,7 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import barrier
 from hoodoo.timeline.plans import pending_clusterings
 from hoodoo.timeline.publish import INDEXING
-from hoodoo.write.target import WriteTarget
+from hoodoo_rows.write.target import WriteTarget
 
 from hoodoo_services.indexes.lookup import all_keys, locations_of
 from hoodoo_services.indexes.prove import prove, prove_rows
@@ -205,7 +205,7 @@ def _bind(
     """Note ``found`` as the table's index, as proven of the writes ``seen``.
 
     Who looked at the table before has to look again after the barrier, and finds the new index noted
-    (:class:`hoodoo.write.conflicts.CommitCheck`); what was committed before the barrier is proven, too.
+    (:class:`hoodoo_rows.write.conflicts.CommitCheck`); what was committed before the barrier is proven, too.
     """
     told = index_choice.properties_of(found, table.settings)
     changes = {k: v for k, v in told.items() if table.config.get(k) != v}

@@ -15,11 +15,11 @@ from hoodoo.errors import SchemaError
 from hoodoo.hookspecs.engine import Step, Task
 from hoodoo.model.meta import META_COLUMNS, META_FIELDS
 from hoodoo.model.schema.conform import conform
-from hoodoo.read.query import Query
-from hoodoo.read.scan import Scan
-from hoodoo.read.schema import stored
-from hoodoo.read.step import PAYLOAD, payloads
 from hoodoo.table.table import Table
+from hoodoo_rows.read.query import Query
+from hoodoo_rows.read.scan import Scan
+from hoodoo_rows.read.schema import stored
+from hoodoo_rows.read.step import PAYLOAD, payloads
 
 from hoodoo_spark.datasource import filters
 from hoodoo_spark.datasource.options import CHANGES, INCREMENTAL, SNAPSHOT, Wanted, chosen

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta, timezone
 
 import pyarrow as pa
 from attrs import frozen
-from hoodoo.produce.pending import scratch_file
 from hoodoo.storage.api import Storage
+from hoodoo.storage.temporaries import scratch_file
 
 from hoodoo_spark.shape import gathered, received
 

@@ -19,12 +19,12 @@ from hoodoo.errors import ConfigError, SchemaError
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import META_COLUMNS
-from hoodoo.read.query import Query
-from hoodoo.read.scan import Scan
-from hoodoo.read.step import payloads
 from hoodoo.table.table import Table
 from hoodoo.timeline.instants import order_key, parse_point
 from hoodoo.timeline.timeline import Timeline
+from hoodoo_rows.read.query import Query
+from hoodoo_rows.read.scan import Scan
+from hoodoo_rows.read.step import payloads
 
 from hoodoo_spark.datasource.options import CHANGES, Wanted
 from hoodoo_spark.datasource.read import Rows, opened, pieces, plain

@@ -27,7 +27,6 @@ from hoodoo.hookspecs.key_generator import (
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.kernel.registry import kernel, same_plugin
 from hoodoo.kernel.resolve import declared_options, default_name, resolve
-from hoodoo.merge.virtual import check_virtual
 from hoodoo.model.brief import some
 from hoodoo.model.config import PARTITION_FIELDS, TableConfig, partition_spec
 from hoodoo.model.meta import without_meta
@@ -48,7 +47,8 @@ from hoodoo.table import index_choice
 from hoodoo.table.settings import OWN_MERGER, merger_name, open_storage
 from hoodoo.timeline.partitions import FILE_NAME as PARTITION_FILE
 from hoodoo.timeline.placement import FOLLOWS
-from hoodoo.write.prepare import has_column
+from hoodoo_rows.merge.virtual import check_virtual
+from hoodoo_rows.write.prepare import has_column
 
 from hoodoo_standard.creation.agreed import Agreed, agree, conflict, said
 from hoodoo_standard.creation.foreign import table_above, tables_below

@@ -15,16 +15,16 @@ from typing import Any, ClassVar, cast
 
 import pyarrow as pa
 from attrs import define, evolve, field, frozen
-from hoodoo.engine.crossing import Crossing
-from hoodoo.engine.declared import returned
-from hoodoo.engine.runs import BUFFER_BYTES
-from hoodoo.engine.sources import Partition, as_arrow, partitions
-from hoodoo.engine.spill import Places, Spill
 from hoodoo.hookspecs.engine import Step, Stream, Task, Workspace
 from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.options.write import MEMORY
 from hoodoo.storage.api import Storage
+from hoodoo_rows.engine.crossing import Crossing
+from hoodoo_rows.engine.declared import returned
+from hoodoo_rows.engine.runs import BUFFER_BYTES
+from hoodoo_rows.engine.sources import Partition, as_arrow, partitions
+from hoodoo_rows.engine.spill import Places, Spill
 
 from hoodoo_standard.engine.memory import default_memory
 from hoodoo_standard.engine.meter import LocalMeter

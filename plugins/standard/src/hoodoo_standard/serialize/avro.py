@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import fastavro
 import pyarrow as pa
 from attrs import field, frozen
-from hoodoo.engine.frames import Framed, refuse_reuse
 from hoodoo.errors import EngineError, SchemaError
 from hoodoo.hookspecs.registration import Settings
+from hoodoo_rows.engine.frames import Framed, refuse_reuse
 
 from hoodoo_standard.serialize.python_values import from_python, stored_type, to_python
 

@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 from attrs import field, frozen
-from hoodoo.engine.frames import Framed, refuse_reuse
 from hoodoo.errors import EngineError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.internal_row import constant
 from hoodoo.model.row_shape import constants_of
+from hoodoo_rows.engine.frames import Framed, refuse_reuse
 
 _COMPRESS_FROM = 1024  # bytes; below, lz4 saves nothing
 _COMPRESSED = struct.Struct("<4sI")

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 from attrs import frozen
-from hoodoo.engine.frames import Framed, refuse_reuse
 from hoodoo.hookspecs.registration import Settings
+from hoodoo_rows.engine.frames import Framed, refuse_reuse
 
 from hoodoo_standard.serialize.avro import arrow_header
 from hoodoo_standard.serialize.python_values import from_python, to_python

@@ -11,12 +11,12 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.kernel.log_files import log_files
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.findings import Checked, Finding, Found, Progress
-from hoodoo.read.prefetch import in_order
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import first_layout_of
 from hoodoo.timeline.plans import reading_order
 from hoodoo.timeline.view import FileSystemView
+from hoodoo_rows.read.prefetch import in_order
 
 from hoodoo_cli.reports.verify.files import DataFile, Instants
 from hoodoo_cli.reports.verify.named_files import AT_ONCE, NamedFiles

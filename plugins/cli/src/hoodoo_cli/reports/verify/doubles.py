@@ -12,14 +12,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.hookspecs.key_generator import record_key_columns
+from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.model.commit import Operation
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.findings import Finding
 from hoodoo.model.key_hash import key_hash
 from hoodoo.model.meta import COMMIT_SEQNO, COMMIT_TIME, RECORD_KEY
-from hoodoo.read.open import read_slice
-from hoodoo.read.plan import ScanPlan
-from hoodoo.read.source import ReadSource, check_readable
+from hoodoo_rows.read.open import read_slice
+from hoodoo_rows.read.plan import ScanPlan
+from hoodoo_rows.read.source import check_readable
 
 Hashes = npt.NDArray[np.uint64]
 SHOWN = 3

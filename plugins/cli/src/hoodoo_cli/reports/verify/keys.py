@@ -22,13 +22,14 @@ from hoodoo.hookspecs.file_format import (
     key_range,
 )
 from hoodoo.hookspecs.participant import KeysCheck
+from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.findings import Checked, Finding, Found, Progress
 from hoodoo.model.meta import COMMIT_TIME, FILE_NAME, PARTITION_PATH, RECORD_KEY
-from hoodoo.read.plan import ScanPlan, plan_scan
-from hoodoo.read.prefetch import in_order
-from hoodoo.read.source import ReadSource, check_readable
 from hoodoo.timeline.instants import order_key
+from hoodoo_rows.read.plan import ScanPlan, plan_scan
+from hoodoo_rows.read.prefetch import in_order
+from hoodoo_rows.read.source import check_readable
 
 from hoodoo_cli.reports.verify import doubles
 from hoodoo_cli.reports.verify.files import DataFile, Instants

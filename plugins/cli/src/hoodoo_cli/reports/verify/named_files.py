@@ -13,12 +13,12 @@ from hoodoo.kernel.resolve import resolve
 from hoodoo.model.commit import CommitMetadata, WriteStat
 from hoodoo.model.findings import Finding, Progress
 from hoodoo.model.instant import Instant, State
-from hoodoo.read.prefetch import in_order
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.removed import Removed, removed_by, was_removed
 from hoodoo.timeline.timeline import Timeline
+from hoodoo_rows.read.prefetch import in_order
 
 AT_ONCE = 8
 

@@ -12,13 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.errors import HoodooError
 from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.findings import Finding, Found, Progress
-from hoodoo.read.open import read_slice
-from hoodoo.read.plan import ScanPlan, plan_scan
-from hoodoo.read.prefetch import in_order
-from hoodoo.read.source import ReadSource, check_readable
 from hoodoo.timeline.placement import FOLLOWS, rows_follow_columns
+from hoodoo_rows.read.open import read_slice
+from hoodoo_rows.read.plan import ScanPlan, plan_scan
+from hoodoo_rows.read.prefetch import in_order
+from hoodoo_rows.read.source import check_readable
 
 from hoodoo_cli.reports.verify.doubles import SHOWN, some
 

@@ -12,6 +12,7 @@ from datetime import datetime, timezone
 from attrs import evolve
 from hoodoo.errors import CorruptTableError, HoodooError, HoodooWarning, UnsupportedTableError
 from hoodoo.hookspecs.participant import KeysCheck
+from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.kernel.archived import load_archived
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.model.findings import (
@@ -25,12 +26,11 @@ from hoodoo.model.findings import (
 )
 from hoodoo.model.meta import without_meta
 from hoodoo.participants.of_table import Participants
-from hoodoo.read.plan import plan_scan
-from hoodoo.read.source import ReadSource
 from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.instants import order_key, to_datetime
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import FileSystemView, from_files, list_data
+from hoodoo_rows.read.plan import plan_scan
 
 from hoodoo_cli.reports.verify.contents import check_contents
 from hoodoo_cli.reports.verify.files import (

@@ -1,0 +1,29 @@
+"""Read source: an open table as a read or a report sees it."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.hookspecs.merger import Merger
+from hoodoo.model.config import TableConfig
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.timeline import Timeline
+
+
+@frozen
+class ReadSource:
+    """What a read needs of an open table.
+
+    ``file_format`` and ``merger`` are None where no plugin offers the table's. ``whole`` False: what is lost of
+    the table is no error, its other rows are read (for who finds out what is lost).
+    """
+
+    storage: Storage
+    config: TableConfig
+    timeline: Timeline
+    file_format: BaseFileFormat | None
+    key_generator: KeyGenerator | None = None
+    merger: Merger | None = None
+    whole: bool = True

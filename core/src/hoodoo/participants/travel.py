@@ -1,0 +1,147 @@
+"""Travel: the file slices of an older moment, or the news that a clean took some of them away.
+
+Which files the table had then can't be told from a listing that lacks them. So what cleans deleted is
+put beside the listing; where the older state has one of these files, it can't be read any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from functools import partial
+
+from hoodoo.errors import CommitConflictError, ConfigError, HoodooError
+from hoodoo.hookspecs.read_source import ReadSource
+from hoodoo.kernel.archived import oldest
+from hoodoo.model.filegroup import path_of
+from hoodoo.model.instant import Instant
+from hoodoo.participants.listing import is_known, list_data
+from hoodoo.participants.lost import named, refuse_lost, refuse_unknown
+from hoodoo.storage.api import Storage
+from hoodoo.storage.together import at_once, together
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.removed import READABLE, Taken, last_clean, planned_files, taken_since
+from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.view import FileSystemView, from_files
+
+
+def check_reach(source: ReadSource, bound: str | None, asked: str) -> None:
+    """Raise ConfigError, naming what was ``asked``, if the writes up to the requested time ``bound``
+    have been archived: what they replaced and where their files belong is not told any more.
+
+    A table that had no rows yet at ``bound`` is no error, nor is a write that a savepoint keeps. Costs
+    nothing for a bound on the active timeline, else a listing and a small file.
+    """
+    timeline = source.timeline
+    start = timeline.start
+    if bound is None or start is None or order_key(bound) >= order_key(start):
+        return
+    if timeline.find(bound) is not None:
+        return
+    first = oldest(source.storage, source.config)
+    if first is None or order_key(bound) < order_key(first):
+        return
+    raise ConfigError(
+        asked,
+        f"is before {start}, where the active timeline begins: older instants are archived",
+        f"ask for {start} or later; to keep more history, raise hoodie.keep.min.commits and "
+        "hoodie.keep.max.commits, or make a savepoint.",
+    )
+
+
+def view_as_of(
+    source: ReadSource, bound: str | None, paths: Collection[str] | None = None
+) -> FileSystemView:
+    """The view now, or at the requested time ``bound``, of the partition ``paths`` alone if given. One listing of
+    them; the plans of cleans are read only where the newest of them reaches past ``bound``, or one has begun meanwhile.
+
+    Raises ConfigError where a file is gone that the table had then: the rows would be fewer;
+    CommitConflictError where that happened between the look at the timeline and the listing; and
+    CorruptTableError where a file that a commit names is lost.
+    """
+    there = {e.path: e.size for e in list_data(source.storage, source.timeline, paths)}
+    look = partial(taken_since, source.storage, source.timeline)
+    taken: Taken
+    taken, _none = together(source.storage, look, partial(_read_ahead, source, bound))
+    if taken.undone or (taken.cleans and paths is not None):
+        raise undone_meanwhile(source.storage, taken)
+    lacks = bound is not None and _may_lack(source, bound)
+    every = (i for i in taken.timeline.others() if i.traits.deletes)
+    cleans = tuple(every) if lacks else taken.cleans
+    deleted = {
+        p: c.requested
+        for c in cleans
+        for p in deleted_by(source.storage, taken.timeline, c)
+        if paths is None or p.rpartition("/")[0] in paths
+    }
+    gone = {path: clean for path, clean in deleted.items() if path not in there}
+    sizes = {**dict.fromkeys(gone, 0), **there}
+    files = tuple(f for path, size in sizes.items() if (f := parse_path(path, size)) is not None)
+    view = from_files(source.storage, source.timeline, files, bound)
+    lost = (
+        file.path
+        for slice_ in (view.slices if gone else ())
+        for file in (slice_.base_file, *slice_.log_files)
+        if file is not None and file.path in gone
+    )
+    for path in lost:
+        if bound is None:
+            raise CommitConflictError(
+                f"{source.storage.root}/{path}",
+                f"the clean {gone[path]} deleted it while this read was planned.",
+                "Read again.",
+            )
+        raise ConfigError(
+            f"as_of={bound}",
+            f"the table had the file {path} then, and the clean {gone[path]} has deleted it",
+            "ask for a later point in time; to keep more history, raise hoodie.clean.commits.retained, set hoodie.clean.policy=by_hours, or make a savepoint.",
+        )
+    if source.whole:
+        refuse_unknown(source.storage, taken.timeline, view, paths)
+    if source.whole and not is_known(source.timeline):
+        refuse_lost(source.storage, source.timeline, view, bound, paths)
+    return view
+
+
+def _read_ahead(source: ReadSource, bound: str | None) -> None:
+    """Across a network, beside the look: the commits that are needed next."""
+    if at_once(source.storage) < 2:
+        return
+    with suppress(HoodooError, FileNotFoundError):  # who needs it says so
+        if source.whole and not is_known(source.timeline):
+            list(named(source.storage, source.timeline, bound, ()))
+        for newest in source.timeline.writes()[-1:] if bound is None else ():
+            source.timeline.metadata(source.storage, newest)
+
+
+def _may_lack(source: ReadSource, bound: str) -> bool:
+    if any(i.traits.deletes for i in source.timeline.pending()):
+        return True
+    last = last_clean(source.storage, source.timeline)
+    if last is None:
+        return False
+    # Cleans of others say less: what they retain, or by their policy nothing.
+    _, said = last
+    readable = (said.get("extraMetadata") or {}).get(READABLE) or said.get("earliestCommitToRetain")
+    return not readable or order_key(bound) < order_key(readable)
+
+
+def undone_meanwhile(storage: Storage, taken: Taken) -> CommitConflictError:
+    return CommitConflictError(
+        f"{storage.root}: {[*taken.cleans, *taken.undone][-1]}",
+        f"{'was undone' if taken.undone else 'took files away'} while this read was planned.",
+        "Read again.",
+    )
+
+
+def deleted_by(storage: Storage, timeline: Timeline, clean: Instant) -> Iterable[str]:
+    """The files that ``clean`` deleted, or is about to. InstantGoneError if it is archived just now."""
+    with suppress(FileNotFoundError):  # archiving takes the plan first, and the clean's end later
+        return planned_files(storage, timeline, clean)
+    told = timeline.contents(storage, clean)
+    return [
+        path_of(partition, str(name).rpartition("/")[2])
+        for partition, part in (told.get("partitionMetadata") or {}).items()
+        for name in part.get("successDeleteFiles") or ()
+    ]

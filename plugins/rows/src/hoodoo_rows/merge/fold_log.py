@@ -1,0 +1,130 @@
+"""Rows of log blocks become one row for each key, merged from the oldest to the newest.
+
+From the left, not in rounds of neighbours: deletes by key and puts mix here, and then the order of
+merging matters. Log rows are merged among themselves before they meet the base file, as Hudi's own
+readers do it (format page 4.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import evolve, frozen
+from hoodoo.errors import PluginError
+from hoodoo.hookspecs.merger import Merger
+from hoodoo.model.internal_row import OP, PUT
+from hoodoo.model.meta import RECORD_KEY
+
+from hoodoo_rows.merge.meet import KeyJoin, Mask
+from hoodoo_rows.merge.pairs import codes, merge_pairs, narrow, needed_columns
+
+_Places = npt.NDArray[np.int64]
+
+
+@frozen
+class Piece:
+    """The rows of one block. ``present``: the columns that a partial block has; None: all."""
+
+    rows: pa.Table
+    present: frozenset[str] | None = None
+
+
+def fold_pieces(
+    pieces: Sequence[Piece], merger: Merger, aside: frozenset[str] = frozenset()
+) -> KeyJoin:
+    """``pieces`` in order of arrival, all in one schema (`_hoodie__op`, record key, columns). ``aside``: see
+    :class:`~hoodoo_rows.merge.meet.KeyJoin`."""
+    pool = pa.concat_tables([piece.rows for piece in pieces])
+    groups = codes(pool.column(RECORD_KEY))
+    partial = any(piece.present is not None for piece in pieces)
+    count = int(groups.max()) + 1 if len(groups) else 0
+    if count == len(groups) and not partial:
+        return KeyJoin(pool, merger, aside=aside)
+    turns = _turns(groups, count)
+    if partial:
+        return evolve(_fold_partial(pieces, pool, groups, turns, merger), aside=aside)
+    current = turns[0]
+    for newer in turns[1:]:
+        group = groups[newer]
+        answer = merge_pairs(
+            narrow(pool, current[group], merger), narrow(pool, newer, merger), merger
+        )
+        if answer.newer_wins is not None:
+            current[group] = np.where(np.asarray(answer.newer_wins), newer, current[group])
+        elif answer.rows is not None:
+            built = np.arange(pool.num_rows, pool.num_rows + len(newer))
+            pool = pa.concat_tables([pool, answer.rows.select(pool.schema.names)])
+            current[group] = built
+    return KeyJoin(pool.take(pa.array(np.sort(current))), merger, aside=aside)
+
+
+def _turns(groups: npt.NDArray[Any], count: int) -> list[_Places]:
+    """The places of each group's first row (by group), then of the second ones, and so on."""
+    order = np.argsort(groups, kind="stable")
+    starts = np.concatenate(([0], np.cumsum(np.bincount(groups, minlength=count))))
+    rank = np.arange(len(groups)) - starts[groups[order]]
+    return [order[rank == turn] for turn in range(int(rank.max(initial=-1)) + 1)]
+
+
+def _fold_partial(
+    pieces: Sequence[Piece],
+    pool: pa.Table,
+    groups: npt.NDArray[Any],
+    turns: list[_Places],
+    merger: Merger,
+) -> KeyJoin:
+    """Column by column: where the value of each key comes from; -1 where no row has the column.
+
+    The row that wins gives the columns that it has; the loser's fill what nobody had. A delete has
+    none but the ordering columns, and after it nobody has: a partial row that follows one is put
+    together with the row in the base file, as Hudi's readers do.
+    """
+    names = [n for n in pool.schema.names if n not in (OP, RECORD_KEY)]
+    piece_of = np.repeat(np.arange(len(pieces)), [piece.rows.num_rows for piece in pieces])
+    has_row: dict[str, Mask] = {
+        n: np.array([p.present is None or n in p.present for p in pieces])[piece_of] for n in names
+    }
+    deletes = np.asarray(pc.not_equal(pool.column(OP), PUT))
+    ordering = set(merger.columns or ())
+    for name in names:
+        if name not in ordering:
+            has_row[name] &= ~deletes
+    op = turns[0].copy()
+    sources = {n: np.where(has_row[n][op], op, -1) for n in names}
+    for newer in turns[1:]:
+        group = groups[newer]
+        current = {n: s[group] for n, s in sources.items()}
+        older = _gathered(pool, op[group], current, needed_columns(merger, pool.schema))
+        answer = merge_pairs(older, narrow(pool, newer, merger), merger)
+        if answer.newer_wins is None:
+            raise PluginError(
+                f"merger {merger.__class__.__qualname__}",
+                "returns rows, but some rows in the log lack columns",
+                "return newer_wins: then the kernel merges partial rows.",
+            )
+        wins = np.asarray(answer.newer_wins)
+        anew = wins & (deletes[newer] | deletes[op[group]])
+        op[group] = np.where(wins, newer, op[group])
+        for name in names:
+            stays = np.where(anew, -1, current[name])
+            takes = has_row[name][newer] & (wins | (current[name] < 0))
+            sources[name][group] = np.where(takes, newer, stays)
+    rows = _gathered(pool, op, sources, pool.schema.names)
+    puts = ~deletes[op]
+    absent = {n: mask for n, s in sources.items() if (mask := (s < 0) & puts).any()}
+    return KeyJoin(rows, merger, absent)
+
+
+def _gathered(
+    pool: pa.Table, op: _Places, sources: dict[str, _Places], names: Sequence[str]
+) -> pa.Table:
+    columns = []
+    for name in names:
+        places = sources.get(name, op)
+        columns.append(pool.column(name).take(pa.array(places, mask=places < 0)))
+    return pa.table(dict(zip(names, columns, strict=True)))

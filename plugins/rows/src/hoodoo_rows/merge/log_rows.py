@@ -1,0 +1,193 @@
+"""Log rows: the blocks of a slice's log files that count, as one row for each key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import evolve, frozen
+from hoodoo.errors import CorruptTableError, SchemaError
+from hoodoo.hookspecs.log_format import LogFileReader
+from hoodoo.model.filegroup import LogFile
+from hoodoo.model.internal_row import DELETE, DELETE_ROW, OP
+from hoodoo.model.log_block import BlockKind, Damage, Header, LogBlock
+from hoodoo.model.meta import META_COLUMNS, OPERATION, RECORD_KEY
+from hoodoo.model.schema.widen import widened
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.instants import order_key
+
+from hoodoo_rows.merge.fold_log import Piece, fold_pieces
+from hoodoo_rows.merge.meet import KeyJoin
+from hoodoo_rows.merge.rule import MergeRule, Visible, marked_operations
+from hoodoo_rows.merge.virtual import made_deletes
+
+
+@frozen
+class LogRows:
+    """``waiting``: the merged rows; None if no block counts. ``damages``: what is wrong with the bytes,
+    skipped or not. ``blocks`` and ``rows`` count what was read."""
+
+    waiting: KeyJoin | None = None
+    damages: tuple[Damage, ...] = ()
+    blocks: int = 0
+    rows: int = 0
+
+
+def read_log_rows(storage: Storage, logs: Sequence[LogFile], rule: MergeRule) -> LogRows:
+    """The rows of ``logs``, which are in reading order; change data logs are passed over.
+
+    Memory: all rows of the logs, in the columns of the rule.
+    """
+    with ExitStack() as stack:
+        readers = [
+            (log, stack.enter_context(rule.logs.reader(storage, log.path, log.size)))
+            for log in logs
+            if not log.suffix
+        ]
+        readers = _in_order(readers)
+        found: list[tuple[LogFileReader, LogBlock]] = []
+        damages: list[Damage] = []
+        for log, reader in readers:
+            named, foreign = _named(log, reader, rule.visible)
+            found += ((reader, block) for block in named)
+            damages += sorted((*reader.damages, *foreign), key=lambda d: d.offset)
+        counted = list(counting(found, rule.visible.shows))
+        pieces = [_piece(reader, block, rule) for reader, block in counted]
+    rows = sum(piece.rows.num_rows for piece in pieces)
+    aside = frozenset({RECORD_KEY}) - frozenset(rule.schema.names)
+    waiting = fold_pieces(pieces, rule.merger, aside) if rows else None
+    return LogRows(waiting, tuple(damages), len(counted), rows)
+
+
+def _in_order(readers: list[tuple[LogFile, LogFileReader]]) -> list[tuple[LogFile, LogFileReader]]:
+    """Of log files whose names differ in the token alone, which several writers may have put beside a clustering, the
+    blocks say whose is older."""
+    if len({(log.instant, log.version) for log, _ in readers}) == len(readers):
+        return readers
+
+    def place(pair: tuple[LogFile, LogFileReader]) -> tuple[str, int, str]:
+        log, reader = pair
+        begins = next((block.instant for block in reader.blocks if block.instant), "")
+        return order_key(log.instant), log.version, order_key(begins)
+
+    return sorted(readers, key=place)
+
+
+def _named(
+    log: LogFile, reader: LogFileReader, visible: Visible
+) -> tuple[list[LogBlock], list[Damage]]:
+    """The blocks of ``log`` as of the instant that wrote them, and those that say another one.
+
+    From version 8 on the file's name says it too, and the commit has named that file: a block that
+    contradicts it is damaged (nothing else would show a changed digit). It is read all the same.
+    """
+    if visible.committed is not None:  # version 6: the name is that of the slice
+        return list(reader.blocks), []
+    named, damages = [], []
+    for block in reader.blocks:
+        if block.instant != log.instant and not block.is_rollback:
+            counts = visible.beside(log.instant, block.instant or "")
+            if counts is not None:
+                named += [block] if counts else []
+                continue
+            reason = f"its instant is {block.instant or 'missing'}, and the file's name says {log.instant}"
+            damages.append(Damage(log.path, block.offset, 0, reason))
+            block = evolve(block, headers={**block.headers, Header.INSTANT_TIME: log.instant})
+        named.append(block)
+    return named, damages
+
+
+Of = TypeVar("Of")
+
+
+def counting(
+    found: Iterable[tuple[Of, LogBlock]], shows: Callable[[str], bool]
+) -> Iterator[tuple[Of, LogBlock]]:
+    """The data and delete blocks that count, in the order in which they apply (format page 4.4).
+
+    A rollback block takes the earlier blocks of its target away. A block made by log compaction
+    stands for the blocks of the instants that it names, at the place of the last of them.
+    """
+    kept: list[tuple[Of, LogBlock]] = []
+    for of, block in found:
+        if block.is_rollback:
+            kept = [pair for pair in kept if pair[1].instant != block.target_instant]
+        elif (block.is_data or block.kind == BlockKind.DELETE) and shows(block.instant):
+            kept.append((of, block))
+    replaced = {instant for _, block in kept for instant in block.compacted_times}
+    if not replaced:
+        yield from kept
+        return
+    last = {block.instant: at for at, (_, block) in enumerate(kept)}
+
+    def place(at: int) -> tuple[int, int]:
+        times = [last[t] for t in kept[at][1].compacted_times if t in last]
+        return (max(times, default=at), at)
+
+    for at in sorted(range(len(kept)), key=place):
+        if kept[at][1].instant not in replaced:
+            yield kept[at]
+
+
+def _piece(reader: LogFileReader, block: LogBlock, rule: MergeRule) -> Piece:
+    if block.kind == BlockKind.DELETE:
+        return Piece(_with_keys(_deletes(reader, block, rule), reader, block))
+    rows = _data(reader, block, rule)
+    there = frozenset(rows.schema.names)
+    batches = [widened(batch, rule.schema, reader.path) for batch in rows.to_batches()]
+    table = pa.Table.from_batches(batches, rule.schema)
+    columns = [marked_operations(rows), *table.columns]
+    names = [OP, *table.schema.names]
+    if rule.keys is not None:
+        keys = pa.chunked_array([rule.keys.record_keys(b) for b in batches], pa.string())
+        if RECORD_KEY in names:
+            columns[names.index(RECORD_KEY)] = keys
+        else:
+            columns.append(keys)
+            names.append(RECORD_KEY)
+    return Piece(
+        _with_keys(pa.Table.from_arrays(columns, names=names), reader, block),
+        there | set(META_COLUMNS) if block.is_partial else None,
+    )
+
+
+def _with_keys(rows: pa.Table, reader: LogFileReader, block: LogBlock) -> pa.Table:
+    if rows.column(RECORD_KEY).null_count:
+        raise CorruptTableError(
+            f"log file {reader.path}, block at offset {block.offset}",
+            "it has rows without a record key; if all rows lack it, the column's name in the schema is damaged.",
+            "Restore the file from a copy, or roll back the commit that wrote it.",
+        )
+    return rows
+
+
+def _data(reader: LogFileReader, block: LogBlock, rule: MergeRule) -> pa.Table:
+    try:
+        return reader.rows(block, [*rule.schema.names, OPERATION])
+    except SchemaError as error:  # of a damaged schema, or a type that no table holds
+        raise SchemaError(
+            f"log file {reader.path}, block at offset {block.offset}: {error.obj}",
+            error.rule,
+            error.fix,
+        ) from error
+
+
+def _deletes(reader: LogFileReader, block: LogBlock, rule: MergeRule) -> pa.Table:
+    """A row for each deleted key: its ordering values are in their columns, the others are null."""
+    kinds = [rule.schema.field(name).type for name in rule.ordering]
+    found = made_deletes(rule.deletes, reader.deletes(block, kinds))
+    made = {
+        OP: pc.if_else(
+            found.column("always"), pa.scalar(DELETE, pa.int8()), pa.scalar(DELETE_ROW, pa.int8())
+        ),
+        RECORD_KEY: found.column("record_key"),
+        **{name: found.column(f"o{i}") for i, name in enumerate(rule.ordering)},
+    }
+    fields = [pa.field(OP, pa.int8()), *rule.schema]
+    if RECORD_KEY not in rule.schema.names:
+        fields.append(pa.field(RECORD_KEY, pa.string()))
+    columns = [made[f.name] if f.name in made else pa.nulls(found.num_rows, f.type) for f in fields]
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields))

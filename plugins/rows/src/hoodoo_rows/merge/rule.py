@@ -1,0 +1,144 @@
+"""How the log rows of a slice meet its base file: the part of a read that a task needs for merging."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import evolve, field, frozen
+from hoodoo.hookspecs.key_generator import KeyGenerator, record_key_columns
+from hoodoo.hookspecs.merger import Merger
+from hoodoo.kernel.log_files import LogFiles, log_files
+from hoodoo.model.config import TableConfig
+from hoodoo.model.internal_row import DELETE_ROW, PUT
+from hoodoo.model.meta import IS_DELETED, OPERATION, RECORD_KEY
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.timeline import Timeline
+
+
+@frozen
+class Visible:
+    """Which log blocks count, by the instant that wrote them.
+
+    ``committed`` None: all up to ``limit`` do, because files of other instants have been left out
+    (versions 8 and 9, whose log names say the instant). Else (version 6) those of completed
+    instants, and those older than ``start``, which are archived.
+
+    ``done``, ``clusterings``: completed instants, where names say the instant; but those of log files which
+    were written beside a clustering, into file groups that it made, say that one.
+    """
+
+    limit: str | None = None
+    committed: frozenset[str] | None = None
+    start: str | None = None
+    done: frozenset[str] = frozenset()
+    clusterings: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, timeline: Timeline, as_of: str | None) -> Visible:
+        limit = None if as_of is None else order_key(as_of)
+        start = None if timeline.start is None else order_key(timeline.start)
+        done = frozenset(i.requested for i in timeline.writes())
+        if timeline.layout.log_names_slice:
+            return cls(limit, done, start)
+        replacing = frozenset(i.requested for i in timeline.writes() if i.traits.replaces)
+        return cls(limit, None, start, done, replacing)
+
+    def shows(self, instant: str) -> bool:
+        if self.limit is not None and order_key(instant) > self.limit:
+            return False
+        if self.committed is None or instant in self.committed:
+            return True
+        return self._archived(instant)
+
+    def beside(self, named: str, instant: str) -> bool | None:
+        """Whether a block of ``instant`` counts in a log file with another instant in its name; None: the name has
+        to say the same."""
+        clusters = named in self.clusterings or self._archived(named)
+        if not clusters or order_key(instant) < order_key(named):
+            return None
+        return instant in self.done or self._archived(instant)
+
+    def _archived(self, instant: str) -> bool:
+        return self.start is not None and order_key(instant) < self.start
+
+
+@frozen
+class MergeRule:
+    """``schema``: the columns that merging reads, in the types of the table; of tables with stored
+    keys the record key is among them. ``keys`` makes the keys of tables with virtual ones; in the
+    schema the record key is among them only where a writer asks for it. ``deletes`` knows what delete blocks name.
+    ``ordering``: the columns whose values delete blocks carry. ``needed``: the columns of the schema
+    that merging itself looks at. ``gives_keys``: the stored record keys are wanted besides."""
+
+    merger: Merger
+    schema: pa.Schema
+    visible: Visible = Visible()
+    ordering: tuple[str, ...] = ()
+    keys: KeyGenerator | None = None
+    deletes: KeyGenerator | None = None
+    needed: frozenset[str] = frozenset()
+    gives_keys: bool = True
+    # What reads the log files.
+    logs: LogFiles = field(factory=log_files, eq=False, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        wanted: pa.Schema,
+        stored: pa.Schema,
+        config: TableConfig,
+        merger: Merger,
+        visible: Visible,
+        keys: KeyGenerator | None,
+    ) -> MergeRule:
+        """The rule for a read of the columns ``wanted`` of a table with the schema ``stored``."""
+        needed = {IS_DELETED, *config.ordering_fields}
+        needed |= set(stored.names if merger.columns is None else merger.columns)
+        needed.add(RECORD_KEY)
+        deletes = keys
+        if config.populate_meta_fields:
+            keys = None
+        elif keys is not None:
+            needed |= set(record_key_columns(keys))
+        names = needed.union(wanted.names)
+        schema = pa.schema([f for f in stored if f.name in names])
+        ordering = tuple(n for n in config.ordering_fields if n in schema.names)
+        gives_keys = RECORD_KEY in wanted.names or merger.columns is None
+        needs, logs = frozenset(needed), log_files(config)
+        return cls(merger, schema, visible, ordering, keys, deletes, needs, gives_keys, logs)
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        """What merging gives."""
+        if self.gives_keys or self.keys is not None:
+            return self.schema
+        return pa.schema([f for f in self.schema if f.name != RECORD_KEY])
+
+    def narrowed(self, wanted: Iterable[str]) -> MergeRule:
+        """The rule for a read of the columns ``wanted`` alone."""
+        names = set(wanted)
+        kept = pa.schema([f for f in self.schema if f.name in self.needed or f.name in names])
+        gives_keys = RECORD_KEY in names or self.merger.columns is None
+        return evolve(self, schema=kept, gives_keys=gives_keys)
+
+    def record_keys(self, rows: pa.RecordBatch) -> pa.Array:
+        if self.keys is None or RECORD_KEY in rows.schema.names:
+            return rows.column(RECORD_KEY)
+        return self.keys.record_keys(rows)
+
+
+def marked_operations(rows: pa.RecordBatch | pa.Table) -> pa.Array | pa.ChunkedArray:
+    """DELETE_ROW for rows that are marked as deleted, PUT for the others: ``HoodieRecord.isDelete`` of Hudi."""
+    names, marked = rows.schema.names, None
+    if IS_DELETED in names:
+        marked = pc.fill_null(rows.column(IS_DELETED), False)
+    if OPERATION in names and rows.schema.field(OPERATION).type == pa.string():
+        # Of Flink's changelogs: deleted, or as a row was before an update.
+        gone = pc.is_in(rows.column(OPERATION), value_set=pa.array(["D", "-U"]))
+        marked = gone if marked is None else pc.or_(marked, gone)
+    if marked is None:
+        return pa.array(np.full(rows.num_rows, PUT, np.int8))
+    return pc.if_else(marked, pa.scalar(DELETE_ROW, pa.int8()), pa.scalar(PUT, pa.int8()))

@@ -1,0 +1,125 @@
+"""The rows of one file slice: its base file, merged with its log files."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from hoodoo.errors import HoodooWarning
+from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader
+from hoodoo.model.filegroup import BaseFile, FileSlice
+from hoodoo.model.meta import RECORD_KEY, encoded_as
+from hoodoo.model.schema.widen import widened
+from hoodoo.options.table import BY_ARRIVAL
+from hoodoo.storage.api import Storage, of_size
+
+from hoodoo_rows.merge.log_rows import read_log_rows
+from hoodoo_rows.merge.meet import Counts, KeyJoin, Places
+from hoodoo_rows.merge.rule import MergeRule
+from hoodoo_rows.merge.virtual import KeyedReader
+
+# Of one column of text, in one batch: Arrow has room for twice as much.
+_TEXT_BYTES = 1 << 30
+# A column of places, beside the columns of rows.
+_AT = "_hoodie__at"
+
+
+def merged_rows(
+    storage: Storage,
+    file_format: BaseFileFormat,
+    rule: MergeRule,
+    slice_: FileSlice,
+    pushed: Callable[[pa.Schema], pc.Expression | None] | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """The rows of ``slice_`` in the columns of the rule; what only logs have comes last.
+
+    ``pushed`` answers the filter that may skip row groups of a base file of the given schema. Memory: the log rows, and a batch
+    of the base file. Warns of damaged bytes in logs, naming file and offset.
+    """
+    found = read_log_rows(storage, slice_.log_files, rule)
+    for damage in found.damages:
+        warnings.warn(f"{storage.root}: {damage}", HoodooWarning, stacklevel=2)
+    # Where log rows are what they are, whatever is stored, row groups that the filter rules out need not be read.
+    stands_alone = rule.merger.merge_mode == BY_ARRIVAL
+    if found.waiting is not None and (found.waiting.absent or not stands_alone):
+        pushed = None
+    if slice_.base_file is not None:
+        yield from _merged_base(storage, file_format, rule, slice_.base_file, found.waiting, pushed)
+    if found.waiting is not None:
+        yield from _batches(found.waiting.rest(), rule.out_schema)
+
+
+def _merged_base(
+    storage: Storage,
+    file_format: BaseFileFormat,
+    rule: MergeRule,
+    base: BaseFile,
+    waiting: KeyJoin | None,
+    pushed: Callable[[pa.Schema], pc.Expression | None] | None,
+) -> Iterator[pa.RecordBatch]:
+    with file_format.reader(storage, base.path) as opened:
+        reader = of_size(opened, base.path, base.size)
+        if rule.keys is not None and not isinstance(reader, KeyedReader):
+            reader = KeyedReader(reader, rule.keys, base.path)
+        where = pushed and pushed(reader.schema)
+        known = frozenset(reader.schema.names)
+        there = [name for name in rule.out_schema.names if name in known]
+        places, left = None, 0
+        if waiting is not None:
+            places = Places(waiting, (b.column(0) for b in reader.batches([RECORD_KEY], where)))
+        for batch in _with_room(reader.batches(there, where, encoded=waiting is not None)):
+            left += batch.num_rows
+            if places is None or waiting is None:
+                yield widened(batch, rule.out_schema, base.path)
+                continue
+            # Dictionaries become text after the choice of rows: numbers are chosen faster than text.
+            stored = widened(batch, encoded_as(rule.out_schema, batch.schema), base.path)
+            met = waiting.meet(stored, places.take(stored.num_rows))
+            if met.kept.num_rows:
+                yield widened(met.kept, rule.out_schema, base.path)
+            if met.winners is not None:
+                yield from _batches(met.winners, rule.out_schema)
+        if waiting is not None and places is not None and left < reader.num_rows:
+            more = waiting.more(places.met, _stored_rows(waiting, reader, rule.out_schema, where))
+            yield from _batches(more, rule.out_schema)
+
+
+def _stored_rows(
+    waiting: KeyJoin, reader: BaseFileReader, schema: pa.Schema, where: pc.Expression | None
+) -> Counts:
+    """How many rows the file has of the key of each waiting row; 0 for rows that ``where`` rules out.
+
+    Only the keys of row groups are read that can have one of the others.
+    """
+    counts, keys = np.zeros(waiting.rows.num_rows, np.int64), waiting.rows.column(RECORD_KEY)
+    at = pa.array(np.arange(len(keys)))
+    if where is not None:  # with their places, as a table without columns has no rows
+        placed = waiting.rows.append_column(_AT, at).select([*schema.names, _AT])
+        at = placed.cast(schema.append(pa.field(_AT, at.type))).filter(where).column(_AT)
+    wanted = keys.take(at)
+    if not len(wanted):
+        return counts
+    ends = pc.min_max(wanted)
+    between = (pc.field(RECORD_KEY) >= ends["min"]) & (pc.field(RECORD_KEY) <= ends["max"])
+    stored = (batch.column(0) for batch in reader.batches([RECORD_KEY], between))
+    for places in waiting.places_ahead(stored):
+        counts += np.bincount(np.asarray(places.drop_null()), minlength=len(counts))
+    return counts
+
+
+def _with_room(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """``batches``, in pieces if their dictionaries have long values that repeat: text of all rows has to fit."""
+    for batch in batches:
+        coded = [c.dictionary for c in batch.columns if pa.types.is_dictionary(c.type)]
+        longest = max((pc.max(pc.binary_length(d)).as_py() or 0 for d in coded), default=0)
+        step = max(1, _TEXT_BYTES // max(1, longest))
+        yield from (batch.slice(at, step) for at in range(0, batch.num_rows, step))
+
+
+def _batches(rows: pa.Table, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    for batch in rows.select(schema.names).combine_chunks().to_batches():
+        if batch.num_rows:
+            yield batch.cast(schema) if not batch.schema.equals(schema) else batch

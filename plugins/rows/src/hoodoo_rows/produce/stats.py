@@ -1,0 +1,61 @@
+"""What the writing tasks report: one row per file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+from hoodoo.model.change_data import STATS
+from hoodoo.model.commit import WriteStat
+
+_AT_ONCE = 256  # files; a batch costs as much as the rows of dozens of them
+
+STATS_SCHEMA = pa.schema(
+    [
+        ("partition_path", pa.string()),
+        ("file_id", pa.string()),
+        ("path", pa.string()),
+        ("prev_commit", pa.string()),
+        ("prev_base_file", pa.string()),
+        ("num_writes", pa.int64()),
+        ("num_inserts", pa.int64()),
+        ("num_updates", pa.int64()),
+        ("num_deletes", pa.int64()),
+        ("file_size", pa.int64()),
+        ("base_file", pa.string()),
+        ("log_version", pa.int32()),
+        ("log_files", pa.list_(pa.string())),
+        # Change data log: its path and bytes.
+        ("change_log", pa.string()),
+        ("change_log_size", pa.int64()),
+    ]
+)
+
+
+def stats_batch(stats: Iterable[WriteStat]) -> pa.RecordBatch:
+    rows = []
+    for stat in stats:
+        row = {name: getattr(stat, name, None) for name in STATS_SCHEMA.names}
+        for path, size in (stat.extra.get(STATS) or {}).items():  # type: ignore[attr-defined]  # our own
+            row |= {"change_log": path, "change_log_size": size}
+        rows.append(row)
+    return pa.RecordBatch.from_pylist(rows, schema=STATS_SCHEMA)
+
+
+def stats_batches(stats: Iterator[WriteStat]) -> Iterator[pa.RecordBatch]:
+    """``stats`` as they come, many in a batch."""
+    while some := list(islice(stats, _AT_ONCE)):
+        yield stats_batch(some)
+
+
+def read_stats(table: pa.Table) -> tuple[WriteStat, ...]:
+    """Sorted by path, so that metadata does not depend on which task finished first."""
+    return tuple(_stat(row) for row in table.sort_by("path").to_pylist())
+
+
+def _stat(row: dict[str, Any]) -> WriteStat:
+    log, size = row.pop("change_log"), row.pop("change_log_size")
+    extra = {} if log is None else {STATS: {log: size}}
+    return WriteStat(**{**row, "log_files": tuple(row["log_files"] or ())}, extra=extra)

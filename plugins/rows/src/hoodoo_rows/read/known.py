@@ -1,0 +1,66 @@
+"""Known: file slices that have no row of the result, as pruners know. Opens no data file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import pyarrow as pa
+from hoodoo.hookspecs.pruner import Pruner, PruneRequest, PrunesPaths
+from hoodoo.hookspecs.read_source import ReadSource
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.registry import kernel
+from hoodoo.kernel.resolve import make
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.timeline.placement import rows_follow_columns
+
+from hoodoo_rows.read.prune import by_path
+from hoodoo_rows.read.spec import RowSpec
+
+
+def pruned(
+    source: ReadSource,
+    spec: RowSpec,
+    stored: pa.Schema,
+    slices: tuple[FileSlice, ...],
+    bound: str | None,
+    merged: bool = True,
+) -> tuple[FileSlice, ...]:
+    """What the pruners leave of ``slices``; ``spec`` has a filter. ``bound``: the read is as of then. ``merged``: log files count."""
+    request = _request(source, spec, stored, bound, merged)
+    for pruner in _pruners(source):
+        if slices:
+            slices = tuple(pruner.keep(request, slices))
+    return slices
+
+
+def asked_paths(
+    source: ReadSource, spec: RowSpec, stored: pa.Schema, bound: str | None
+) -> Collection[str] | None:
+    """The partition paths that all rows of the result lie in, as pruners know; None: any."""
+    if not by_path(source, spec) or not rows_follow_columns(source.storage, source.timeline):
+        return None
+    request = _request(source, spec, stored, bound)
+    asked = (p.paths(request) for p in _pruners(source) if isinstance(p, PrunesPaths))
+    return next((frozenset(paths) for paths in asked if paths is not None), None)
+
+
+def _request(
+    source: ReadSource, spec: RowSpec, stored: pa.Schema, bound: str | None, merged: bool = True
+) -> PruneRequest:
+    known = frozenset(stored.names)
+    made = [f for f in spec.schema if f.name not in known]
+    return PruneRequest(
+        source.storage,
+        source.timeline,
+        spec.where,
+        pa.schema([*stored, *made]),
+        tuple(spec.where_columns),
+        frozenset(spec.hidden),
+        bound,
+        source.key_generator,
+        merged,
+    )
+
+
+def _pruners(source: ReadSource) -> Iterator[Pruner]:
+    return (make(offer, Settings(source.config)) for offer in kernel().offers("pruner"))

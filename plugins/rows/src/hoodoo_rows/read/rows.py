@@ -1,0 +1,133 @@
+"""Rows: what can be made of a read, whatever it reads."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import pyarrow as pa
+from hoodoo.calls import checked_methods
+from hoodoo.errors import CallError
+from hoodoo.kernel.functions import OF_READS, function, function_names
+from hoodoo.model.brief import Shown, some
+
+
+@checked_methods
+class Rows(Shown):
+    """Rows that are read when one of the methods is called, and again at the next call."""
+
+    __slots__ = ()
+
+    # Said of calls as of a pyarrow Dataset, which polars.scan_pyarrow_dataset makes.
+    call_hint: ClassVar[str] = "A read is not a Dataset; its method to_dataset() returns one. "
+
+    if TYPE_CHECKING:  # methods that plugins bring; type checkers know the usual ones
+        limit = to_dataset = to_duckdb = to_pandas = to_polars = cast(Any, None)
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            found = None if name.startswith("_") else function(OF_READS + name)
+            if found is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)  # fmt: skip
+            return partial(found, self)
+
+        def __dir__(self) -> list[str]:
+            return sorted({*super().__dir__(), *function_names(OF_READS)})
+
+    def _facts(self) -> Mapping[str, object]:
+        plan = getattr(self, "plan", None)
+        what = self if plan is None else plan.brief()
+        return {"read": what, "columns": some((f"{f.name}: {f.type}" for f in self.schema), 20)}
+
+    @property
+    @abstractmethod
+    def schema(self) -> pa.Schema: ...
+
+    @abstractmethod
+    def to_batches(self) -> Iterator[pa.RecordBatch]: ...
+
+    @abstractmethod
+    def count(self) -> int: ...
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """:meth:`to_batches` with its schema, as Arrow's own stream type."""
+        return pa.RecordBatchReader.from_batches(self.schema, Lasting(self.to_batches()))
+
+    def to_arrow(self) -> pa.Table:
+        """All rows in memory."""
+        batches = list(self.to_batches())
+        if not self.schema.names and batches:  # Arrow counts the rows of a table by its columns
+            return pa.Table.from_batches(batches)
+        return pa.Table.from_batches(batches, self.schema)
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """All rows as dictionaries. Use it for few rows."""
+        rows: list[dict[str, Any]] = self.to_arrow().to_pylist()
+        return rows
+
+    def head(self, n: int = 10) -> pa.Table:
+        """The first ``n`` rows, in memory. Reads only as much of the files as necessary. Rows have no order of their
+        own: the order is that of ``to_batches``."""
+        if not isinstance(n, int) or isinstance(n, bool) or n < 0:
+            raise CallError(
+                f"head({n!r})", "takes a number of rows.", "Give one, such as head(10)."
+            )
+        found: list[pa.RecordBatch] = []
+        left = n
+        batches = self.to_batches()
+        try:
+            while left > 0 and (batch := next(batches, None)) is not None:
+                found.append(batch.slice(0, left))
+                left -= found[-1].num_rows
+        finally:
+            close = getattr(batches, "close", None)
+            if close is not None:  # a generator that is let go closes its files some time later
+                close()
+        if not self.schema.names and found:
+            return pa.Table.from_batches(found)
+        return pa.Table.from_batches(found, self.schema)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """The record batches of :meth:`to_batches`."""
+        return self.to_batches()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
+    def __len__(self) -> int:
+        raise CallError(
+            "len() of a read", "its length is not known yet.", "Call its method count()."
+        )
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        # pandas.DataFrame(scan) ends here: it knows nothing of Arrow's streams, and would make a mess of
+        # the batches.
+        raise CallError(
+            "a read as a NumPy array", "rows have columns of different types.",
+            "Call to_pandas() for a pandas DataFrame, or to_arrow()[column].to_numpy().",
+        )  # fmt: skip
+
+
+class Lasting:
+    """Batches whose end by an error stays one: a generator that has failed is at its end, and who asks again would
+    take the rest for empty."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+        self._batches = batches
+        self._error: Exception | None = None
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        if self._error is not None:
+            raise self._error
+        try:
+            return next(self._batches)
+        except StopIteration:
+            raise
+        except Exception as error:
+            self._error = error
+            raise

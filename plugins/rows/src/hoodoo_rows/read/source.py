@@ -1,0 +1,66 @@
+"""Whether a table can be read at all, and why not."""
+
+from __future__ import annotations
+
+from hoodoo.errors import UnsupportedTableError
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.key_generator import KeyGenerator
+from hoodoo.hookspecs.read_source import ReadSource
+from hoodoo.model.filegroup import FileSlice
+
+# The instant of Hudi's bootstrap METADATA_ONLY, whose base files have the meta columns of rows that lie elsewhere.
+_SKELETONS = "00000000000001"
+
+
+def check_readable(source: ReadSource) -> BaseFileFormat:
+    """The format of the base files. UnsupportedTableError for tables that can't be read at all."""
+    config = source.config
+    if config.drop_partition_columns:
+        # The values would have to be guessed from directory names, which lose types and nulls.
+        raise UnsupportedTableError(
+            f"table {config.name}",
+            "its files lack the partition columns (hoodie.datasource.write.drop.partition.columns=true), and such tables can't be read",
+            "rewrite the table with this property set to false.",
+        )
+    if source.file_format is None:
+        raise no_format(f"table {config.name}", config.base_file_format)
+    return source.file_format
+
+
+def check_generator(source: ReadSource) -> KeyGenerator:
+    """What makes virtual keys. UnsupportedTableError where no plugin offers it."""
+    if source.key_generator is None:
+        raise UnsupportedTableError(
+            f"table {source.config.name}",
+            f"its keys are virtual, and no installed plugin offers {source.config.key_generator}",
+            'install such a plugin, or read with mode="read_optimized" (without the log files).',
+        )
+    return source.key_generator
+
+
+def check_extension(slice_: FileSlice, file_format: BaseFileFormat) -> None:
+    """UnsupportedTableError where the base file is of another format, or has no columns of the table."""
+    base = slice_.base_file
+    if base is not None and base.extension.lower() != file_format.extension.lower():
+        raise no_format(f"base file {base.path}", base.extension.lstrip(".").upper())
+    if base is not None and base.instant == _SKELETONS:
+        raise bootstrapped(f"base file {base.path}")
+
+
+def bootstrapped(obj: str) -> UnsupportedTableError:
+    """For the base file ``obj`` of a bootstrap that copied no rows."""
+    return UnsupportedTableError(
+        obj,
+        "has Hudi's meta columns only; a bootstrap (METADATA_ONLY) left the others in files outside of the table",
+        "write the rows into a new table with Spark Hudi.",
+    )
+
+
+def no_format(obj: str, name: str) -> UnsupportedTableError:
+    return UnsupportedTableError(
+        obj,
+        f"its base files are in the format {name}, and no installed plugin of the family "
+        f"file_format offers {name.lower()!r}",
+        f"install a plugin distribution that offers {name.lower()!r} "
+        "(`hoodoo plugins` lists what there is).",
+    )

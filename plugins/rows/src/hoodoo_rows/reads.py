@@ -1,0 +1,74 @@
+"""Reads of a table: scans of its rows, and queries of the types that plugins bring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+from hoodoo.calls import refuse_options
+from hoodoo.hookspecs.read_source import ReadSource
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.answers import plain
+from hoodoo.kernel.resolve import resolve
+from hoodoo.table.handle import TableHandle
+
+from hoodoo_rows.of_table import warn_of_stored_keys
+from hoodoo_rows.read.plan import ScanPlan, plan_scan
+from hoodoo_rows.read.query import Query, planned
+from hoodoo_rows.read.scan import Scan
+
+
+class SnapshotQuery:
+    """The query type ``snapshot``: the rows of the table as they are at one instant."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> SnapshotQuery:
+        return cls()
+
+    def plan(
+        self,
+        source: ReadSource,
+        columns: Sequence[str] | None = None,
+        where: Any = None,
+        as_of: str | date | None = None,
+        mode: str = "snapshot",
+        meta: bool = False,
+    ) -> ScanPlan:
+        """The slices that :func:`read` with these arguments would read."""
+        return plan_scan(source, columns, where, as_of, mode, meta=bool(meta))
+
+
+def read(
+    table: TableHandle,
+    columns: Sequence[str] | None = None,
+    where: Any = None,
+    as_of: str | date | None = None,
+    mode: str = "snapshot",
+    meta: bool = False,
+) -> Scan:
+    """A lazy scan of the newest rows, or of the rows at the time ``as_of`` (inclusive).
+
+    ``columns`` are by default the table's own columns. ``meta`` adds Hudi's ``_hoodie_*`` columns after them;
+    ``columns`` may also name these. ``where`` is a pyarrow compute expression over all columns or, with
+    hoodoo-statements, a condition in SQL or a Spark Column. Raises SchemaError for unknown columns, and ConfigError
+    for an invalid time.
+    """
+    scan = table.plan_read(
+        lambda source: Scan.of(
+            source, columns=columns, where=where, as_of=as_of, mode=mode, meta=bool(meta)
+        )
+    )
+    warn_of_stored_keys(table, scan.plan.slices)
+    return scan
+
+
+def query(table: TableHandle, name: str, /, **arguments: Any) -> Scan | Query:
+    """A lazy read of the query type ``name``. hoodoo-history provides ``incremental`` and ``changes``.
+    ``arguments`` are those of the query type.
+
+    Raises PluginError if no plugin provides the query type, and CallError for unknown arguments.
+    """
+    found = resolve("query_type", name, table.settings).instance
+    refuse_options(f"table.query({name!r}", plain(found).plan, 1, arguments)
+    return table.plan_read(lambda source: planned(source, found.plan(source, **arguments)))

@@ -1,0 +1,44 @@
+"""What hoodoo-rows offers. Imports nothing heavy: discovery reads it in every process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
+
+from hoodoo import hookimpl
+from hoodoo.hookspecs import Registration
+
+_WRITES = (
+    "upsert", "insert", "append", "bulk_insert", "delete", "insert_overwrite", "insert_overwrite_table",
+    "delete_partitions",
+)  # fmt: skip
+
+
+@hookimpl
+def hoodoo_rows() -> Any:
+    return import_module("hoodoo_rows.of_table")
+
+
+@hookimpl
+def hoodoo_actions() -> Iterable[Registration]:
+    return [
+        Registration(
+            "write",
+            "hoodoo_rows.writes:Write.from_settings",
+            summary="Write rows: upsert, insert, delete and the other operations, each one commit.",
+            verbs={name: f"hoodoo_rows.writes:{name}" for name in _WRITES},
+        )
+    ]
+
+
+@hookimpl
+def hoodoo_query_types() -> Iterable[Registration]:
+    return [
+        Registration(
+            "snapshot",
+            "hoodoo_rows.reads:SnapshotQuery.from_settings",
+            summary="The rows of the table now, or at an older instant.",
+            verbs={"read": "hoodoo_rows.reads:read", "query": "hoodoo_rows.reads:query"},
+        )
+    ]

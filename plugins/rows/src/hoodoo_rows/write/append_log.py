@@ -1,0 +1,151 @@
+"""Append: the rows of one slot become the blocks of a new log file; the base file is not opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.model import slice_json
+from hoodoo.model.commit import WriteStat
+from hoodoo.model.filegroup import path_of
+from hoodoo.model.internal_row import DELETE, OP, PUT
+from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, emptied
+from hoodoo.storage.api import Storage
+from hoodoo.storage.temporaries import scratch_file
+
+from hoodoo_rows.merge.pairs import flat
+from hoodoo_rows.merge.rule import MergeRule
+from hoodoo_rows.merge.slice import merged_rows
+from hoodoo_rows.merge.virtual import delete_block_keys
+from hoodoo_rows.produce.key_changes import KeyChanges
+from hoodoo_rows.produce.pending import Pending
+from hoodoo_rows.produce.rows import completed, stored_rows
+from hoodoo_rows.write.erased import MergedSlice
+from hoodoo_rows.write.merge_file import MergeFile
+from hoodoo_rows.write.target import LogSettings
+
+
+@frozen
+class AppendLog:
+    """``schema`` is the stored schema, meta columns first. Rows that lack some of its columns become a
+    partial block: readers keep what is stored there. ``rule``: how the rows of a slice are read. ``rewrite``: writes
+    a slice anew where a log file is not enough."""
+
+    schema: pa.Schema
+    storage: Storage
+    file_format: BaseFileFormat
+    pending: Pending
+    settings: LogSettings
+    rule: MergeRule
+    rewrite: MergeFile
+
+    def write(
+        self, rows: pa.Table, target: dict[str, Any], key_changes: KeyChanges
+    ) -> WriteStat | None:
+        """``rows``: keyed, one for each key. None if nothing of them matters. ``key_changes`` is told which keys came
+        and went, as far as that is known: a delete that stored rows may outlast is not told, and an update is told as if
+        it came where the index finds keys that a log file has deleted, or computes where they belong."""
+        if target["after_deletes"]:
+            (slice_,) = slice_json.unpack(target["slice"])
+            stored = MergedSlice(self.storage, self.file_format, self.rule, slice_)
+            rows, gone = stored.after_deletes(rows, target["compacting"])
+            if gone is not None:
+                key_changes.went(gone)
+                name = f"{slice_.file_id}_{target['slot']}-0-0_{self.pending.requested}"
+                named = {**target, "file_name": name + self.file_format.extension}
+                return self.rewrite.write(rows, named, key_changes, stored)
+        is_new = target["log_fresh"]
+        deleted = pc.equal(rows.column(OP), DELETE)
+        if is_new:  # nothing is stored that could be deleted
+            data, gone = rows.filter(pc.equal(rows.column(OP), PUT)), rows.slice(0, 0)
+        else:
+            data, gone = rows.filter(pc.invert(deleted)), rows.filter(deleted)
+        if not data.num_rows and not gone.num_rows:
+            return None
+        partition, name = target["partition_path"], target["file_name"]
+        with scratch_file(self.storage) as local:
+            size = self._blocks(local, data, gone, target)
+            marker = self.settings.marker
+            size = self.pending.put(self.storage, partition, name, local, marker, size)
+        self._tell(key_changes, data, gone, is_new or not self.settings.index_is_told)
+        puts = pc.sum(pc.equal(data.column(OP), PUT)).as_py() or 0
+        return WriteStat(
+            partition_path=partition,
+            file_id=target["file_id"],
+            path=path_of(partition, name),
+            prev_commit=target["log_prev_commit"],
+            num_writes=data.num_rows,
+            num_inserts=puts if is_new else 0,
+            num_updates=0 if is_new else puts,
+            num_deletes=gone.num_rows + data.num_rows - puts,
+            file_size=size,
+            base_file=target["log_base_file"],
+            log_version=target["log_version"],
+            log_files=tuple(target["log_files"]),
+        )
+
+    def _tell(self, told: KeyChanges, data: pa.Table, gone: pa.Table, comes: bool) -> None:
+        if not told.tells:
+            return
+        told.went(gone.column(RECORD_KEY))
+        is_put = pc.equal(data.column(OP), PUT)
+        if self.settings.deletes_win:
+            told.went(data.filter(pc.invert(is_put)).column(RECORD_KEY))
+        if comes:
+            told.came(data.filter(is_put).column(RECORD_KEY))
+
+    def _blocks(self, local: str, data: pa.Table, gone: pa.Table, target: dict[str, Any]) -> int:
+        instant, settings = self.pending.requested, self.settings
+        there = {*data.schema.names, *META_COLUMNS}
+        schema = pa.schema([f for f in self.schema if f.name in there])
+        blocks = settings.blocks
+        formats = {} if blocks is None else {blocks.kind: blocks}
+        assert settings.format is not None
+        with settings.format.writer(local, formats) as writer:
+            partial = len(schema) < len(self.schema)
+            start = 0
+            for rows, whole in self._pieces(data, target) if partial else [(data, True)]:
+                if not rows.num_rows:
+                    continue
+                kept = self.schema if whole else schema
+                lacking = [n for n in kept.names if n not in there]
+                made = stored_rows(
+                    completed(rows, kept, lacking), kept, instant, target["file_id"], target["slot"],
+                    start,
+                )  # fmt: skip
+                start += rows.num_rows
+                assert blocks is not None
+                writer.data_block(
+                    blocks.kind,
+                    made if settings.filled is None else emptied(made, settings.filled),
+                    instant=instant,
+                    table_name=settings.table_name,
+                    partial=not whole,
+                )
+            if gone.num_rows:
+                keys = delete_block_keys(settings.virtual, gone.column(RECORD_KEY))
+                paths = gone.column(PARTITION_PATH)
+                writer.delete_block(keys, paths, None, None, instant, settings.schema_text)
+            return writer.close()
+
+    def _pieces(self, data: pa.Table, target: dict[str, Any]) -> Iterator[tuple[pa.Table, bool]]:
+        """Partial rows, and those that have to be whole: Spark Hudi can't read a partial row whose key
+        is stored nowhere. The keys of the slice are read where the index does not say."""
+        text = target["slice"]
+        if text is None:
+            yield data, False
+            return
+        keys = data.column(RECORD_KEY)
+        known = np.zeros(data.num_rows, bool)
+        for slice_ in slice_json.unpack(text):
+            keys_only = self.rule.narrowed([RECORD_KEY])
+            for rows in merged_rows(self.storage, self.file_format, keys_only, slice_):
+                at = pc.index_in(rows.column(RECORD_KEY), value_set=flat(keys)).drop_null()
+                known[np.asarray(at)] = True
+        yield data.filter(pa.array(known)), False
+        yield data.filter(pa.array(~known)), True

@@ -1,0 +1,190 @@
+"""Writes of a table: each is one commit. One action, whose operations are the methods of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from hoodoo.errors import CallError, ConfigError, DataError
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.resolve import in_role
+from hoodoo.options import write as options
+from hoodoo.options.table import ADD_COLUMNS
+from hoodoo.table.handle import TableHandle
+from hoodoo.timeline.batches import Batch
+
+from hoodoo_rows.engine.sources import known_data
+from hoodoo_rows.of_table import write_request, write_target
+from hoodoo_rows.write import operation, run
+from hoodoo_rows.write.commit import Commit
+from hoodoo_rows.write.target import WriteTarget
+
+
+class Write:
+    """The action ``write``: ``table.run("write", operation="insert", data=rows)`` is ``table.insert(rows)``."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Write:
+        return cls()
+
+    def run(self, table: TableHandle, *, operation: str = "upsert", **arguments: Any) -> Commit:
+        """``operation``: the name of a method of a table that writes; ``arguments`` are those of the method.
+        ConfigError for another name."""
+        if operation not in _OPERATIONS:
+            raise ConfigError(
+                f"operation={operation!r}", "is no operation of a write.", f"Use one of {', '.join(_OPERATIONS)}."
+            )  # fmt: skip
+        found: Commit = _OPERATIONS[operation](table, **arguments)
+        return found
+
+
+def upsert(
+    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None,
+    add_columns: bool = False,
+) -> Commit:  # fmt: skip
+    """Update rows whose key is in the table, and insert the others. All writes: docs/writing.md.
+
+    A column that the table lacks is refused. With ``add_columns=True`` (also in the other writes) it becomes a column of
+    the table. ``batch`` (also in the other writes) is the name and number of a batch. If this batch, or a newer batch of its
+    stream, is already in the table, nothing is written, and the commit has an empty instant. See docs/streaming.md.
+    """
+    return write(table, operation.UPSERT, data, engine, batch, add_columns)
+
+
+def insert(
+    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None,
+    add_columns: bool = False,
+) -> Commit:  # fmt: skip
+    """Add rows; small files are filled first. Stored keys are compared only if
+    ``hoodie.datasource.insert.dup.policy`` is ``drop`` or ``fail``."""
+    policy = options.duplicates(table.options)
+    kind = operation.INSERT if policy == "none" else operation.INSERT_CHECKED
+    return write(table, kind, data, engine, batch, add_columns)
+
+
+def append(
+    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None,
+    add_columns: bool = False,
+) -> Commit:  # fmt: skip
+    """Add rows in new files, without an exchange and without a comparison with stored keys."""
+    return write(table, _combined(table, operation.APPEND), data, engine, batch, add_columns)
+
+
+def bulk_insert(
+    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None,
+    add_columns: bool = False,
+) -> Commit:  # fmt: skip
+    """Write rows to new files in the order in which they arrive. This is the fastest write, for first loads."""
+    return write(table, _combined(table, operation.BULK_INSERT), data, engine, batch, add_columns)
+
+
+def delete(
+    table: TableHandle,
+    data: Any = None,
+    *,
+    where: Any = None,
+    engine: str | Engine | None = None,
+    batch: Batch | None = None,
+) -> Commit:
+    """Delete rows by key. ``data`` has the key columns, or whole rows. Without the partition columns, a key is
+    deleted in every partition path. If the key is one column, a list of keys is enough.
+
+    Or delete all rows for which ``where`` is true: a pyarrow expression, SQL as text, or a Spark Column."""
+    if (data is None) == (where is None) or isinstance(data, (str, pc.Expression)):
+        raise CallError(
+            "table.delete", "needs keys or a condition, and not both.",
+            "Say which rows to delete: table.delete(keys), or table.delete(where=\"city = 'oslo'\").",
+        )  # fmt: skip
+    if where is not None:
+        action = in_role("action", "deletes_where")
+        found: Commit = table.run(action, where=where, engine=engine, batch=batch)
+        return found
+    if isinstance(data, (list, tuple, set, frozenset, pa.Array, pa.ChunkedArray)):
+        data = known_data(data, table.schema, table.config.record_key_fields)
+    return write(table, operation.DELETE, data, engine, batch)
+
+
+def insert_overwrite(
+    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None,
+    add_columns: bool = False,
+) -> Commit:  # fmt: skip
+    """Replace the partition paths that occur in ``data`` with its rows."""
+    return write(table, operation.INSERT_OVERWRITE, data, engine, batch, add_columns)
+
+
+def insert_overwrite_table(
+    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None,
+    add_columns: bool = False,
+) -> Commit:  # fmt: skip
+    """Replace all rows of the table with the rows of ``data``."""
+    return write(table, operation.INSERT_OVERWRITE_TABLE, data, engine, batch, add_columns)
+
+
+def delete_partitions(table: TableHandle, paths: str | Sequence[str]) -> Commit:
+    """Drop whole partition paths (``"region=apac"``, or ``"2013/01"`` without hive style)."""
+    wanted = [paths] if isinstance(paths, str) else list(paths)
+    first = True
+
+    def take_snapshot() -> WriteTarget:
+        nonlocal first
+        target = write_target(table)
+        known = {s.partition_path for s in target.slices}
+        unknown = sorted(set(wanted) - known)
+        # A repeated attempt may find that the other writer dropped the same.
+        began, first = first, False
+        if unknown and began:
+            raise DataError(
+                f"partition {', '.join(unknown)}", f"is not in the table ({_some(known)})",
+                "give partition paths as table.file_slices() shows them.",
+            )  # fmt: skip
+        return target
+
+    due = table.after_writes.due()
+    request = write_request(table, operation.DELETE_PARTITION, take_snapshot)
+    commit = run.drop_partitions(request, lambda target: wanted)
+    assert commit is not None
+    table.after_writes.run(due, lambda: table.engine(None, table.default_engine))
+    return commit
+
+
+def write(
+    table: TableHandle,
+    kind: operation.WriteKind,
+    data: Any,
+    engine: str | Engine | None,
+    batch: Batch | None,
+    add_columns: bool = False,
+) -> Commit:
+    """One write of ``kind``; ``data`` may depend on what is in the table (:mod:`hoodoo_rows.write.target`)."""
+    if add_columns:
+        table = table.with_options({ADD_COLUMNS.key: "true"})
+    due = table.after_writes.due()
+    chosen = engine or table.default_engine
+    if isinstance(data, (list, tuple, Mapping)):
+        data = known_data(data, table.schema)
+    look = partial(write_target, table, data, chosen, later=True)
+    follow = partial(table.after_writes.follow, due)
+    request = write_request(table, kind, look, batch, follow)
+    commit = run.run(request, data)
+    if commit.instant:
+        table.after_writes.run(due, lambda: table.engine(data, chosen))
+    return commit
+
+
+def _combined(table: TableHandle, kind: operation.WriteKind) -> operation.WriteKind:
+    return kind.exchanged() if options.COMBINE.read(table.options) else kind
+
+
+def _some(names: set[str]) -> str:
+    shown = sorted(names)[:5]
+    return "it has " + ", ".join(repr(n) for n in shown) + (", ..." if len(names) > 5 else "")
+
+
+_EACH: tuple[Callable[..., Commit], ...] = (
+    upsert, insert, append, bulk_insert, delete, insert_overwrite, insert_overwrite_table, delete_partitions,
+)  # fmt: skip
+_OPERATIONS = {function.__name__: function for function in _EACH}
