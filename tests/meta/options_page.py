@@ -25,6 +25,7 @@ kernel()  # knows the families that distributions bring
 PAGE = Path(__file__).parents[2] / "docs/options.md"
 OURS = (
     "hoodoo-core",
+    "hoodoo-rows",
     "hoodoo-cli",
     "hoodoo-standard",
     "hoodoo-formats",

@@ -41,6 +41,7 @@ from hoodoo.hookspecs.layout import Layout, Slot
 from hoodoo.hookspecs.merger import Merged, Merger
 from hoodoo.hookspecs.observer import Event
 from hoodoo.hookspecs.report import Reporter
+from hoodoo.hookspecs.rows import RowsLayer
 from hoodoo.kernel.discover import Plugin, discover
 from hoodoo.kernel.registry import Kernel, kernel
 from hoodoo.kernel.resolve import resolve
@@ -402,6 +403,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "family": (),
     "storage": (Storage, Entry),
     "creation": (NewTable, Found),
+    "rows": (RowsLayer,),
     "engine": (
         engine_family.Engine,
         engine_family.KnowsStorage,

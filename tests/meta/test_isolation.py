@@ -19,6 +19,7 @@ CORE = REPO / "core/src/hoodoo"
 DISTRIBUTIONS = {
     "hoodoo": REPO,
     "hoodoo-core": REPO / "core",
+    "hoodoo-rows": REPO / "plugins/rows",
     "hoodoo-cli": REPO / "plugins/cli",
     "hoodoo-metadata": REPO / "plugins/metadata",
     "hoodoo-standard": REPO / "plugins/standard",
@@ -45,12 +46,7 @@ ROOMS = (
     "hookspecs",
     "kernel",
     "participants",
-    "engine",
-    "merge",
-    "produce",
     "actions",
-    "write",
-    "read",
     "table",
     "testing",
 )
@@ -60,6 +56,7 @@ OUTSIDE = {"__init__", "__main__"}
 FOREIGN = (
     "pyspark",
     "pandas",
+    "hoodoo_rows",
     "hoodoo_cli",
     "hoodoo_metadata",
     "hoodoo_standard",
@@ -130,7 +127,7 @@ def test_discovery_is_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     added = _added("import hoodoo; from hoodoo.kernel.registry import kernel; kernel()")
     rooms = {name.split(".")[1] for name in added if name.startswith("hoodoo.")}
     assert rooms.isdisjoint(
-        {"actions", "clustering", "table", "read", "write", "merge", "metadata"}
+        {"actions", "clustering", "table", "metadata"}
     )
     heavy = {"structlog", "rich", "typer", "pyspark", "pandas", "polars", "duckdb", "pytest"}
     assert heavy.isdisjoint(name.partition(".")[0] for name in added)
@@ -234,11 +231,11 @@ def test_the_rule_about_rooms_can_fail(tmp_path: Path) -> None:
     source.write_text(
         "from typing import TYPE_CHECKING\n"
         "if TYPE_CHECKING:\n    from hoodoo.table.table import hidden\n"
-        "def f():\n    from hoodoo_rows.write import key\n    import hoodoo_rows.read.plan\n"
+        "def f():\n    from hoodoo.timeline import view\n    import hoodoo.table.verbs\n"
     )
     names = [name for _, name in _imports(source)]
-    assert sorted(names) == ["hoodoo_rows.read.plan", "hoodoo_rows.write.key", "typing.TYPE_CHECKING"]
-    assert ROOMS.index(_room("hoodoo_rows.write.key")) > ROOMS.index("storage")
+    assert sorted(names) == ["hoodoo.table.verbs", "hoodoo.timeline.view", "typing.TYPE_CHECKING"]
+    assert ROOMS.index(_room("hoodoo.table.verbs")) > ROOMS.index("storage")
 
 
 def _setup(directory: Path) -> configparser.ConfigParser:
@@ -281,6 +278,7 @@ def test_versions_are_equal() -> None:
 
 
 PLUGINS = (
+    "hoodoo_rows",
     "hoodoo_cli",
     "hoodoo_clustering",
     "hoodoo_hashing",

@@ -20,6 +20,7 @@ kernel()  # knows the families that distributions bring
 REPO = Path(__file__).parents[2]
 OURS = (
     "hoodoo-core",
+    "hoodoo-rows",
     "hoodoo-cli",
     "hoodoo-standard",
     "hoodoo-formats",

@@ -16,6 +16,7 @@ REPO = Path(__file__).parents[2]
 # What a distribution offers to others on purpose. (Subcommands are loaded by hoodoo-cli alone, so that those who
 # contribute one can go by its toolkit without needing it.)
 OFFERED = (
+    "hoodoo_rows",  # reads and writes rows for all that work with them
     "hoodoo_standard.options",  # some are read by others, too
     "hoodoo_cli.toolkit",
     "hoodoo_native",  # compiled loops, by their functions
@@ -78,14 +79,14 @@ def test_the_rule_can_fail() -> None:
         "from hoodoo_cli.toolkit.show import size\n"
         "from hoodoo_cli import reports\n"
         "if TYPE_CHECKING:\n    from hoodoo_cli.commands import stats\n"
-        "def f():\n    from hoodoo_rows.read.plan import _prune\n    from hoodoo_mine.a import b\n"
+        "def f():\n    from hoodoo.timeline.view import _prune\n    from hoodoo_mine.a import b\n"
         "    from hoodoo.model.commit import WriteStat\n    from hoodoo import __version__\n"
         "FACTORY = 'hoodoo_spark.engine:from_settings'\n"
         "MINE = 'hoodoo_mine.engine:from_settings'\n"
     )
     found = [said.split(" ")[2] for said in reaches(source, "hoodoo_mine")]
     assert sorted(found) == [
-        "hoodoo_rows.read.plan._prune",
+        "hoodoo.timeline.view._prune",
         "hoodoo_cli.commands.stats",
         "hoodoo_cli.reports",
         "hoodoo_spark.engine.from_settings",

@@ -14,7 +14,8 @@ REPO = Path(__file__).parents[2]
 PAGE = REPO / "docs/strict-checks.md"
 # Where files of a table are read.
 ROOTS = {
-    "core/src": ("hoodoo/timeline", "hoodoo/read", "hoodoo/merge", "hoodoo/participants", "hoodoo/storage", "hoodoo/model/schema"),
+    "core/src": ("hoodoo/timeline", "hoodoo/participants", "hoodoo/storage", "hoodoo/model/schema"),
+    "plugins/rows/src": ("hoodoo_rows/read", "hoodoo_rows/merge"),
     "plugins/formats/src": ("hoodoo_formats",),
     "plugins/metadata/src": ("hoodoo_metadata",),
     "plugins/services/src": ("hoodoo_services/archived",),

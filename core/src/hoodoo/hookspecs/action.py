@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Action(Protocol):
     """Contract suite: ``hoodoo.testing.contracts.action``. Called on the driver.
 
-    What is to be seen by readers it commits with :mod:`hoodoo_rows.write.run`, by a request of the table
+    What is to be seen by readers it commits with ``write/run.py`` of hoodoo-rows, by a request of the table
     (:meth:`~hoodoo.table.handle.TableHandle.write_request`): that is repeated after conflicts, told to
     participants, and undone by the next writer where the process ends before its commit. What an action raises
     is one of :mod:`hoodoo.errors`; the table is then as it was, or what is pending is finished or undone by the

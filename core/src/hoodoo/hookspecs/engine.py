@@ -97,7 +97,7 @@ class Counted:
 
 
 class Meter(Protocol):
-    """Tasks add, the driver reads. It travels to tasks. See :mod:`hoodoo_rows.testing.metered`."""
+    """Tasks add, the driver reads. It travels to tasks. ``Metered`` of hoodoo-rows uses it."""
 
     def add(self, counted: Counted) -> None: ...
 
@@ -106,7 +106,7 @@ class Meter(Protocol):
 
 @runtime_checkable
 class Engine(Protocol):
-    """What an engine plugin answers. Contract suite: ``hoodoo_rows.testing.contracts.engine``.
+    """What an engine plugin answers. Contract suite: ``testing.contracts.engine`` of hoodoo-rows.
 
     Errors raised by a step as :class:`~hoodoo.errors.HoodooError` reach the caller of ``collect`` or
     ``stage`` as the same class, raised once.
@@ -156,7 +156,7 @@ class Engine(Protocol):
         """Evaluate and bring a small result to the caller."""
 
     def meter(self) -> Meter:
-        """A counter that starts at nothing, for :class:`hoodoo_rows.testing.metered.Metered`."""
+        """A counter that starts at nothing, for ``Metered`` of hoodoo-rows."""
 
     def check(self, plugins: Sequence[PluginRef]) -> None:
         """Raise unless every worker has the same Python, pyarrow, hoodoo and the given plugins."""

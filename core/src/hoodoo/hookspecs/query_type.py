@@ -52,7 +52,7 @@ class QueryPlan(Protocol):
 
 @runtime_checkable
 class QueryType(Protocol):
-    """Contract suite: ``hoodoo_rows.testing.contracts.query_type``. Called on the driver."""
+    """Contract suite: ``testing.contracts.query_type`` of hoodoo-rows. Called on the driver."""
 
     def plan(self, source: ReadSource, **arguments: Any) -> QueryPlan:
         """Decide what is read of the table that ``source`` is of; changes nothing, and opens no data file.
@@ -60,7 +60,7 @@ class QueryType(Protocol):
 
         Writers may go on meanwhile. CommitConflictError where one has deleted files since the table was looked
         at: then it is called again. Where only some of the rows of a snapshot are wanted, the answer may be a
-        :class:`hoodoo_rows.read.plan.ScanPlan`, which engines read as they read a snapshot."""
+        ``ScanPlan`` of hoodoo-rows, which engines read as they read a snapshot."""
 
 
 FAMILY = Family(

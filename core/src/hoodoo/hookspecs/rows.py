@@ -61,7 +61,7 @@ class RowsLayer(Protocol):
 
 class RowsHooks:
     @hookspec
-    def hoodoo_rows(self) -> RowsLayer | None:
+    def hoodoo_table_rows(self) -> RowsLayer | None:
         """What reads and writes rows. When: a table's rows are read or written, or an action asks for them.
         Default: hoodoo-rows. The first answer that is not None counts; an object, or a module with these functions."""
 

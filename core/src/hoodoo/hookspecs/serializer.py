@@ -18,7 +18,7 @@ from hoodoo.hookspecs.family import Family, Optional
 class BoundSerializer(Protocol):
     """A serializer of one schema. Picklable: it travels to the tasks of both sides of an exchange.
 
-    Whoever inherits from :class:`hoodoo_rows.engine.frames.Framed` writes serialize and deserialize only.
+    Whoever inherits from ``Framed`` of hoodoo-rows writes serialize and deserialize only.
     """
 
     @property
@@ -46,7 +46,7 @@ class BoundSerializer(Protocol):
         :class:`~hoodoo.model.internal_row.InternalRow`. PluginError if ``reuse`` is given."""
 
     def copy_stream(self, source: Any, target: Any) -> int:
-        """A stream (:mod:`hoodoo_rows.engine.frames`) from one binary file to another, without decoding a
+        """A stream (``engine/frames.py`` of hoodoo-rows) from one binary file to another, without decoding a
         message; how many messages there were. EngineError if the stream ends early."""
 
     def create(self) -> pa.RecordBatch:
@@ -55,7 +55,7 @@ class BoundSerializer(Protocol):
 
 @runtime_checkable
 class Serializer(Protocol):
-    """Contract suite: ``hoodoo_rows.testing.contracts.serializer``. Picklable."""
+    """Contract suite: ``testing.contracts.serializer`` of hoodoo-rows. Picklable."""
 
     @property
     def name(self) -> str:

@@ -62,8 +62,8 @@ class TableHandle:
       opened with, ``settings`` both; :meth:`check_options` for those of one call.
     - :meth:`timeline` and :meth:`newest_slices` are what is there. Nothing has been locked: by the time that an
       action has worked, both may be old. So it publishes through a request (:meth:`write_request`), which looks
-      again after every conflict, with :func:`hoodoo_rows.write.run.commit_files` or
-      :func:`hoodoo_rows.write.run.drop_partitions`.
+      again after every conflict, with ``commit_files`` or ``drop_partitions`` of
+      hoodoo-rows.
     - ``participants`` know of it by themselves where a request is used; an action that puts its own instants on
       the timeline gives them :attr:`participants` ``.join(timeline)``.
     - :meth:`run` does another action first, or afterwards.
@@ -224,7 +224,7 @@ class TableHandle:
     @property
     def rows(self) -> RowsLayer:
         """What turns rows into files, and files into rows. PluginError where no plugin does."""
-        for _plugin, hook in kernel().implementations("hoodoo_rows"):
+        for _plugin, hook in kernel().implementations("hoodoo_table_rows"):
             found: Any = hook.function()
             if found is not None:
                 return found
@@ -247,7 +247,7 @@ class TableHandle:
         return self.rows.stored_row(self, columns)
 
     def write_target(self, data: Any = None, engine: str | Engine | None = None, **how: Any) -> Any:
-        """What a write or an action on rows works on: ``hoodoo_rows.of_table.write_target`` has the arguments."""
+        """What a write or an action on rows works on: ``write_target`` of hoodoo-rows has the arguments."""
         return self.rows.write_target(self, data, engine, **how)
 
     def write_request(
@@ -257,7 +257,7 @@ class TableHandle:
         batch: Batch | None = None,
         follow: Follow = lambda timeline, files: None,
     ) -> Any:
-        """A commit of ``kind`` (``hoodoo_rows.write.operation``), for the functions of ``hoodoo_rows.write.run``: how
+        """A commit of ``kind`` (``write/operation.py`` of hoodoo-rows), for the functions of its ``write/run.py``: how
         often it is repeated, who waits for whom and what is a conflict, by the table's options. ``take_snapshot`` is
         called before each attempt: by default :meth:`write_target`."""
         return self.rows.write_request(self, kind, take_snapshot, batch, follow)
@@ -358,16 +358,6 @@ class TableHandle:
             "Repeat the write.",
         )  # fmt: skip
 
-    def _looked(self, listed: Timeline | None, later: bool) -> tuple[Timeline, Look]:
-        """The timeline, and what answers the newest slices; see :meth:`on_snapshot` for ``later``."""
-        if later and self.config.partition_fields:
-            timeline = self.load_timeline(listed)
-            return timeline, lambda paths: build_whole(self.storage, timeline, paths).slices
-        timeline, slices = self.newest_slices(listed, checked=not later)
-        return timeline, lambda paths: tuple(
-            s for s in slices if paths is None or s.partition_path in paths
-        )
-
     def on_snapshot(
         self,
         work: Callable[[Snapshot, Joined | None, bool], Work],
@@ -411,15 +401,26 @@ class TableHandle:
                 if shown and not (known and listed and known.has_writes_like(listed)):
                     stack.close()  # what was listed may be older than what is looked at now
                     shown = False
-                look = partial(self._looked, listed, later)
+                lists_later = later and bool(self.config.partition_fields)
+                look: Callable[[], Any] = (
+                    partial(self.load_timeline, listed)
+                    if lists_later
+                    else partial(self.newest_slices, listed, checked=not later)
+                )
                 # Properties that change meanwhile refuse the commit.
                 if shown and listed is not None:
-                    (timeline, slices), now = look(), self.config
+                    found, now = look(), self.config
                 elif listed is None:  # the properties are read after the timeline
-                    (timeline, slices), now = look(), properties.load(self.storage)
+                    found, now = look(), properties.load(self.storage)
                 else:
-                    read = partial(properties.load, self.storage)
-                    (timeline, slices), now = together(self.storage, look, read)
+                    found, now = together(
+                        self.storage, look, partial(properties.load, self.storage)
+                    )
+                timeline, slices = (
+                    (found, _listed_on_demand(self.storage, found))
+                    if lists_later
+                    else (found[0], _already_listed(found[1]))
+                )
                 still = shown and known is not None and known.decided == timeline.decided
                 schema = self.schema_at(timeline)
                 snapshot = Snapshot(self.storage, self.config, timeline, schema, slices)
@@ -429,3 +430,11 @@ class TableHandle:
     def expect_leftovers(self) -> None:
         """Tasks may yet put files of an instant that has ended: the next write looks for them."""
         self._recovered = False
+
+
+def _listed_on_demand(storage: Storage, timeline: Timeline) -> Look:
+    return lambda paths: build_whole(storage, timeline, paths).slices
+
+
+def _already_listed(slices: tuple[FileSlice, ...]) -> Look:
+    return lambda paths: tuple(s for s in slices if paths is None or s.partition_path in paths)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from attrs import evolve
-from hoodoo_rows.write.target import WriteTarget
 
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.participant import RebuildRequest, TableState
@@ -88,7 +87,7 @@ class TableParticipants:
         """What is to be rebuilt for a participant. ``source``: asked where all keys lie; ``shape``: how."""
         table = self.table
 
-        def take_snapshot() -> WriteTarget:
+        def take_snapshot() -> TableState:
             return table.write_target(None, engine or table.default_engine, repair=False)
 
         return RebuildRequest(

@@ -1,4 +1,4 @@
-"""Rows of one open table: its plugins, and what a write works on. Core reaches it by the hook ``hoodoo_rows``."""
+"""Rows of one open table: its plugins, and what a write works on. Core reaches it by the hook ``hoodoo_table_rows``."""
 
 from __future__ import annotations
 
@@ -198,6 +198,7 @@ def _conflict_strategy(settings: Settings) -> ConflictStrategy:
     wanted = write_options.CONFLICTS.given(settings.options) or default_name("conflict", settings)
     found: ConflictStrategy = resolve("conflict", wanted, settings).instance
     return found
+
 
 # --- rows ---------------------------------------------------------------------------------------------
 def stored_row(table: TableHandle, columns: Sequence[str]) -> pa.RecordBatch | None:

@@ -16,7 +16,7 @@ _WRITES = (
 
 
 @hookimpl
-def hoodoo_rows() -> Any:
+def hoodoo_table_rows() -> Any:
     return import_module("hoodoo_rows.of_table")
 
 

@@ -152,7 +152,7 @@ def take_away(
         discard(storage, [timeline.path(found) for found in back])
         Participants.of_table(timeline.config).undone(storage, timeline.config, requested)
     # What a task put while the above went on. From here on no task leaves a file: it looks at the
-    # inflight file after it has put its own (hoodoo_rows.produce.pending).
+    # inflight file after it has put its own (`produce/pending.py` of hoodoo-rows).
     if timeline.layout.log_names_slice or where.beside:
         # Only its marker says that a log file is there, and it may have been put since.
         where = evolve(where, groups=where.groups | touched_groups(storage, timeline, instant))
