@@ -169,6 +169,7 @@ def test_every_family_that_registers_has_a_protocol() -> None:
         "family",
         "function",
         "observer",
+        "rows",
     }
     hooks = Kernel([]).hooks
     assert "hoodoo_storages" in hooks and "hoodoo_event" in hooks

@@ -22,7 +22,6 @@ from hoodoo.kernel.resolve import default_name
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import RecordingStorage
-from hoodoo_rows.testing.engine_steps import Backwards
 
 
 @frozen
@@ -60,20 +59,6 @@ def test_by_name() -> None:
     assert (ref.family, ref.name, ref.module) == ("layout", "one", "a_module")
     assert (ref.distribution, ref.version, ref.settings) == ("a-dist", "1.5", settings)
     assert ref.instance is None
-
-
-def test_by_the_text_of_a_factory() -> None:
-    def hoodoo_serializers() -> list[Registration]:
-        text = "hoodoo_rows.testing.engine_steps:Backwards"
-        return [Registration("packed", text, ("", "other"))]
-
-    marked = SimpleNamespace(hoodoo_serializers=hoodoo.hookimpl(hoodoo_serializers))
-    found = Kernel([Plugin("a", "a_module", "a-dist", "1.5", marked)])
-    for name in ("packed", "", "OTHER"):
-        assert isinstance(resolve("serializer", name, using=found).instance, Backwards)
-    dotted = using(dotted="hoodoo.testing.stores:RecordingStorage.__init__")
-    with pytest.raises(PluginError, match="TypeError"):  # found, and called with the settings
-        resolve("layout", "dotted", using=dotted)
 
 
 def test_the_default_is_who_says_so() -> None:
