@@ -19,9 +19,9 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.log_block import BlockKind
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
-from hoodoo.model.schema.widen import widened
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
+from hoodoo_rows.write.widen import widened
 
 from hoodoo_history.change_logs.mode import (
     BEFORE,

@@ -12,7 +12,8 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.hookspecs.serializer import BoundSerializer, Serializer
 from hoodoo.kernel.answers import plain
 from hoodoo.kernel.resolve import default_name, resolve
-from hoodoo.model.row_shape import RowShape
+
+from hoodoo_rows.produce.row_shape import RowShape
 
 
 @lru_cache(maxsize=1)

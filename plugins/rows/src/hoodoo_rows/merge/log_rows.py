@@ -15,7 +15,6 @@ from hoodoo.model.filegroup import LogFile
 from hoodoo.model.internal_row import DELETE, DELETE_ROW, OP
 from hoodoo.model.log_block import BlockKind, Damage, Header, LogBlock
 from hoodoo.model.meta import META_COLUMNS, OPERATION, RECORD_KEY
-from hoodoo.model.schema.widen import widened
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 
@@ -23,6 +22,7 @@ from hoodoo_rows.merge.fold_log import Piece, fold_pieces
 from hoodoo_rows.merge.meet import KeyJoin
 from hoodoo_rows.merge.rule import MergeRule, Visible, marked_operations
 from hoodoo_rows.merge.virtual import made_deletes
+from hoodoo_rows.write.widen import widened
 
 
 @frozen

@@ -12,7 +12,6 @@ from hoodoo.errors import HoodooWarning
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.meta import RECORD_KEY, encoded_as
-from hoodoo.model.schema.widen import widened
 from hoodoo.options.table import BY_ARRIVAL
 from hoodoo.storage.api import Storage, of_size
 
@@ -20,6 +19,7 @@ from hoodoo_rows.merge.log_rows import read_log_rows
 from hoodoo_rows.merge.meet import Counts, KeyJoin, Places
 from hoodoo_rows.merge.rule import MergeRule
 from hoodoo_rows.merge.virtual import KeyedReader
+from hoodoo_rows.write.widen import widened
 
 # Of one column of text, in one batch: Arrow has room for twice as much.
 _TEXT_BYTES = 1 << 30

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.errors import UnsupportedTableError
 from hoodoo.model.meta import COMMIT_TIME
-from hoodoo.model.schema.widen import widened
 
 from hoodoo_rows.read.spec import RowSpec, let_through
+from hoodoo_rows.write.widen import widened
 
 
 def columns_in(file: pa.Schema, spec: RowSpec) -> list[str]:

@@ -21,7 +21,6 @@ from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import arrow_schema
-from hoodoo.model.schema.evolve import outgrown
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
 from hoodoo.storage.together import at_once
@@ -32,6 +31,7 @@ from hoodoo.timeline.plans import pending_clusterings, pending_compactions, read
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_rows.write import batches
+from hoodoo_rows.write.evolve import outgrown
 from hoodoo_rows.write.operation import Replaces, WriteKind
 from hoodoo_rows.write.target import WriteTarget
 from hoodoo_rows.write.uniqueness import shared_key

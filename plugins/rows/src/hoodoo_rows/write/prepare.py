@@ -11,9 +11,10 @@ from hoodoo.errors import MissingColumnError, SchemaError
 from hoodoo.hookspecs.engine import Task
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.conform import conform
-from hoodoo.model.schema.evolve import evolve
 from hoodoo.model.schema.normalize import known_type, normalise_schema, without_index
 from hoodoo.options.table import WIDEN_INTEGERS, column_rules
+
+from hoodoo_rows.write.evolve import evolve
 
 
 def target_schema(

@@ -23,7 +23,6 @@ from hoodoo.log import get_logger
 from hoodoo.model.commit import CommitMetadata, WriteStat
 from hoodoo.model.instant import Instant, State
 from hoodoo.model.schema.avro import avro_text
-from hoodoo.model.schema.evolve import outgrown
 from hoodoo.options.kinds import FLAG
 from hoodoo.participants.listing import KnownFiles, shown
 from hoodoo.participants.of_table import Participants
@@ -40,6 +39,7 @@ from hoodoo_rows.produce.key_changes import WriteResult
 from hoodoo_rows.write import batches
 from hoodoo_rows.write.commit import Commit, begin_joined, profile, replaced_groups
 from hoodoo_rows.write.conflicts import CommitCheck, refuse_clustered
+from hoodoo_rows.write.evolve import outgrown
 from hoodoo_rows.write.operation import Replaces, WriteKind
 from hoodoo_rows.write.pipeline import (
     Planned,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pyarrow.compute as pc
-
 from hoodoo.errors import SchemaError
 from hoodoo.model.schema.conform import within
 from hoodoo.model.schema.promote import promoted

@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 import pyarrow as pa
 from attrs import Factory
 from attrs import frozen as frozen_class
-
 from hoodoo.calls import nearest
 from hoodoo.errors import MissingColumnError, SchemaError
 from hoodoo.model.meta import IS_DELETED, OPERATION

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 from hoodoo.errors import SchemaError
-from hoodoo.model.schema.evolve import evolve, holds_outgrown, outgrown
+from hoodoo_rows.write.evolve import evolve, holds_outgrown, outgrown
 
 US = pa.timestamp("us", "UTC")
 

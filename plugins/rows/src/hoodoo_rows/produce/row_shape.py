@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 from attrs import field, frozen
-
 from hoodoo.model.internal_row import (
     FIELDS,
     KINDS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hoodoo.model.schema.widen import widened
+from hoodoo_rows.write.widen import widened
 
 TEXT = pa.string()
 
