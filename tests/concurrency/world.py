@@ -20,7 +20,7 @@ from hoodoo.actions.writer_queue import WriterQueue
 from hoodoo.storage.api import Storage
 from hoodoo.table.table import Table
 from hoodoo.timeline import heartbeat, ledger, properties, publish
-from hoodoo_rows.write import writer_queue as turns
+from hoodoo.actions import writer_queue as turns
 from hoodoo_standard.engine.local import LocalEngine
 
 NOON = datetime(2026, 3, 29, 12, tzinfo=timezone.utc)
