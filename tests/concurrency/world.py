@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 from attrs import Factory, define
+from hoodoo.actions import writer_queue as turns
 from hoodoo.actions.writer_queue import WriterQueue
 from hoodoo.storage.api import Storage
 from hoodoo.table.table import Table
 from hoodoo.timeline import heartbeat, ledger, properties, publish
-from hoodoo.actions import writer_queue as turns
 from hoodoo_standard.engine.local import LocalEngine
 
 NOON = datetime(2026, 3, 29, 12, tzinfo=timezone.utc)

@@ -1,0 +1,174 @@
+"""Measures of the code, one number each, and what they were when they were last noted.
+
+    python tests/meta/measures.py         # prints them; exit code 1 where one is worse than noted
+    python tests/meta/measures.py --note  # notes those that got better
+
+Each may only get better; the smaller number is the better one. docs/architecture.md says where they are to go.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+REPO = Path(__file__).parents[2]
+NOTED = Path(__file__).with_name("measures.json")
+CORE = REPO / "core/src/hoodoo"
+Function = ast.FunctionDef
+# New features have lines of their own: these are shown, and not compared.
+SHOWN = ("lines of source", "lines of tests", "tables created in tests")
+GOALS = {
+    "lines of core": 20_000,
+    "lines of source": 95_000,
+    "lines of tests": 85_000,
+    "longest module": 450,
+    "modules of at most 12 lines": 0,
+    "functions that take storage and timeline": 60,
+    "lines with fmt: skip": 100,
+    "lines over 100 characters": 0,
+    "public names without a docstring in core and rows": 0,
+    "helpers named rows in tests": 10,
+}
+
+
+@cache
+def sources() -> tuple[Path, ...]:
+    """All modules that are installed: core and its plugins, and those of contrib."""
+    roots = (CORE.parent, *REPO.glob("plugins/*/src"), *REPO.glob("contrib/*/src"))
+    return tuple(sorted(path for root in roots for path in root.rglob("*.py")))
+
+
+@cache
+def tests() -> tuple[Path, ...]:
+    roots = (
+        REPO / "tests",
+        REPO / "core/tests",
+        *REPO.glob("plugins/*/tests"),
+        *REPO.glob("contrib/*/tests"),
+    )
+    return tuple(sorted(path for root in roots for path in root.rglob("*.py")))
+
+
+@cache
+def text(path: Path) -> str:
+    return path.read_text("utf-8")
+
+
+@cache
+def lines(path: Path) -> tuple[str, ...]:
+    return tuple(text(path).splitlines())
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(text(path))
+
+
+def core() -> list[Path]:
+    """Modules of core without `hoodoo.testing`."""
+    return [
+        p
+        for p in sources()
+        if p.is_relative_to(CORE) and "testing" not in p.relative_to(CORE).parts
+    ]
+
+
+def rows() -> list[Path]:
+    return [p for p in sources() if "hoodoo_rows" in p.parts]
+
+
+def functions(paths: list[Path] | tuple[Path, ...]) -> Iterator[Function]:
+    for path in paths:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, Function):
+                yield node
+
+
+def parameters(function: Function) -> list[str]:
+    given = function.args
+    return [a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+
+
+def _count(paths: list[Path] | tuple[Path, ...], pattern: str) -> int:
+    return sum(len(re.findall(pattern, text(path), re.M)) for path in paths)
+
+
+def _undocumented() -> int:
+    """Public functions and classes of core and hoodoo-rows without a docstring."""
+    lacking = 0
+    for path in (*core(), *rows()):
+        if "testing" in path.parts:
+            continue
+        module = tree(path)
+        classes = [n for n in module.body if isinstance(n, ast.ClassDef)]
+        public = [module, *classes]
+        for owner in public:
+            for node in owner.body:
+                if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not node.name.startswith(
+                    "_"
+                ):
+                    lacking += ast.get_docstring(node) is None
+    return lacking
+
+
+MEASURES: dict[str, Callable[[], int]] = {
+    "lines of core": lambda: sum(len(lines(path)) for path in core()),
+    "lines of source": lambda: sum(len(lines(path)) for path in sources()),
+    "lines of tests": lambda: sum(len(lines(path)) for path in tests()),
+    "longest module": lambda: max(len(lines(path)) for path in sources()),
+    "modules of at most 12 lines": lambda: sum(
+        0 < len(lines(path)) <= 12 and path.name not in ("__init__.py", "__main__.py") for path in sources()
+    ),
+    "functions that take storage and timeline": lambda: sum(
+        {"storage", "timeline"} <= {*parameters(function)} for function in functions(sources())
+    ),
+    "functions with more than 6 parameters": lambda: sum(
+        len([p for p in parameters(function) if p not in ("self", "cls")]) > 6
+        for function in functions(sources())
+    ),
+    "lines that hide latency in core and rows": lambda: _count(
+        [*core(), *rows()], r"\b(?:at_once|beside|looking|together)\("
+    ),
+    "probes of plugins in rows": lambda: _count(rows(), r"\bgetattr\("),
+    "lines with fmt: skip": lambda: _count(sources(), r"# fmt: skip"),
+    "lines over 100 characters": lambda: sum(len(line) > 100 for path in sources() for line in lines(path)),
+    "public names without a docstring in core and rows": _undocumented,
+    "helpers named rows in tests": lambda: _count(tests(), r"^def rows\("),
+    "tables created in tests": lambda: _count(tests(), r"\bhoodoo\.create\("),
+}  # fmt: skip
+
+
+def measured() -> dict[str, int]:
+    return {name: measure() for name, measure in MEASURES.items()}
+
+
+def worse(now: dict[str, int], noted: dict[str, int]) -> list[str]:
+    """What is worse than noted, in words."""
+    return [
+        f"{name}: {now[name]:,}, and {before:,} was noted"
+        for name, before in noted.items()
+        if name in now and name not in SHOWN and now[name] > before
+    ]
+
+
+def main() -> int:
+    now, noted = measured(), json.loads(NOTED.read_text("utf-8"))
+    print(f"{'':52}{'now':>9}{'noted':>9}{'goal':>9}")
+    for name, value in now.items():
+        goal = f"{GOALS[name]:>9,}" if name in GOALS else ""
+        print(f"{name:52}{value:>9,}{noted.get(name, value):>9,}{goal}")
+    if "--note" in sys.argv:
+        better = {name: min(value, noted.get(name, value)) for name, value in now.items()}
+        NOTED.write_text(json.dumps(better, indent=4) + "\n", "utf-8")
+    found = worse(now, noted)
+    print("\n".join(found), file=sys.stderr)
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

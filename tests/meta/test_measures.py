@@ -1,0 +1,25 @@
+"""No measure of the code gets worse: `python tests/meta/measures.py` prints them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import measures
+
+
+def test_no_measure_is_worse_than_noted() -> None:
+    now, noted = measures.measured(), json.loads(measures.NOTED.read_text("utf-8"))
+    assert set(noted) == set(now), "python tests/meta/measures.py --note"
+    assert not measures.worse(now, noted)
+
+
+def test_the_comparison_can_fail() -> None:
+    noted = {"lines of core": 100, "longest module": 1000}
+    assert measures.worse({"lines of core": 101, "longest module": 1000}, noted) == [
+        "lines of core: 101, and 100 was noted"
+    ]
+    assert measures.worse({"lines of core": 99, "longest module": 1006}, noted)
