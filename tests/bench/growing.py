@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 from hoodoo.table.table import Table
 from hoodoo_metadata.hookspecs.index_hash import KeyHash
-from hoodoo_metadata.layout import GROWING_INDEX
-from hoodoo_metadata.record_index.growing import Growing
-from hoodoo_metadata.record_index.index import RecordIndex
-from hoodoo_metadata.slice import layers
+from hoodoo_metadata.partitions.record_index.growing import Growing
+from hoodoo_metadata.partitions.record_index.index import RecordIndex
+from hoodoo_metadata.table.layout import GROWING_INDEX
+from hoodoo_metadata.table.slice import layers
 from hoodoo_services.indexes.lookup import KEYED, locations_of
 from hoodoo_standard.engine.local import LocalEngine
 

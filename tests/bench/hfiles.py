@@ -16,12 +16,12 @@ from contextlib import contextmanager
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from hoodoo_metadata.base import block_bytes
 from hoodoo_metadata.hfile import FileWindow, HFile, write_hfile
 from hoodoo_metadata.hfile import blocks as hfile_blocks
 from hoodoo_metadata.hfile import inflate as hfile_inflate
-from hoodoo_metadata.layout import RECORD_INDEX
-from hoodoo_metadata.schema import record_schema
+from hoodoo_metadata.table.base import block_bytes
+from hoodoo_metadata.table.layout import RECORD_INDEX
+from hoodoo_metadata.table.schema import record_schema
 
 from tests.bench import key_rows, plot
 from tests.bench.measure import Figure, Report

@@ -22,7 +22,7 @@ from hoodoo.kernel.resolve import resolve
 from hoodoo.table import settings as tables
 from hoodoo.table.table import Table
 from hoodoo.timeline import properties
-from hoodoo_metadata.record_index import index as record_index
+from hoodoo_metadata.partitions.record_index import index as record_index
 from hoodoo_rows.testing.metered import MeteredEngine
 from hoodoo_services.indexes.lookup import KEYED, locations_of
 from hoodoo_standard.engine.local import LocalEngine

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo_metadata.hfile import ENTRIES
-from hoodoo_metadata.record_index.locations import encode_locations
+from hoodoo_metadata.partitions.record_index.locations import encode_locations
 
 FILES, PATHS = 320, 4  # file groups and partition paths that the entries name
 WHEN = 1_767_225_600_000  # the instant that all of them came with

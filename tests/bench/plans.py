@@ -25,7 +25,7 @@ from hoodoo.model.schema.avro import avro_text
 from hoodoo.participants.of_table import Participants
 from hoodoo.table.table import Table
 from hoodoo.timeline.names import parse_path
-from hoodoo_metadata.column_stats import deltas
+from hoodoo_metadata.partitions.column_stats import deltas
 from hoodoo_standard.engine.local import LocalEngine
 
 from tests.bench.measure import Figure, Report

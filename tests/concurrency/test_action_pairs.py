@@ -20,7 +20,7 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.testing.stores import MUTATING, Crash, GatedStorage
 from hoodoo.timeline import properties
 from hoodoo.timeline.timeline import load
-from hoodoo_metadata.first_commit_not_indexed import first_commit_not_indexed
+from hoodoo_metadata.life.kept_by import first_commit_not_indexed
 from memory_store import MemoryStorage, Objects
 from schedules import Step
 from tables import COW_RECORDS, MOR9, MOR_RECORDS, Kind, rows

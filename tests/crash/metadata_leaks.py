@@ -14,11 +14,11 @@ from hoodoo.timeline import properties
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.partitions import FILE_NAME as PARTITION_FILE
 from hoodoo.timeline.timeline import Timeline
-from hoodoo_metadata.beginnings import is_beginning
-from hoodoo_metadata.definitions import PATH as DEFINITIONS
-from hoodoo_metadata.layout import is_own
-from hoodoo_metadata.log_places import time_of_day
-from hoodoo_metadata.table import FOLDER, MetadataTable, mark_of
+from hoodoo_metadata.life.beginnings import is_beginning
+from hoodoo_metadata.life.definitions import PATH as DEFINITIONS
+from hoodoo_metadata.table.layout import is_own
+from hoodoo_metadata.table.log_places import time_of_day
+from hoodoo_metadata.table.metadata_table import FOLDER, MetadataTable, mark_of
 
 
 def is_metadata(path: str) -> bool:

@@ -21,7 +21,7 @@ from crash_trials import (
 from effort import MORE
 from hoodoo.table.table import Table
 from hoodoo.timeline import properties
-from hoodoo_metadata.table import listed
+from hoodoo_metadata.table.metadata_table import listed
 from merge_on_read import with_options
 
 KINDS = ("on-write", "on-read")

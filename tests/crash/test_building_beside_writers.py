@@ -36,7 +36,7 @@ from hoodoo.errors import CommitConflictError
 from hoodoo.storage.api import Storage
 from hoodoo.testing.stores import Crash, CrashingStorage, Delegating, RecordingStorage
 from hoodoo.timeline import properties
-from hoodoo_metadata.table import building, listed
+from hoodoo_metadata.table.metadata_table import building, listed
 from metadata_tables import FILES, KINDS
 
 NAMES = {

@@ -247,7 +247,7 @@ def _forget_metadata(path: Path) -> None:
     import shutil
 
     from hoodoo.timeline import properties
-    from hoodoo_metadata.table import BUILDING, LISTED
+    from hoodoo_metadata.table.metadata_table import BUILDING, LISTED
     from hoodoo_standard.storage.local import LocalStorage
 
     storage = LocalStorage(str(path), durable=False)

@@ -18,9 +18,10 @@ from hoodoo.model.column_range import ColumnRange, partition_range
 from hoodoo.model.log_block import BlockKind
 from hoodoo.model.meta import FILE_NAME, META_COLUMNS, PARTITION_PATH, RECORD_KEY
 from hoodoo_formats.parquet.ranges import file_ranges
-from hoodoo_metadata.column_stats.from_files import indexed_columns, row_ranges
-from hoodoo_metadata.column_stats.ranges import decode_ranges, encode_range
-from hoodoo_metadata.file_index.rows import (
+from hoodoo_metadata.hfile import FileWindow, HFile
+from hoodoo_metadata.partitions.column_stats.from_files import indexed_columns, row_ranges
+from hoodoo_metadata.partitions.column_stats.ranges import decode_ranges, encode_range
+from hoodoo_metadata.partitions.files.rows import (
     ALL_PARTITIONS,
     FileChanges,
     decode_files,
@@ -28,9 +29,14 @@ from hoodoo_metadata.file_index.rows import (
     encode_partitions,
     merge_files,
 )
-from hoodoo_metadata.hfile import FileWindow, HFile
-from hoodoo_metadata.keys import column_key, column_prefix, file_key, partition_key
-from hoodoo_metadata.layout import (
+from hoodoo_metadata.partitions.record_index.locations import (
+    decode_locations,
+    encode_locations,
+    instants_of,
+    millis_of,
+)
+from hoodoo_metadata.table.keys import column_key, column_prefix, file_key, partition_key
+from hoodoo_metadata.table.layout import (
     COLUMN_STATS,
     FILES,
     PARTITION_STATS,
@@ -38,13 +44,7 @@ from hoodoo_metadata.layout import (
     group_id,
     group_of,
 )
-from hoodoo_metadata.record_index.locations import (
-    decode_locations,
-    encode_locations,
-    instants_of,
-    millis_of,
-)
-from hoodoo_metadata.schema import decode_row, record_schema
+from hoodoo_metadata.table.schema import decode_row, record_schema
 from hoodoo_standard.storage.local import LocalStorage
 
 # Spark ran in this zone when it wrote some of the tables, whose instants are in local time.

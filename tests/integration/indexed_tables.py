@@ -11,7 +11,7 @@ import pyarrow as pa
 from attrs import define, field
 from hoodoo.hookspecs.index import KEYS_SCHEMA
 from hoodoo.storage.api import Entry
-from hoodoo_metadata.record_index.index import RecordIndex
+from hoodoo_metadata.partitions.record_index.index import RecordIndex
 from hoodoo_standard.storage.local import LocalStorage
 
 SCHEMA = pa.schema(

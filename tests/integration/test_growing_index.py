@@ -10,8 +10,8 @@ import hoodoo
 import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import ConfigError, HoodooError, PluginError
-from hoodoo_metadata.layout import GROWING_INDEX
-from hoodoo_metadata.table import mark_of
+from hoodoo_metadata.table.layout import GROWING_INDEX
+from hoodoo_metadata.table.metadata_table import mark_of
 from indexed_tables import create, lying, rows, told
 
 pytestmark = pytest.mark.sampled(4)
@@ -125,7 +125,7 @@ def test_writers_go_on_while_the_number_of_buckets_changes(
 ) -> None:
     """A writer that looked before puts its entries by the old number, has to look again, and commits before the index
     is complete."""
-    from hoodoo_metadata import build
+    from hoodoo_metadata.life import build
     from hoodoo_metadata.writer import MetadataWriter
 
     path = tmp_path / "t"
@@ -169,7 +169,7 @@ def test_writers_go_on_while_the_number_of_buckets_changes(
 def test_whoever_dies_while_it_is_made_anew_leaves_it_to_the_next_writer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    from hoodoo_metadata import build
+    from hoodoo_metadata.life import build
 
     class Died(BaseException):
         pass

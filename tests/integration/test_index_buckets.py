@@ -15,10 +15,10 @@ import pytest
 from hoodoo.errors import PluginError
 from hoodoo.kernel.registry import kernel
 from hoodoo.testing.distributions import fake_distribution
-from hoodoo_metadata.layout import GROWING_INDEX
-from hoodoo_metadata.record_index import index as record_index
-from hoodoo_metadata.record_index.index import Bucket, RecordIndex
-from hoodoo_metadata.slice import Layer, layers
+from hoodoo_metadata.partitions.record_index import index as record_index
+from hoodoo_metadata.partitions.record_index.index import Bucket, RecordIndex
+from hoodoo_metadata.table.layout import GROWING_INDEX
+from hoodoo_metadata.table.slice import Layer, layers
 from hoodoo_rows.testing.metered import MeteredEngine
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
@@ -218,7 +218,7 @@ def test_hfiles_of_a_bucket_are_looked_into_at_the_same_time(
         return look(self, *given, **more)
 
     monkeypatch.setattr(Layer, "get", together)
-    monkeypatch.setattr("hoodoo_metadata.record_index.bucket.layers", lambda *_: found[:4])
+    monkeypatch.setattr("hoodoo_metadata.partitions.record_index.bucket.layers", lambda *_: found[:4])
     located = Bucket(index.storage, (slice_,)).get_record_locations(pa.array(sorted(where)))
     assert located.num_rows >= 30
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import hoodoo
 import pytest
 from hoodoo.errors import ConfigError
-from hoodoo_metadata import location_states
+from hoodoo_metadata.partitions.record_index import location_states
 from indexed_tables import Asked, create, lying, rows
 
 pytestmark = pytest.mark.sampled(4)

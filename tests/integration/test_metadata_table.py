@@ -20,9 +20,9 @@ from hoodoo.errors import (
 from hoodoo.timeline import properties, publish
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.publish import withdraw
-from hoodoo_metadata.build import finish, retire
-from hoodoo_metadata.file_index.listing import told_files
-from hoodoo_metadata.table import FOLDER, MetadataTable, mark_of, told_as
+from hoodoo_metadata.life.build import finish, retire
+from hoodoo_metadata.partitions.files.listing import told_files
+from hoodoo_metadata.table.metadata_table import FOLDER, MetadataTable, mark_of, told_as
 from hoodoo_standard.storage.local import LocalStorage
 from indexed_tables import Asked, create, lying, rows, told
 
@@ -120,7 +120,7 @@ def test_an_existing_table_gets_it_later(tmp_path: Path, kind: str) -> None:
 
 def test_writers_go_on_while_it_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What others write between the look and the end is added; a writer that began before has to look again."""
-    from hoodoo_metadata import build
+    from hoodoo_metadata.life import build
 
     path = str(tmp_path / "t")
     table = create(tmp_path / "t", "global_simple")

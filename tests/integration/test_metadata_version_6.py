@@ -9,8 +9,9 @@ import hoodoo
 import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import CorruptTableError, UnsupportedTableError
-from hoodoo_metadata import compact, writer
-from hoodoo_metadata.table import FOLDER
+from hoodoo_metadata import writer
+from hoodoo_metadata.table import compact
+from hoodoo_metadata.table.metadata_table import FOLDER
 from hoodoo_standard.storage.local import LocalStorage
 from indexed_tables import Asked, create, lying, rows, told
 

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import ConfigError, CorruptTableError, HoodooWarning, OptionConflictError
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
-from hoodoo_metadata.layout import GROWING_INDEX
-from hoodoo_metadata.record_index.index import Bucket, RecordIndex
-from hoodoo_metadata.slice import layers
+from hoodoo_metadata.partitions.record_index.index import Bucket, RecordIndex
+from hoodoo_metadata.table.layout import GROWING_INDEX
+from hoodoo_metadata.table.slice import layers
 from hoodoo_standard.storage.local import LocalStorage
 from indexed_tables import Asked, create, lying, rows, told
 
@@ -139,7 +139,7 @@ def test_compaction_forgets_what_is_deleted(tmp_path: Path) -> None:
     table.delete([f"k{n}" for n in range(40)])
     table.compact_metadata()
     index = index_of(path)
-    from hoodoo_metadata.slice import layers
+    from hoodoo_metadata.table.slice import layers
 
     entries = [
         layer.hfile.entry_count for s in index.buckets for layer in layers(index.storage, s[0])

@@ -43,7 +43,7 @@ def test_kept_and_asked_on_spark(spark: Any, tmp_path: Path, index: str) -> None
 def test_many_asked_keys_meet_by_bucket(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hoodoo_metadata.record_index import index as record_index
+    from hoodoo_metadata.partitions.record_index import index as record_index
 
     monkeypatch.setattr(record_index, "_SIDE_BYTES", 0)
     for index in ("record_index", "partitioned_record_index"):

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import ConfigError, HoodooWarning
 from hoodoo.model.meta import META_COLUMNS
-from hoodoo_metadata.layout import is_own
+from hoodoo_metadata.table.layout import is_own
 from indexed_tables import create, rows
 
 pytestmark = pytest.mark.sampled(4)

@@ -13,7 +13,7 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
 from both import Both, same_rows
-from hoodoo_metadata.record_index.index import RecordIndex
+from hoodoo_metadata.partitions.record_index.index import RecordIndex
 from hoodoo_standard.storage.local import LocalStorage
 from model import Model, Row, table
 from mor import wheel

@@ -8,7 +8,7 @@ from pathlib import Path
 import hoodoo
 import pytest
 from both import Both, same_rows
-from hoodoo_metadata.keys import filter_key
+from hoodoo_metadata.table.keys import filter_key
 from hoodoo_standard.index import stored_filters
 from indexed import SCHEMA, doubts, rows, said
 from model import Model

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from both import Both
-from hoodoo_metadata.layout import RECORD_INDEX
-from hoodoo_metadata.slice import layers
-from hoodoo_metadata.table import MetadataTable
+from hoodoo_metadata.table.layout import RECORD_INDEX
+from hoodoo_metadata.table.metadata_table import MetadataTable
+from hoodoo_metadata.table.slice import layers
 from hoodoo_standard.storage.local import LocalStorage
 from indexed import (
     IDS,

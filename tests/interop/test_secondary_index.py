@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from both import Both
-from hoodoo_metadata.secondary import entry_keys
-from hoodoo_metadata.slice import layers, merged
-from hoodoo_metadata.table import MetadataTable
+from hoodoo_metadata.partitions.secondary.rows import entry_keys
+from hoodoo_metadata.table.metadata_table import MetadataTable
+from hoodoo_metadata.table.slice import layers, merged
 from indexed import KEPT, SKIPPING, check, doubts, made, rows, said, select
 
 

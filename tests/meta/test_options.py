@@ -71,7 +71,7 @@ ALLOWED = {
     ): "a property that only new tables of version 6 have",
     ("core/src/hoodoo/model/log_block.py", _FLAGS): "a header of log blocks",
     (
-        "plugins/metadata/src/hoodoo_metadata/definitions.py",
+        "plugins/metadata/src/hoodoo_metadata/life/definitions.py",
         _FLAGS,
     ): "Hudi's file of index definitions",
     ("core/src/hoodoo/model/internal_row.py", _FLAGS): "the text of a constant column",

@@ -6,7 +6,7 @@ import pytest
 from hoodoo.errors import CommitConflictError
 from hoodoo.model.config import TableConfig
 from hoodoo.timeline.timeline import Timeline, from_names
-from hoodoo_metadata.beginnings import free_beginnings, is_beginning, is_own_instant
+from hoodoo_metadata.life.beginnings import free_beginnings, is_beginning, is_own_instant
 
 T = "20240102030405006"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from hoodoo.storage.api import has_plain_files, is_shared
 from hoodoo.testing.stores import Delegating
-from hoodoo_metadata.below import Below
+from hoodoo_metadata.table.below import Below
 from hoodoo_standard.storage.local import LocalStorage
 
 

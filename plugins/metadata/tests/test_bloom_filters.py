@@ -11,11 +11,11 @@ import pytest
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.timeline.timeline import load
-from hoodoo_metadata.bloom_filters.lookup import MetadataFilters, filter_rows
-from hoodoo_metadata.bloom_filters.rows import FilterRow, decode_filter, encode_filter
-from hoodoo_metadata.keys import filter_key
-from hoodoo_metadata.slice import layers
-from hoodoo_metadata.table import MetadataTable
+from hoodoo_metadata.partitions.bloom.lookup import MetadataFilters, filter_rows
+from hoodoo_metadata.partitions.bloom.rows import FilterRow, decode_filter, encode_filter
+from hoodoo_metadata.table.keys import filter_key
+from hoodoo_metadata.table.metadata_table import MetadataTable
+from hoodoo_metadata.table.slice import layers
 from hoodoo_standard.index import stored_filters
 from hoodoo_standard.testing.key_filters import KeyFiltersContract
 

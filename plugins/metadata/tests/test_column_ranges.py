@@ -21,15 +21,19 @@ from hoodoo.model.meta import META_FIELDS
 from hoodoo.model.range_values import raw_of
 from hoodoo.timeline.timeline import load
 from hoodoo_formats.parquet.ranges import file_ranges
-from hoodoo_metadata.column_stats.from_files import META_INDEXED, indexed_columns, row_ranges
-from hoodoo_metadata.column_stats.ranges import decode_ranges, encode_range, gone
-from hoodoo_metadata.column_stats.value_types import is_stored
-from hoodoo_metadata.column_stats.values import read_ranges
-from hoodoo_metadata.keys import partition_key
 from hoodoo_metadata.options import RANGE_COLUMNS, RANGES_MOST
+from hoodoo_metadata.partitions.column_stats.from_files import (
+    META_INDEXED,
+    indexed_columns,
+    row_ranges,
+)
+from hoodoo_metadata.partitions.column_stats.ranges import decode_ranges, encode_range, gone
+from hoodoo_metadata.partitions.column_stats.value_types import is_stored
+from hoodoo_metadata.partitions.column_stats.values import read_ranges
 from hoodoo_metadata.partitions.known import known
-from hoodoo_metadata.schema import decode_row, encode_row, record_schema
-from hoodoo_metadata.table import MetadataTable
+from hoodoo_metadata.table.keys import partition_key
+from hoodoo_metadata.table.metadata_table import MetadataTable
+from hoodoo_metadata.table.schema import decode_row, encode_row, record_schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

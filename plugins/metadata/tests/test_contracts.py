@@ -13,12 +13,12 @@ from hoodoo.hookspecs.pruner import Pruner
 from hoodoo.testing.contracts.participant import ParticipantContract
 from hoodoo.testing.contracts.pruner import PrunerContract
 from hoodoo.timeline.timeline import load
-from hoodoo_metadata.file_index.listing import told_files
-from hoodoo_metadata.location_changes import LocationChanges
+from hoodoo_metadata.partitions.files.listing import told_files
+from hoodoo_metadata.partitions.record_index.index import RecordIndex
+from hoodoo_metadata.partitions.record_index.location_changes import LocationChanges
 from hoodoo_metadata.path_pruner import PathPruner
 from hoodoo_metadata.pruner import KeyPruner, RangePruner
-from hoodoo_metadata.record_index.index import RecordIndex
-from hoodoo_metadata.table import MetadataTable
+from hoodoo_metadata.table.metadata_table import MetadataTable
 from hoodoo_rows.testing.contracts.query_type import QueryTypeContract
 
 

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import CorruptTableError
 from hoodoo.model.column_range import ColumnRange
-from hoodoo_metadata.bloom_filters.rows import FilterRow, decode_filter, encode_filter
-from hoodoo_metadata.column_stats.ranges import decode_ranges, encode_range
-from hoodoo_metadata.file_index.rows import decode_files, encode_files
-from hoodoo_metadata.record_index.locations import decode_locations, encode_locations
-from hoodoo_metadata.schema import decode_row, record_schema
+from hoodoo_metadata.partitions.bloom.rows import FilterRow, decode_filter, encode_filter
+from hoodoo_metadata.partitions.column_stats.ranges import decode_ranges, encode_range
+from hoodoo_metadata.partitions.files.rows import decode_files, encode_files
+from hoodoo_metadata.partitions.record_index.locations import decode_locations, encode_locations
+from hoodoo_metadata.table.schema import decode_row, record_schema
 
 ID = "b7654f47-a5e9-45f5-b501-5346ab1e4d84-0"
 FLIPS = 400

@@ -13,7 +13,7 @@ from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.publish import INDEXING, request
-from hoodoo_metadata.table import OWN_MADE, building, listed
+from hoodoo_metadata.table.metadata_table import OWN_MADE, building, listed
 
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("ts", pa.int64())])
 FILTERS = {

@@ -7,14 +7,14 @@ import json
 import fastavro
 import pytest
 from hoodoo.errors import CorruptTableError, UnsupportedTableError
-from hoodoo_metadata.file_index.rows import (
+from hoodoo_metadata.partitions.files.rows import (
     FileChanges,
     decode_files,
     encode_files,
     encode_partitions,
     merge_files,
 )
-from hoodoo_metadata.schema import decode_row, encode_row, record_schema
+from hoodoo_metadata.table.schema import decode_row, encode_row, record_schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

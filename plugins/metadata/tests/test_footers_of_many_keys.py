@@ -9,7 +9,7 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.model.payload import Payload
-from hoodoo_metadata.column_stats import deltas
+from hoodoo_metadata.partitions.column_stats import deltas
 from hoodoo_standard.engine.local import LocalEngine
 
 SCHEMA = pa.schema([("id", pa.int64()), ("note", pa.string())])

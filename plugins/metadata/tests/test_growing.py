@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo_metadata.options import BUCKET_GROUPS
-from hoodoo_metadata.record_index import growing as module
-from hoodoo_metadata.record_index.growing import Growing
-from hoodoo_metadata.record_index.hashes import JavaHash
+from hoodoo_metadata.partitions.record_index import growing as module
+from hoodoo_metadata.partitions.record_index.growing import Growing
+from hoodoo_metadata.partitions.record_index.hashes import JavaHash
 from hoodoo_standard.storage.local import LocalStorage
 
 pytestmark = pytest.mark.sampled(4)

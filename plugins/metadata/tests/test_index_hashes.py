@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 from hoodoo_metadata.hookspecs.index_hash import KeyHash
-from hoodoo_metadata.layout import group_of
-from hoodoo_metadata.record_index.hashes import JavaHash, MixedHash
+from hoodoo_metadata.partitions.record_index.hashes import JavaHash, MixedHash
+from hoodoo_metadata.table.layout import group_of
 from hoodoo_metadata.testing.index_hash import KeyHashContract
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hoodoo_metadata.keys import column_key, column_prefix, file_key, partition_key
-from hoodoo_metadata.xxh64 import SEED, xxh64
+from hoodoo_metadata.table.keys import column_key, column_prefix, file_key, partition_key
+from hoodoo_metadata.table.xxh64 import SEED, xxh64
 
 SPAM = b"Nobody inspects the spammish repetition"
 

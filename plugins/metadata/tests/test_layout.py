@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError
-from hoodoo_metadata.layout import (
+from hoodoo_metadata.table.layout import (
     COLUMN_STATS,
     FILES,
     PARTITION_STATS,

@@ -7,8 +7,8 @@ import json
 import pytest
 from hoodoo.model import slice_json
 from hoodoo.model.filegroup import BaseFile, FileSlice
-from hoodoo_metadata.layout import RECORD_INDEX
-from hoodoo_metadata.record_index.index import _dealt
+from hoodoo_metadata.partitions.record_index.index import _dealt
+from hoodoo_metadata.table.layout import RECORD_INDEX
 
 INSTANT = "00000000000000000"
 

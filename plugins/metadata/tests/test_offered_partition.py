@@ -11,8 +11,8 @@ import pytest
 from hoodoo.kernel.registry import kernel
 from hoodoo.testing.distributions import fake_distribution
 from hoodoo.timeline.timeline import load
-from hoodoo_metadata.slice import layers, merged
-from hoodoo_metadata.table import MetadataTable, listed
+from hoodoo_metadata.table.metadata_table import MetadataTable, listed
+from hoodoo_metadata.table.slice import layers, merged
 
 # How many rows each partition path has got: from the stats of commits, added up by `merge`.
 SOURCE = """

@@ -9,8 +9,8 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.errors import CommitConflictError, CorruptTableError
-from hoodoo_metadata.index.record_index import opened_to_write
-from hoodoo_metadata.layout import GROWING_INDEX, RECORD_INDEX
+from hoodoo_metadata.partitions.record_index.lookup_index import opened_to_write
+from hoodoo_metadata.table.layout import GROWING_INDEX, RECORD_INDEX
 
 ROWS = pa.table({"id": [1, 2], "ts": [1, 1]})
 KINDS = {"record_index": RECORD_INDEX, "growing_record_index": GROWING_INDEX}

@@ -13,14 +13,14 @@ import fastavro
 import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, CorruptTableError
-from hoodoo_metadata.record_index.locations import (
+from hoodoo_metadata.partitions.record_index.locations import (
     LOCATIONS,
     decode_locations,
     encode_locations,
     instants_of,
     millis_of,
 )
-from hoodoo_metadata.schema import KEY_LOCATION, decode_row, encode_row, record_schema
+from hoodoo_metadata.table.schema import KEY_LOCATION, decode_row, encode_row, record_schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 from hoodoo.testing.directory import DirectoryStorage
-from hoodoo_metadata.base import put_base
-from hoodoo_metadata.deltas import Delta, put_delta
-from hoodoo_metadata.file_index.deltas import entries
-from hoodoo_metadata.file_index.rows import encode_files
-from hoodoo_metadata.schema import record_schema
+from hoodoo_metadata.partitions.files.deltas import entries
+from hoodoo_metadata.partitions.files.rows import encode_files
+from hoodoo_metadata.table.base import put_base
+from hoodoo_metadata.table.deltas import Delta, put_delta
+from hoodoo_metadata.table.schema import record_schema
 from hoodoo_rows.produce.pending import Pending
 
 

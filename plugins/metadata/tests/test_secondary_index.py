@@ -12,10 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import ConfigError, HoodooError, SchemaError, UnsupportedTableError
-from hoodoo_metadata.layout import group_of
-from hoodoo_metadata.secondary import PrefixHash, entry_keys, prefixes, record_keys_of
-from hoodoo_metadata.slice import layers, merged
-from hoodoo_metadata.table import MetadataTable
+from hoodoo_metadata.partitions.secondary.rows import (
+    PrefixHash,
+    entry_keys,
+    prefixes,
+    record_keys_of,
+)
+from hoodoo_metadata.table.layout import group_of
+from hoodoo_metadata.table.metadata_table import MetadataTable
+from hoodoo_metadata.table.slice import layers, merged
 
 SCHEMA = pa.schema(
     [("id", pa.string()), ("city", pa.string()), ("n", pa.int32()), ("fare", pa.float64()), ("at", pa.string())]

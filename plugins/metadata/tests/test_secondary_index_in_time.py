@@ -18,10 +18,10 @@ from hoodoo.errors import CommitConflictError, ConfigError, PendingClusteringErr
 from hoodoo.storage.api import Storage
 from hoodoo.testing.crashes import When, crash, mutations, opened
 from hoodoo.testing.stores import Delegating
-from hoodoo_metadata.partitions.secondary import SecondaryPartition
-from hoodoo_metadata.secondary import entry_keys
-from hoodoo_metadata.slice import layers, merged
-from hoodoo_metadata.table import MetadataTable, listed
+from hoodoo_metadata.partitions.secondary.partition import SecondaryPartition
+from hoodoo_metadata.partitions.secondary.rows import entry_keys
+from hoodoo_metadata.table.metadata_table import MetadataTable, listed
+from hoodoo_metadata.table.slice import layers, merged
 
 pytestmark = pytest.mark.sampled(4)
 

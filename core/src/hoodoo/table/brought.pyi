@@ -8,7 +8,7 @@ import pyarrow as pa
 from hoodoo_cli.reports.figures import TableStats
 from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter
 from hoodoo_clustering.outcome import PendingClustering
-from hoodoo_metadata.indexes import Index
+from hoodoo_metadata.life.indexes import Index
 from hoodoo_rows.read.query import Query
 from hoodoo_rows.read.scan import Scan
 from hoodoo_rows.write.commit import Commit

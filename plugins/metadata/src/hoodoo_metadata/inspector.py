@@ -16,7 +16,7 @@ from hoodoo_metadata.hfile.format import DATA, LAST_KEY, content
 from hoodoo_metadata.hfile.layout import layout_of
 from hoodoo_metadata.hfile.reader import HFile
 from hoodoo_metadata.hfile.window import FileWindow
-from hoodoo_metadata.schema import decode_row
+from hoodoo_metadata.table.schema import decode_row
 
 _BLOCKS = 50  # of the index that are shown
 

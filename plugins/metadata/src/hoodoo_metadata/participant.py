@@ -25,20 +25,44 @@ from hoodoo.timeline.ledger import settle
 from hoodoo.timeline.publish import INDEXING
 from hoodoo.timeline.timeline import Timeline, load
 
-from hoodoo_metadata import compact
 from hoodoo_metadata import options as options_of
-from hoodoo_metadata.bloom_filters.verify import FiltersCheck, check_filters
-from hoodoo_metadata.bloom_filters.write import refuse_unfiltered
-from hoodoo_metadata.build import build, finish, finish_retiring, retire
-from hoodoo_metadata.column_stats.from_files import columns_of
-from hoodoo_metadata.column_stats.lookup import known_ranges
-from hoodoo_metadata.commit import NEWEST
-from hoodoo_metadata.definitions import define, is_partitioned
-from hoodoo_metadata.drop import drop, droppable, partition_named
-from hoodoo_metadata.file_index.listing import is_listed, list_files
-from hoodoo_metadata.first_commit_not_indexed import is_doubled, why_stale
-from hoodoo_metadata.keys import column_key
-from hoodoo_metadata.layout import (
+from hoodoo_metadata.life.build import build, finish, finish_retiring, retire
+from hoodoo_metadata.life.definitions import define, is_partitioned
+from hoodoo_metadata.life.drop import drop, droppable, partition_named
+from hoodoo_metadata.life.kept_by import is_doubled, why_stale
+from hoodoo_metadata.life.partition_state import (
+    built,
+    current_partitions,
+    drop_stale_partitions,
+    half_retired,
+    unlisted,
+    without,
+)
+from hoodoo_metadata.life.undo import forget, sweep_forgotten
+from hoodoo_metadata.life.verify import AllChecks, LocationsCheck, check_listing
+from hoodoo_metadata.life.wanted import (
+    Wanted,
+    by_paths,
+    partition_of,
+    refuse_impossible,
+    refuse_partitioned,
+    refuse_unable,
+    stored_name,
+    with_metadata,
+)
+from hoodoo_metadata.partitions.bloom.verify import FiltersCheck, check_filters
+from hoodoo_metadata.partitions.bloom.write import refuse_unfiltered
+from hoodoo_metadata.partitions.column_stats.from_files import columns_of
+from hoodoo_metadata.partitions.column_stats.lookup import known_ranges
+from hoodoo_metadata.partitions.files.listing import is_listed, list_files
+from hoodoo_metadata.partitions.known import folder_of, is_kept, names, of_keys
+from hoodoo_metadata.partitions.record_index.shape import shaped, sized
+from hoodoo_metadata.partitions.record_index.size import IndexSize
+from hoodoo_metadata.partitions.secondary.rows import KEPT, secondaries
+from hoodoo_metadata.table import compact
+from hoodoo_metadata.table.commit import NEWEST
+from hoodoo_metadata.table.keys import column_key
+from hoodoo_metadata.table.layout import (
     BLOOM_FILTERS,
     COLUMN_STATS,
     FILES,
@@ -52,19 +76,7 @@ from hoodoo_metadata.layout import (
     VIRTUAL_PATH_INDEX,
     is_secondary,
 )
-from hoodoo_metadata.partition_state import (
-    built,
-    current_partitions,
-    drop_stale_partitions,
-    half_retired,
-    unlisted,
-    without,
-)
-from hoodoo_metadata.partitions.known import folder_of, is_kept, names, of_keys
-from hoodoo_metadata.record_index.shape import shaped, sized
-from hoodoo_metadata.record_index.size import IndexSize
-from hoodoo_metadata.secondary import KEPT, secondaries
-from hoodoo_metadata.table import (
+from hoodoo_metadata.table.metadata_table import (
     BUILDING,
     FOLDER,
     LISTED,
@@ -74,18 +86,6 @@ from hoodoo_metadata.table import (
     MetadataTable,
     building,
     listed,
-)
-from hoodoo_metadata.undo import forget, sweep_forgotten
-from hoodoo_metadata.verify import AllChecks, LocationsCheck, check_listing
-from hoodoo_metadata.wanted import (
-    Wanted,
-    by_paths,
-    partition_of,
-    refuse_impossible,
-    refuse_partitioned,
-    refuse_unable,
-    stored_name,
-    with_metadata,
 )
 from hoodoo_metadata.writer import MetadataWriter
 
@@ -395,7 +395,7 @@ class MetadataParticipant:
     def _secondary_check(self, storage: Storage, timeline: Timeline) -> Iterable[KeysCheck]:
         from hoodoo.table.settings import merger_name
 
-        from hoodoo_metadata.secondary_verify import SecondaryCheck
+        from hoodoo_metadata.partitions.secondary.verify import SecondaryCheck
 
         try:
             merger = resolve("merger", merger_name(timeline.config), self.settings).instance

@@ -19,7 +19,7 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.filegroup import FileSlice
 from hoodoo_rows.read.prune import matching_paths
 
-from hoodoo_metadata.file_index.listing import is_listed, listed_paths
+from hoodoo_metadata.partitions.files.listing import is_listed, listed_paths
 from hoodoo_metadata.pruner import asked_values
 
 # More paths than that are found as fast by looking at all.

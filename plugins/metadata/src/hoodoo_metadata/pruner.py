@@ -27,16 +27,16 @@ from hoodoo.timeline.properties import load as load_properties
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo_rows.read.prune import satisfiable
 
-from hoodoo_metadata.column_stats.lookup import known_ranges
-from hoodoo_metadata.column_stats.value_types import GREATEST_TEXT
-from hoodoo_metadata.first_commit_not_indexed import knows_all_places
-from hoodoo_metadata.index_reach import describes, is_rebuilt
-from hoodoo_metadata.keys import column_key
-from hoodoo_metadata.layout import COLUMN_STATS, INDEXES, RECORD_INDEX
-from hoodoo_metadata.record_index.index import RecordIndex
-from hoodoo_metadata.schema import FIX
-from hoodoo_metadata.secondary_lookup import keys_of_values
-from hoodoo_metadata.table import MetadataTable, listed
+from hoodoo_metadata.life.kept_by import knows_all_places
+from hoodoo_metadata.partitions.column_stats.lookup import known_ranges
+from hoodoo_metadata.partitions.column_stats.value_types import GREATEST_TEXT
+from hoodoo_metadata.partitions.record_index.index import RecordIndex
+from hoodoo_metadata.partitions.record_index.index_reach import describes, is_rebuilt
+from hoodoo_metadata.partitions.secondary.lookup import keys_of_values
+from hoodoo_metadata.table.keys import column_key
+from hoodoo_metadata.table.layout import COLUMN_STATS, INDEXES, RECORD_INDEX
+from hoodoo_metadata.table.metadata_table import MetadataTable, listed
+from hoodoo_metadata.table.schema import FIX
 
 Keep = Callable[[PruneRequest, Sequence[FileSlice]], Sequence[FileSlice]]
 

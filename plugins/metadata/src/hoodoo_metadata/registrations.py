@@ -28,9 +28,9 @@ def hoodoo_participants() -> Iterable[Registration]:
             summary="keeps the metadata table: files, ranges of columns, record indexes",
             verbs={
                 "compact_metadata": "hoodoo_metadata.verbs:compact_metadata",
-                "create_index": "hoodoo_metadata.indexes:create_index",
+                "create_index": "hoodoo_metadata.life.indexes:create_index",
                 "drop_index": "hoodoo_metadata.verbs:drop_index",
-                "indexes": "hoodoo_metadata.indexes:indexes",
+                "indexes": "hoodoo_metadata.life.indexes:indexes",
             },
         )
     ]
@@ -41,7 +41,7 @@ def hoodoo_query_types() -> Iterable[Registration]:
     return [
         Registration(
             "location_changes",
-            "hoodoo_metadata.location_changes:LocationChanges.from_settings",
+            "hoodoo_metadata.partitions.record_index.location_changes:LocationChanges.from_settings",
             summary="Where record keys came to lie, and which went, in a stretch of the timeline: by a record index.",
             verbs={"location_changes": "hoodoo_metadata.verbs:location_changes"},
         )
@@ -74,7 +74,7 @@ def hoodoo_key_filters() -> Iterable[Registration]:
     return [
         Registration(
             "metadata_table",
-            "hoodoo_metadata.bloom_filters.lookup:MetadataFilters.from_settings",
+            "hoodoo_metadata.partitions.bloom.lookup:MetadataFilters.from_settings",
             summary="those of the partition bloom_filters of the metadata table",
         )
     ]
@@ -85,7 +85,7 @@ def hoodoo_indexes() -> Iterable[Registration]:
     return [
         Registration(
             "record_index",
-            "hoodoo_metadata.index.record_index:RecordLevelIndex.from_settings",
+            "hoodoo_metadata.partitions.record_index.lookup_index:RecordLevelIndex.from_settings",
             (
                 "global_record_level_index",
                 "org.apache.hudi.index.SparkMetadataTableRecordIndex",
@@ -96,7 +96,7 @@ def hoodoo_indexes() -> Iterable[Registration]:
         ),
         Registration(
             "partitioned_record_index",
-            "hoodoo_metadata.index.record_index:partitioned_from_settings",
+            "hoodoo_metadata.partitions.record_index.lookup_index:partitioned_from_settings",
             (
                 "record_level_index",
                 "org.apache.hudi.index.SparkMetadataTablePartitionedRecordLevelIndex",
@@ -106,7 +106,7 @@ def hoodoo_indexes() -> Iterable[Registration]:
         ),
         Registration(
             "growing_record_index",
-            "hoodoo_metadata.index.growing_index:GrowingIndex.from_settings",
+            "hoodoo_metadata.partitions.record_index.growing_index:GrowingIndex.from_settings",
             options=(*options.GROWING_OPTIONS, options.RECORD_MOVES, *options.LOOKUP_OPTIONS),
             summary="a record index whose buckets get more file groups; Hoodoo alone keeps it",
         ),
@@ -138,11 +138,11 @@ def hoodoo_commands() -> Iterable[Registration]:
 def hoodoo_index_hashes() -> Iterable[Registration]:
     return [
         Registration(
-            "java", "hoodoo_metadata.record_index.hashes:JavaHash.from_settings",
+            "java", "hoodoo_metadata.partitions.record_index.hashes:JavaHash.from_settings",
             summary="the hash of Hudi's record index"
         ),
         Registration(
-            "mixed", "hoodoo_metadata.record_index.hashes:MixedHash.from_settings",
+            "mixed", "hoodoo_metadata.partitions.record_index.hashes:MixedHash.from_settings",
             summary="the same with its bits mixed, for short or similar keys",
         ),
     ]  # fmt: skip
@@ -153,7 +153,7 @@ def hoodoo_checks() -> Iterable[Registration]:
     return [
         Registration(
             "metadata",
-            "hoodoo_metadata.check:MetadataCheck.from_settings",
+            "hoodoo_metadata.life.check:MetadataCheck.from_settings",
             summary="whether the metadata table knows the newest commits",
         )
     ]

@@ -11,7 +11,7 @@ from hoodoo.table.handle import TableHandle
 from hoodoo_rows.read.query import Query
 from hoodoo_rows.reads import query
 
-from hoodoo_metadata.drop import drop, droppable, partition_named
+from hoodoo_metadata.life.drop import drop, droppable, partition_named
 
 
 def compact_metadata(table: TableHandle, *, engine: str | Engine | None = None) -> tuple[str, ...]:

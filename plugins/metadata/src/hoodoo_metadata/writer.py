@@ -9,14 +9,14 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.participant import ActionChange
 from hoodoo.timeline.publish import CoupledCommit
 
-from hoodoo_metadata.commit import PendingDeltaCommit
-from hoodoo_metadata.deltas import put_deltas
-from hoodoo_metadata.file_index.deltas import FileChange
-from hoodoo_metadata.first_commit_not_indexed import KEPT_BY
+from hoodoo_metadata.life.kept_by import KEPT_BY
 from hoodoo_metadata.partitions.api import Work
+from hoodoo_metadata.partitions.files.deltas import FileChange
 from hoodoo_metadata.partitions.known import chosen
-from hoodoo_metadata.schema import record_schema
-from hoodoo_metadata.table import MetadataTable
+from hoodoo_metadata.table.commit import PendingDeltaCommit
+from hoodoo_metadata.table.deltas import put_deltas
+from hoodoo_metadata.table.metadata_table import MetadataTable
+from hoodoo_metadata.table.schema import record_schema
 
 
 @frozen

@@ -17,15 +17,15 @@ from hoodoo.model.meta import with_meta
 from hoodoo.storage.api import Storage
 from hoodoo_rows.produce.pending import Pending
 
-from hoodoo_metadata.column_stats.deltas import RangeRows, read_ranges
-from hoodoo_metadata.column_stats.from_files import columns_of
-from hoodoo_metadata.commit import PendingDeltaCommit
-from hoodoo_metadata.deltas import Delta
-from hoodoo_metadata.file_index.deltas import FileChange
-from hoodoo_metadata.layout import OWN_INDEXES, RECORD_INDEX
-from hoodoo_metadata.record_index.replaced import told_rows
-from hoodoo_metadata.record_index.size import IndexSize
-from hoodoo_metadata.table import MetadataTable
+from hoodoo_metadata.partitions.column_stats.deltas import RangeRows, read_ranges
+from hoodoo_metadata.partitions.column_stats.from_files import columns_of
+from hoodoo_metadata.partitions.files.deltas import FileChange
+from hoodoo_metadata.partitions.record_index.replaced import told_rows
+from hoodoo_metadata.partitions.record_index.size import IndexSize
+from hoodoo_metadata.table.commit import PendingDeltaCommit
+from hoodoo_metadata.table.deltas import Delta
+from hoodoo_metadata.table.layout import OWN_INDEXES, RECORD_INDEX
+from hoodoo_metadata.table.metadata_table import MetadataTable
 
 
 # With slots attrs computes cached properties without functools' lock, which in Python 3.11 all objects of a class

@@ -10,7 +10,16 @@ from hoodoo.kernel.resolve import make
 from hoodoo.model.config import TableConfig
 from hoodoo.timeline.layouts import layout_of
 
-from hoodoo_metadata.layout import (
+from hoodoo_metadata.partitions.api import Partition
+from hoodoo_metadata.partitions.bloom.partition import BloomFiltersPartition
+from hoodoo_metadata.partitions.column_stats.partition import RangesPartition
+from hoodoo_metadata.partitions.files.partition import FilesPartition
+from hoodoo_metadata.partitions.record_index.growing_partition import GrowingIndexPartition
+from hoodoo_metadata.partitions.record_index.partition import RecordIndexPartition
+from hoodoo_metadata.partitions.registered import RegisteredPartition
+from hoodoo_metadata.partitions.secondary.partition import SecondaryPartition
+from hoodoo_metadata.partitions.secondary.rows import secondaries
+from hoodoo_metadata.table.layout import (
     COLUMN_STATS,
     OWN_PREFIX,
     PARTITION_STATS,
@@ -18,15 +27,6 @@ from hoodoo_metadata.layout import (
     is_own,
     is_secondary,
 )
-from hoodoo_metadata.partitions.api import Partition
-from hoodoo_metadata.partitions.bloom_filters import BloomFiltersPartition
-from hoodoo_metadata.partitions.files import FilesPartition
-from hoodoo_metadata.partitions.growing import GrowingIndexPartition
-from hoodoo_metadata.partitions.ranges import RangesPartition
-from hoodoo_metadata.partitions.record_index import RecordIndexPartition
-from hoodoo_metadata.partitions.registered import RegisteredPartition
-from hoodoo_metadata.partitions.secondary import SecondaryPartition
-from hoodoo_metadata.secondary import secondaries
 
 _FAMILY = "metadata_partition"
 _BUILT_IN: tuple[Partition, ...] = (

@@ -11,15 +11,15 @@ from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 
-from hoodoo_metadata.base import put_base
-from hoodoo_metadata.combine import newest_merged
-from hoodoo_metadata.deltas import Delta, put_deltas
 from hoodoo_metadata.hfile import ENTRIES
 from hoodoo_metadata.hookspecs.metadata_partition import GroupEntries, MetadataPartition
-from hoodoo_metadata.layout import group_id
 from hoodoo_metadata.partitions.api import Beginning, Missed, Work
-from hoodoo_metadata.schema import record_schema
-from hoodoo_metadata.slice import layers
+from hoodoo_metadata.table.base import put_base
+from hoodoo_metadata.table.combine import newest_merged
+from hoodoo_metadata.table.deltas import Delta, put_deltas
+from hoodoo_metadata.table.layout import group_id
+from hoodoo_metadata.table.schema import record_schema
+from hoodoo_metadata.table.slice import layers
 
 
 @frozen

@@ -1,1 +1,0 @@
-"""Partitions ``column_stats`` and ``partition_stats``: the least and greatest values of columns."""

@@ -1,1 +1,0 @@
-"""Partition ``files``: which files each partition path has."""

@@ -1,1 +1,0 @@
-"""The indexes that look keys up in the metadata table."""

@@ -1,0 +1,1 @@
+"""The life of partitions: built, caught up, undone, dropped, verified."""

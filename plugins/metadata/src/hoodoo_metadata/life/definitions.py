@@ -1,0 +1,96 @@
+"""Definitions: ``index.json``, where Hudi looks up what the indexes of a table are of."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from hoodoo.model.config import TableConfig
+from hoodoo.storage.api import Storage, names_in
+from hoodoo.table.index_choice import noted
+
+from hoodoo_metadata.table.layout import COLUMN_STATS, PARTITIONED, RECORD_INDEX, VIRTUAL_PATH_INDEX
+from hoodoo_metadata.table.metadata_table import FOLDER
+
+PROPERTY = "hoodie.table.index.defs.path"
+_PARTITIONED = "isPartitioned"
+PATH = ".hoodie/.index_defs/index.json"
+# A file of a record index that is not partitioned.
+_OF_ALL_PATHS = re.compile(r"record-index-\d{4}-0_")
+
+
+def is_partitioned(
+    storage: Storage, partition: str = RECORD_INDEX, config: TableConfig | None = None
+) -> bool:
+    """Whether the record index in ``partition`` has file groups for each partition path. One read at the most.
+
+    Where no definition says so, as it was cut off while it was put, the names of the file groups do, and where there are
+    none, the index that ``config`` notes; without ``config`` it is a global one."""
+    if partition != RECORD_INDEX:
+        return partition == VIRTUAL_PATH_INDEX
+    found = _told(storage).get(RECORD_INDEX)
+    if found is not None:
+        return str((found.get("indexOptions") or {}).get(_PARTITIONED, "")).lower() == "true"
+    if config is None:
+        return False
+    groups = [n for n in names_in(storage, f"{FOLDER}/{RECORD_INDEX}") if not n.startswith(".")]
+    if groups:
+        return not any(_OF_ALL_PATHS.match(name) for name in groups)
+    return (noted(config) or "").lower() == PARTITIONED
+
+
+def _told(storage: Storage) -> dict[str, Any]:
+    with suppress(FileNotFoundError, RecursionError, TypeError, ValueError, AttributeError):
+        return dict(json.loads(storage.get(PATH)).get("indexDefinitions") or {})
+    return {}
+
+
+def define(
+    storage: Storage, partitions: Sequence[str], columns: Sequence[str], partitioned: bool
+) -> None:
+    """Put those of ``partitions`` that Hudi has definitions of beside what is there. ``columns``: those with
+    statistics; ``partitioned``: the record index is."""
+    found = _told(storage)
+    if RECORD_INDEX in partitions:
+        options = {_PARTITIONED: "true" if partitioned else "false"}
+        found[RECORD_INDEX] = _definition(RECORD_INDEX, "", (), options, "V1")
+    if COLUMN_STATS in partitions:
+        found[COLUMN_STATS] = _definition(COLUMN_STATS, COLUMN_STATS, columns, {}, "V2")
+    text = json.dumps({"indexDefinitions": found}, separators=(",", ":"))
+    storage.put(PATH, text.encode())
+
+
+def define_secondary(storage: Storage, partition: str, column: str) -> None:
+    """Put the definition of a secondary index beside what is there."""
+    found = _told(storage)
+    found[partition] = {
+        **_definition(partition, "identity", (column,), {}, "V2"),
+        "indexType": "secondary_index",
+    }
+    text = json.dumps({"indexDefinitions": found}, separators=(",", ":"))
+    storage.put(PATH, text.encode())
+
+
+def undefine(storage: Storage, partitions: Sequence[str]) -> None:
+    """Take those of ``partitions`` away that there are."""
+    found = _told(storage)
+    left = {name: one for name, one in found.items() if name not in partitions}
+    if left != found:
+        text = json.dumps({"indexDefinitions": left}, separators=(",", ":"))
+        storage.put(PATH, text.encode())
+
+
+def _definition(
+    name: str, function: str, columns: Sequence[str], options: dict[str, str], version: str
+) -> dict[str, Any]:
+    return {
+        "indexName": name,
+        "indexType": name,
+        "indexFunction": function,
+        "sourceFields": list(columns),
+        "indexOptions": options,
+        "version": version,
+    }

@@ -1,0 +1,1 @@
+"""The partition of bloom filters of record keys."""

@@ -1,0 +1,1 @@
+"""The partitions of column ranges: what values files and partition paths have."""

@@ -1,0 +1,1 @@
+"""The partition `files`: which files each partition path has."""

@@ -1,0 +1,1 @@
+"""The record indexes: where each record key is."""

@@ -1,0 +1,1 @@
+"""Secondary indexes: which record keys have a value of a column."""

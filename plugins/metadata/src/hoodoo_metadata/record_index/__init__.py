@@ -1,1 +1,0 @@
-"""Partition ``record_index``: which file group holds each record key (RFC-08)."""

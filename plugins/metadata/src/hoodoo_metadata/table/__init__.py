@@ -1,0 +1,1 @@
+"""The metadata table as a table: file groups, slices, log files, compaction."""
