@@ -491,6 +491,7 @@ NO_ANSWER = {
 
 # Protocols whose wrong answers this net does not draw: where they are judged instead.
 ELSEWHERE = {
+    "RowsLayer": "a layer of Hoodoo, whose answers core passes on as they are",
     "TableState": "core makes it",
     "DoublesRows": "a flag: see ClusteringUpdatesContract",
     "PathBuckets": "see PathIndexContract",

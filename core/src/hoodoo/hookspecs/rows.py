@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 
 class RowsLayer(Protocol):
-    """The functions that core calls for its table handles. ``table`` is a :class:`hoodoo.table.handle.TableHandle`.
-
-    The types of the answers are those of the distribution that offers the layer: core passes them on.
-    """
+    """The functions that core calls for its handles of tables (``table``). It passes the answers on as they are."""
 
     def plugins(self, table: Any) -> Any:
         """Key generator, merger, index and file format of the table, as its properties name them."""

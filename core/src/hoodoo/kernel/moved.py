@@ -11,13 +11,11 @@ from types import ModuleType
 
 from hoodoo.errors import warn
 
-GROUP = "hoodoo.moved"
-
 
 @cache
 def moved() -> dict[str, str]:
     """Old name -> new name, as installed distributions say it by entry points."""
-    return {f"hoodoo.{e.name}": e.value for e in metadata.entry_points(group=GROUP)}
+    return {f"hoodoo.{e.name}": e.value for e in metadata.entry_points(group="hoodoo.moved")}
 
 
 def moved_spec(name: str) -> ModuleSpec | None:

@@ -238,8 +238,7 @@ class TableHandle:
         return self.rows.plugins(self)
 
     def key_generator(self) -> KeyGenerator:
-        """The key generator as the next write needs it: one that the table's properties don't tell enough reads a
-        row of the table. ConfigError where that does not say it either."""
+        """The key generator as the next write needs it. ConfigError where neither properties nor rows say it."""
         return self.rows.key_generator(self)
 
     def stored_row(self, columns: Sequence[str]) -> pa.RecordBatch | None:
@@ -257,9 +256,8 @@ class TableHandle:
         batch: Batch | None = None,
         follow: Follow = lambda timeline, files: None,
     ) -> Any:
-        """A commit of ``kind`` (``write/operation.py`` of hoodoo-rows), for the functions of its ``write/run.py``: how
-        often it is repeated, who waits for whom and what is a conflict, by the table's options. ``take_snapshot`` is
-        called before each attempt: by default :meth:`write_target`."""
+        """A commit of ``kind`` for the functions of ``write/run.py`` of hoodoo-rows, by the table's options.
+        ``take_snapshot`` is called before each attempt: by default :meth:`write_target`."""
         return self.rows.write_request(self, kind, take_snapshot, batch, follow)
 
     def __getstate__(self) -> dict[str, Any]:
