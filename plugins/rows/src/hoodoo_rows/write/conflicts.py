@@ -14,7 +14,7 @@ from attrs import define, field
 from hoodoo.errors import CommitConflictError, HoodooError, PendingClusteringError
 from hoodoo.hookspecs.clustering_updates import PendingPlan
 from hoodoo.hookspecs.conflict import Change, ConflictStrategy, Group
-from hoodoo.hookspecs.index import ComputedIndex, PathIndex
+from hoodoo.hookspecs.index import ComputedIndex
 from hoodoo.kernel.archived import load_archived
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
@@ -65,7 +65,7 @@ class CommitCheck:
         self._nothing_unseen(fresh)
         self._same_index()
         storage = self.target.storage
-        if isinstance(self.target.index, PathIndex):
+        if self.target.index_kind.by_path:
             self._same_plans(fresh)
         mine = None
         self._nothing_missed(fresh)
@@ -384,7 +384,7 @@ def doubles_rows(target: WriteTarget, kind: WriteKind) -> bool:
     """Whether rows of a write of ``kind`` go into the file groups to come as well. Who keeps record keys would take these
     for the places of the keys."""
     told = target.joined is not None and target.joined.keys
-    if told or not isinstance(target.index, PathIndex) or kind.replaces is not Replaces.NOTHING:
+    if told or not target.index_kind.by_path or kind.replaces is not Replaces.NOTHING:
         return False
     return bool(getattr(target.plugins.updates(), "doubles", False))
 

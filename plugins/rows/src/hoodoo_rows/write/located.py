@@ -31,6 +31,7 @@ from hoodoo.options.table import BY_ARRIVAL
 from hoodoo_rows.merge.pairs import flat, merge_pairs
 from hoodoo_rows.produce.columns import SEQ
 from hoodoo_rows.produce.summary import Arrivals
+from hoodoo_rows.write.index_kind import IndexKind, asked_for_keys
 from hoodoo_rows.write.key import KeysOnly
 from hoodoo_rows.write.key_table import KeyTable
 from hoodoo_rows.write.log_keys import living_keys, with_log_keys
@@ -59,10 +60,10 @@ def locate(
     engine = target.engine
     context = context_of(target, arriving, compares)
     keys = engine.map(staged, KeysOnly(KEYS_SCHEMA))
-    index = getattr(index, "stands_in", lambda context: None)(context) or index
+    index = asked_for_keys(index, context)
     found = engine.collect(index.locate(keys, context))
     check_locations(index, found)
-    if getattr(index, "knows_logs", False):
+    if IndexKind.of(index).knows_logs:
         return found
     return with_log_keys(target, keys, found, index.is_global)
 
@@ -166,8 +167,8 @@ class MovingKeys:
 def keeps_gone(target: WriteTarget, index: Index) -> bool:
     """Whether ``index`` may rightly name keys that a compaction left out: it goes by what it was told of writes, and
     where a row that is marked as deleted may lose, nobody knows then that the key is gone."""
-    told = getattr(index.first if isinstance(index, Tees) else index, "knows_logs", False)
-    return bool(told) and target.logs is not None and target.merger.merge_mode != BY_ARRIVAL
+    told = IndexKind.of(index).knows_logs
+    return told and target.logs is not None and target.merger.merge_mode != BY_ARRIVAL
 
 
 def unsure(target: WriteTarget, index: Index) -> tuple[FileSlice, ...]:

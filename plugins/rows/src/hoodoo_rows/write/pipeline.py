@@ -213,8 +213,7 @@ def paths_needed(target: WriteTarget, prepared: Prepared) -> Collection[str] | N
         return {*prepared.arriving.rows, *(path for path, _id in prepared.places)}
     anywhere = prepared.anywhere is not None
     if prepared.kind.looks_up:
-        asked = (target.index, *(getattr(target.index, n, None) for n in ("first", "second")))
-        anywhere = anywhere or any(getattr(index, "is_global", False) for index in asked)
+        anywhere = anywhere or target.index_kind.looks_everywhere
     whole = anywhere or prepared.kind.replaces is Replaces.TABLE
     return None if whole else prepared.arriving.rows.keys()
 
@@ -278,7 +277,7 @@ def _logs(target: WriteTarget, stored: pa.Schema) -> LogSettings:
     if target.logs is None:
         return LogSettings("")
     text = avro_text(stored, target.config.name, meta=True)
-    told = bool(getattr(target.index, "knows_logs", False))
+    told = target.index_kind.knows_logs
     wins = target.merger.merge_mode == BY_ARRIVAL
     return evolve(
         target.logs, schema_text=text, virtual=target.virtual, index_is_told=told, deletes_win=wins
@@ -306,7 +305,7 @@ def _log_plan(
 def _may_delete(target: WriteTarget, prepared: Prepared) -> Callable[[FileSlice], bool]:
     """Whether rows may meet deletes in the log files of a slice, which the merger would not let win."""
     mode, completes = target.merger.merge_mode, keeps_absent(target.merger)
-    told = getattr(target.index, "knows_logs", False) and mode == BY_EVENT_TIME
+    told = target.index_kind.knows_logs and mode == BY_EVENT_TIME
     if prepared.kind.deletes or ((mode == BY_ARRIVAL or told) and not completes):
         return lambda slice_: False
     marks = completes or mode != BY_EVENT_TIME

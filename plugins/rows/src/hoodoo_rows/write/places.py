@@ -20,6 +20,7 @@ from hoodoo.timeline.placement import FOLLOWS
 
 from hoodoo_rows.produce.columns import keyed
 from hoodoo_rows.produce.summary import Arrivals
+from hoodoo_rows.write.index_kind import IndexKind, asked_for_keys
 from hoodoo_rows.write.key import KeysOnly
 from hoodoo_rows.write.key_table import KeyTable
 from hoodoo_rows.write.located import (
@@ -137,10 +138,10 @@ def in_tasks(
     if workspace is None or not target.slices or context.on_driver or isinstance(index, Tees):
         return None
     engine = target.engine
-    asked: LookupIndex = getattr(index, "stands_in", lambda context: None)(context) or index
+    asked = asked_for_keys(index, context)
     found = asked.locate(engine.map(rows, KeysOnly(KEYS_SCHEMA)), context)
     with_logs = target.logs is not None and any(s.row_logs for s in target.slices)
-    with_logs = with_logs and not getattr(asked, "knows_logs", False)
+    with_logs = with_logs and not IndexKind.of(asked).knows_logs
     doubtful = unsure(target, index) if stored is not None else ()
     if deletes or with_logs or doubtful:
         more = logged(target) if with_logs and not doubtful else None

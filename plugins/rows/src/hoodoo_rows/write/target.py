@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
 
 import pyarrow as pa
 from attrs import Factory, evolve, frozen
@@ -33,6 +34,7 @@ from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_rows.merge.rule import MergeRule, Visible
 from hoodoo_rows.produce.slice_keys import ReadKeys, slice_tasks
+from hoodoo_rows.write.index_kind import IndexKind
 
 
 @frozen
@@ -165,6 +167,10 @@ class WriteTarget:
     def clustered(self) -> frozenset[tuple[str, str]]:
         """Partition path and file id of the groups that pending clusterings will rewrite."""
         return frozenset(group for plan in self.policy.clusterings for group in plan.groups)
+
+    @cached_property
+    def index_kind(self) -> IndexKind:
+        return IndexKind.of(self.index)
 
     @property
     def computed(self) -> ComputedIndex | PathIndex | None:
