@@ -1,4 +1,4 @@
-"""``python -m hoodoo``: the command ``hoodoo`` of whichever distribution has it."""
+"""``python -m hoodoo``: runs the command ``hoodoo`` of the distribution that has one."""
 
 from importlib.metadata import entry_points
 

@@ -48,8 +48,8 @@ class StalePlanError(Exception):
 
 @frozen
 class Plan:
-    """``content``: of the requested file. ``check`` sees the timeline right before that is put, and raises
-    StalePlanError where the plan is not right any more. ``detail``: what observers are told of it."""
+    """``content`` of the requested file. ``check`` gets the timeline right before the file is put,
+    and raises StalePlanError if the plan is out of date. ``detail``: more fields for observers."""
 
     content: bytes
     check: Check

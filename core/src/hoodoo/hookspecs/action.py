@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 class Action(Protocol):
     """Contract suite: ``hoodoo.testing.contracts.action``. Called on the driver.
 
-    What is to be seen by readers it commits with ``write/run.py`` of hoodoo-rows, by a request of the table
-    (:meth:`~hoodoo.table.handle.TableHandle.write_request`): that is repeated after conflicts, told to
-    participants, and undone by the next writer where the process ends before its commit. What an action raises
-    is one of :mod:`hoodoo.errors`; the table is then as it was, or what is pending is finished or undone by the
-    next writer.
+    An action commits what readers shall see with ``write/run.py`` of hoodoo-rows and a request of
+    the table (:meth:`~hoodoo.table.handle.TableHandle.write_request`). Such a write is repeated
+    after conflicts, reported to participants, and undone by the next writer if the process ends
+    before the commit. An action raises only errors of :mod:`hoodoo.errors`; afterwards the table is
+    as it was, or the next writer finishes or undoes what is pending.
     """
 
     def run(self, table: TableHandle, **options: Any) -> Any:
@@ -47,8 +47,9 @@ class Schedules(Protocol):
         """Put a plan on the timeline; its instant, or None where there is nothing to do."""
 
     def run_planned(self, table: TableHandle, instant: str, **options: Any) -> Any:
-        """Run the plan ``instant``, from the start or where an earlier run stopped. ConfigError if there is
-        no such plan; of one that has been run it may also answer the same again. It goes by the plan: whoever runs it may have opened the table with other options."""
+        """Run the plan ``instant``, or continue a run that stopped. ConfigError if there is no such
+        plan; for a completed plan it may also return the same result again. Only the plan decides
+        what happens; the options of the caller have no effect."""
 
 
 @frozen

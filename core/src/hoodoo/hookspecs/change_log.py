@@ -21,7 +21,7 @@ class ChangeLog(Protocol):
         """Rows, and what came in their place."""
 
     def deleted(self, before: pa.Table) -> None:
-        """Rows that are gone."""
+        """Rows that were deleted."""
 
     def close(self) -> int:
         """The log is complete in the local file: its size in bytes."""

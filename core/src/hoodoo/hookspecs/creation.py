@@ -55,7 +55,7 @@ class CreationHooks:
     def hoodoo_instead(self, storage: Storage, at: Callable[[str], Storage]) -> Found | None:
         """What is at the root of ``storage``, which holds no Hudi table; ``at`` opens the store at another URI.
         When: a table can't be opened or created there. Default: files and tables of other formats (hoodoo-standard).
-        None where that can't be told. Looks only, at a few directories.
+        None if that is unknown. Reads a few directories, and changes nothing.
         """
 
 

@@ -164,7 +164,7 @@ class Engine(Protocol):
 
 @runtime_checkable
 class KnowsStorage(Protocol):
-    """Optional for an :class:`Engine`: it is told which table's storage it works for."""
+    """Optional for an :class:`Engine`: it gets the storage of the table that it works for."""
 
     def on(self, storage: Storage) -> Engine:
         """This engine, for one action on the table in ``storage``: rows that it puts on the local disk of a

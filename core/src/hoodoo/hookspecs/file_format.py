@@ -174,9 +174,9 @@ class RewritesInPlace(Protocol):
         base: BaseFileReader,
         constants: Mapping[str, str],
     ) -> InPlaceWriter | None:
-        """Start a file at ``local``, as :meth:`BaseFileFormat.writer` does; ``constants``: columns of strings with one
-        value in all rows of parts that are kept. ``base`` is open until the file is closed. None where it is better
-        written anew."""
+        """Start a file at ``local``, as :meth:`BaseFileFormat.writer` does. ``constants``: string
+        columns with one value in all rows of copied parts. ``base`` stays open until the file is
+        closed. None if it is better to write the whole file."""
 
 
 @runtime_checkable

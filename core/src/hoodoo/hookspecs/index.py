@@ -49,7 +49,7 @@ class IndexContext:
     key_bytes: int = 0  # bytes of its record keys, where known
     # Of the table, as ``slices`` were seen: for what lies beside its files.
     timeline: Timeline | None = None
-    compares: bool = False  # what is said is only compared with what is: nobody goes by it
+    compares: bool = False  # the answer is only compared with the rows: no write uses it
     # KEYS_SCHEMA: the rows of the key stream, perhaps more than once, where the driver has them already; else None.
     keys: pa.Table | None = None
     workspace: Workspace | None = None  # where rows may be staged; None: nowhere
@@ -96,8 +96,8 @@ class IndexTraits(Protocol):
         """Whether it answers for keys which only log files have, too."""
 
     def stands_in(self, context: IndexContext) -> LookupIndex | None:
-        """The index, global as this one is, that is asked in its place as long as what it stores can't be gone by;
-        None: it is asked itself. Default: always itself."""
+        """The index, global as this one, that lookups use while the entries of this index can't be
+        trusted; None: this index is used. Default: always this index."""
 
     def undone(self, storage: Storage, config: TableConfig, requested: str) -> None:
         """Forget what was learned of the instant ``requested``. Without it such entries stay, and never count."""
@@ -125,10 +125,10 @@ class LearningIndex(Protocol):
     """An index that learns where keys lie from what is written, instead of reading files. What a lookup index may
     have in addition; it takes part in what happens to the tables that have it (a participant of its own).
 
-    What it learned of an instant counts once that instant is completed: a lookup passes over entries of instants
-    that ``context.timeline.contains_or_before_start`` denies, and of several entries of a key the one of the
-    youngest completion (``context.timeline.completion_time``) counts. Its factory goes by the properties of the
-    table alone: an action is undone by a writer who does not know the options of the one before.
+    What it learned of an instant counts once that instant is completed: a lookup skips entries of
+    instants that ``context.timeline.contains_or_before_start`` denies, and of a key uses the last
+    completion (``context.timeline.completion_time``). Its factory uses only the properties of the
+    table: a writer that undoes an action does not know the options with which it began.
 
     Of the optional members of :class:`IndexTraits` ``rebuild`` is what ``table.rebuild_index(name)`` and
     ``table.switch_index(name)`` call.
@@ -215,8 +215,8 @@ COMPUTED = (ComputedIndex, PathIndex)
 
 @runtime_checkable
 class Tees(Protocol):
-    """An index that asks two others and reports where they differ. Writes go by the first, and all but the two
-    is as the first has it: for the time in which a second one has to gain trust (RFC-08)."""
+    """An index that asks two others and reports where they differ, until the second is trusted
+    (RFC-08). Writes use the first, and all other members are those of the first."""
 
     @property
     def first(self) -> LookupIndex | ComputedIndex: ...

@@ -99,7 +99,7 @@ class LogFileWriter(Protocol):
         is the Avro schema of its values."""
 
     def rollback_block(self, instant: str, target: str) -> LogBlock:
-        """A command: what ``target`` wrote into this file group before is gone."""
+        """A command: readers skip what ``target`` wrote into this file group before."""
 
     def close(self) -> int:
         """The file's size in bytes. It need not be synced: handing it to the store does that."""

@@ -28,8 +28,8 @@ class Merged:
 class Merger(Protocol):
     """Contract suite: ``hoodoo.testing.contracts.merger``. Vectorized, associative; picklable.
 
-    Deletes never reach a merger that would lose them: a row that is a delete is a row like any
-    other here, and whichever row is kept keeps its own delete mark.
+    Deletes never reach a merger that would lose them: here a delete is a row like any other, and
+    the row that wins keeps its own delete mark.
     """
 
     @property

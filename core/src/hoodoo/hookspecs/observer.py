@@ -1,4 +1,4 @@
-"""Observer: is told what happens, decides nothing."""
+"""Observer: gets the events of actions, decides nothing."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Event:
 class ObserverHooks:
     @hookspec
     def hoodoo_event(self, event: Event) -> None:
-        """Be told of ``event``. When: after each step of an action, on the driver. Default: a
+        """Receive ``event``. When: after each step of an action, on the driver. Default: a
         structlog line (hoodoo-standard). An observer that fails is reported once as a warning and
         never fails the action.
         """

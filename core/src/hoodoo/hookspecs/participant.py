@@ -27,7 +27,7 @@ from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline.publish import CoupledCommit
 from hoodoo.timeline.timeline import Timeline
 
-# A record key that came into a file, or (``deleted``) whose row is gone from it. ``file``: a number of
+# A record key that a write added to a file, or (``deleted``) removed from it. ``file``: a number of
 # :attr:`ChangedKeys.files`.
 KEY_CHANGES = pa.schema(
     [("record_key", pa.string()), ("file", pa.int64()), ("deleted", pa.bool_())]
@@ -222,7 +222,7 @@ class ParticipantServices(Protocol):
         """``config`` as of a table that it has no part in: what is verified by listings. Default: the same."""
 
     def reading(self, config: TableConfig) -> TableConfig:
-        """``config`` as reads go by it, with the options of this call. Default: the same."""
+        """``config`` as reads use it, with the options of this call. Default: the same."""
 
     def check(self) -> None:
         """Raises ConfigError for options that are right alone and contradict each other. Default: none do."""
@@ -259,8 +259,8 @@ class ParticipantServices(Protocol):
         archiving may take any. Default: None."""
 
     def retire(self, storage: Storage, config: TableConfig) -> TableConfig:
-        """More is undone than it can follow: nobody may go by what it says until it is rebuilt. The properties
-        as they are then. Default: the same."""
+        """More is undone than the participant can follow: its answers must not be used until it is
+        rebuilt. The properties as they are then. Default: the same."""
 
     def repair(self, request: RebuildRequest) -> TableConfig:
         """What a writer does first: complete what somebody began to make, and nobody is at. The properties as
@@ -332,8 +332,8 @@ class ListsFiles(Protocol):
     def list_files(
         self, storage: Storage, timeline: Timeline, partitions: Iterable[str] | None = None
     ) -> Iterable[Entry]:
-        """All files of the table, or of the partition paths given. CorruptTableError where what it goes by
-        can't be read: a file less is a wrong answer."""
+        """All files of the table, or of the partition paths given. CorruptTableError if the
+        stored listing can't be read: a missing file is a wrong answer."""
 
 
 @runtime_checkable

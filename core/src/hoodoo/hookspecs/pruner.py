@@ -40,9 +40,9 @@ class Pruner(Protocol):
 
     @answers(Some("slices", "slices"))
     def keep(self, request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
-        """Those of ``slices`` that may hold a row for which the filter is true; all of them where it does not
-        know. A slice that is left out on a guess is a wrong answer. CorruptTableError where what it goes by
-        can't be read."""
+        """The slices of ``slices`` that may hold a row for which the filter is true; all of them if
+        that is unknown. A slice that is left out on a guess is a wrong answer. CorruptTableError if
+        the statistics that it uses can't be read."""
 
 
 @runtime_checkable

@@ -26,7 +26,7 @@ class StoreTraits(Protocol):
 
     @property
     def at_once(self) -> int:
-        """How many operations it is worth to have under way at the same time (:mod:`hoodoo.storage.together`)."""
+        """How many operations pay if they run at the same time (:mod:`hoodoo.storage.together`)."""
 
     def names(self, folder: str) -> list[str]:
         """The names of the objects directly in a directory, in any order; empty if there is none. Cheaper than a listing, as no

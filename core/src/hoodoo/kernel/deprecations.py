@@ -19,7 +19,7 @@ def old_names(kind: str, family: str = "") -> dict[str, Deprecated]:
 
 
 def warn_of_old(entry: Deprecated, user: str) -> None:
-    """A HoodooWarning that ``user`` goes by an old name: one a process."""
+    """Give a HoodooWarning that ``user`` uses an old name, once per process."""
     if (entry, user) in _warned:
         return
     _warned.add((entry, user))

@@ -31,7 +31,7 @@ def notify(event: Event, *, using: Kernel | None = None) -> None:
     """Call every plugin's ``hoodoo_event`` in the order of discovery, each on its own.
 
     A failing observer gives one :class:`~hoodoo.errors.HoodooWarning` per process, then lines in the
-    log; it is still told of later events.
+    log; it still gets later events.
     """
     registry = kernel() if using is None else using
     for plugin, implementation in registry.implementations("hoodoo_event"):
@@ -72,11 +72,11 @@ class ActionEvents:
         self._figures, self._detail = Figures(), detail
         self._around = _current.get()
         self._taken = self._skipped = False
-        self._inside: set[str] = set()  # steps of this action that were told while it ran
-        self._reported: BaseException | None = None  # the error that a run inside has told of
+        self._inside: set[str] = set()  # steps of this action that were reported while it ran
+        self._reported: BaseException | None = None  # the error that a run inside has reported
 
     def step(self, step: str, **detail: Any) -> None:
-        """Tell of one ``step`` on the way."""
+        """Report one ``step`` before the last."""
         self._tell(step, detail)
 
     def report(
@@ -96,7 +96,7 @@ class ActionEvents:
     def begin(self, quiet: bool) -> None:
         outer = self._outer()
         if outer is not None and outer.started and not outer._taken:
-            # Who called has told that it started: this is that run.
+            # The caller has reported the start: this is the same run.
             outer._taken = self.started = True
             self.run_id, self._began = outer.run_id, outer._began
         elif not quiet:
@@ -161,14 +161,14 @@ def action_events(
     quiet: bool = False,
     **detail: Any,
 ) -> Iterator[ActionEvents]:
-    """Tell the observers of all that is done inside as one run of ``action`` on the ``table`` at ``location``.
+    """Report to observers what is done inside: a run of ``action`` on ``table`` at ``location``.
 
-    ``<action>.started`` comes first. The last event has the duration and what was reported: ``<action>.<end>``,
-    ``skipped`` where there was nothing to do, or ``failed`` with the error, which goes on. ``detail`` is in all
-    of them. ``quiet``: nothing is told until something has been done or has failed.
+    The first event is ``<action>.started``. The last has the duration and the reported figures:
+    ``<action>.<end>``, ``skipped`` if there was nothing to do, or ``failed`` with the error, which
+    is raised. All have ``detail``. ``quiet``: no event until something has been done or has failed.
 
-    A run inside a run of the same action (an action that ``table.run`` runs) takes its place: there is one
-    ``started`` and one end for what is done, and an error is told of once.
+    A run inside a run of the same action (an action that ``table.run`` runs) takes its place: both
+    have one ``started`` and one last event, and an error is reported once.
     """
     events = ActionEvents(action, table, location, instant, end, detail)
     events.begin(quiet)

@@ -1,6 +1,6 @@
-"""Families that distributions bring: known in this process as soon as one of theirs is asked for.
+"""Families of distributions: known in this process as soon as one of their plugins is used.
 
-On the driver the registry asks every plugin; a worker, which discovers nothing, is told where a family is declared.
+On the driver the registry asks every plugin. A worker discovers nothing: it gets ``declared_at``.
 """
 
 from __future__ import annotations

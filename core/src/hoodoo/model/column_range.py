@@ -14,11 +14,11 @@ from hoodoo.model.range_values import Raw, promoted, typed, wider
 class ColumnRange:
     """What is in ``column`` of a file, or, if ``of_partition``, of all files of a partition.
 
-    ``name``: the file's, or the partition path. ``least`` and ``greatest`` without their type, which is
-    ``kind``: see :mod:`hoodoo.model.range_values`; None where there is no value, or it isn't known.
-    ``values`` counts rows, nulls included. ``size`` and ``raw_size`` are bytes in the file and before
-    compression; 0 in log files. ``is_tight``: the files that are there were all looked at, so what was
-    said before does not count. ``is_deleted``: the file, or the partition, is gone.
+    ``name``: the file's, or the partition path. ``least`` and ``greatest`` without their type,
+    which is ``kind``: see :mod:`hoodoo.model.range_values`; None where there is no value, or it
+    isn't known. ``values`` counts rows, nulls included. ``size`` and ``raw_size`` are bytes in the
+    file and before compression; 0 in log files. ``is_tight``: all existing files were read, so
+    earlier ranges do not count. ``is_deleted``: the file, or the partition, was deleted.
     """
 
     column: str

@@ -113,7 +113,7 @@ class CommitMetadata:
 
     @property
     def figures(self) -> Figures:
-        """What observers are told of it. A service changes no row."""
+        """The figures for observers. A service changes no row."""
         is_service = self.compacted or self.operation in _SERVICES
         changed = () if is_service else self.stats
         return Figures(

@@ -125,7 +125,7 @@ class TableConfig:
 
     @property
     def has_partition_types(self) -> bool:
-        """Whether partition columns are told as ``column:TYPE``."""
+        """Whether partition columns are stored as ``column:TYPE``."""
         return any(kind for _name, kind in partition_spec(self.get(PARTITION_FIELDS)))
 
     @property

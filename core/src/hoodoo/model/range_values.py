@@ -15,7 +15,7 @@ _MOST_DIGITS = 38
 _ALIKE = ((pa.string(), pa.large_string()), (pa.binary(), pa.large_binary()))
 
 
-# Of columns of these types, and of decimals and bytes of one length, bounds are told.
+# Columns of these types, and of decimals and bytes of one length, have bounds.
 _PLAIN = frozenset(
     {
         pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(),
@@ -27,7 +27,7 @@ _PLAIN = frozenset(
 
 
 def is_comparable(kind: pa.DataType) -> bool:
-    """Whether bounds of columns of this type are told."""
+    """Whether columns of this type have bounds."""
     return kind in _PLAIN or pa.types.is_decimal(kind) or pa.types.is_fixed_size_binary(kind)
 
 
@@ -63,7 +63,7 @@ def raw_of(value: pa.Scalar) -> Raw | None:
 def promoted(raw: Raw | None, kind: pa.DataType | None, to: pa.DataType | None) -> Raw | None:
     """A bound of type ``kind`` as one of type ``to``, that of the column now; None where it is none.
 
-    The column was widened since; or the table stores no types, and ``kind`` is what could be told.
+    The column was widened since; or the table stores no types, and ``kind`` was inferred.
     """
     if raw is None or kind is None or to is None or kind == to:
         return raw

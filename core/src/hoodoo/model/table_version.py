@@ -1,6 +1,6 @@
 """Table versions: what differs between them, each version in one object.
 
-What is on a table's timeline goes by its layout (:mod:`hoodoo.timeline.layouts`), which versions share.
+The layout (:mod:`hoodoo.timeline.layouts`) decides the files of a timeline; versions share layouts.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Options: one declaration a key. What it means, its type, default and bounds, and its other names.
 
-``option``: :class:`Option`, which reads what a user said; ``kinds``: the types; ``judge``: all options of
-a call at once. The other modules declare those that core reads, by subject. Plugins declare theirs with
-the registrations that read them. Nothing else in the code names a key or reads its text: who needs a
-value says ``OPTION.read(options)`` or ``settings.value(OPTION)``.
+``option``: :class:`Option`, which parses the value of a user; ``kinds``: the types; ``judge``:
+checks all options of a call. The other modules declare the options of core, by subject. Plugins
+declare their options with the registrations that read them. No other code names a key or parses its
+text: code that needs a value calls ``OPTION.read(options)`` or ``settings.value(OPTION)``.
 """
 
 from __future__ import annotations

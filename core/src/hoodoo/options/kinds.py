@@ -234,7 +234,7 @@ class Duration(Kind[float]):
 
 class Choice(Kind[str]):
     """One of ``values``, in any case; the value is spelt as it is there. ``other``: spellings of other
-    writers -> ours."""
+    writers -> spelling of Hoodoo."""
 
     name = "choice"
 

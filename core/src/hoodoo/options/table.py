@@ -54,7 +54,7 @@ MERGE_STRATEGY = Option(
 INDEX_TYPE = Option(
     "hoodie.index.type", "The index that finds the file group of a key.", kind=PluginName("index")
 )
-# A property of tables of others, which are read; no option of ours.
+# A property of tables of other engines, which Hoodoo reads; not an option of Hoodoo.
 DROP_COLUMNS = Option(
     "hoodie.datasource.write.drop.partition.columns",
     "Base files lack the partition columns. Only tables of other engines have this.",

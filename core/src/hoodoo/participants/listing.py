@@ -58,8 +58,8 @@ def build(
 def build_whole(
     storage: Storage, timeline: Timeline, partitions: Collection[str] | None = None
 ) -> view.FileSystemView:
-    """:func:`build` of the table now, for who goes by what it lacks. Raises CorruptTableError where a file is
-    lost that a commit names; CommitConflictError where its commit is undone just then."""
+    """:func:`build` of the table now, for callers that rely on the absence of files. Raises
+    CorruptTableError if a file of a commit is lost, CommitConflictError if the commit is undone."""
     lister = _lister(timeline)
     entries = lister and lister.list_files(storage, timeline, partitions)
     files = view.parsed(view.list_data(storage, partitions) if lister is None else entries)
@@ -73,7 +73,7 @@ def build_whole(
 
 
 def shown(timeline: Timeline) -> KnownFiles | None:
-    """The files that :func:`build_whole` showed last, across a network, of this look at the table. Told once."""
+    """The files that :func:`build_whole` last listed for ``timeline`` on a remote store; once."""
     found = timeline.noted.pop(_SHOWN, None)
     return found if isinstance(found, KnownFiles) and found.timeline is timeline else None
 

@@ -37,8 +37,8 @@ DataFile = BaseFile | LogFile
 
 @frozen
 class Named:
-    """What one commit names in one partition path: ``files`` by path, and for ``logs`` the base file that theirs builds
-    on, where it says so."""
+    """What one commit names in one partition path: ``files`` by path; ``logs``: path of a log file
+    -> base file of its slice, if the commit names one."""
 
     files: Mapping[str, DataFile]
     logs: Mapping[str, str]
@@ -205,7 +205,7 @@ def _needed(timeline: Timeline, slice_: FileSlice | None, file: DataFile) -> boo
     """Whether ``file``, which is not there, belongs to the newest slice of its file group, of which ``slice_`` is
     what there is."""
     if slice_ is None and isinstance(file, LogFile) and not _named_after(timeline, file.instant):
-        return False  # a clustering that it waited for was given up
+        return False  # a clustering that it waited for was cancelled
     if slice_ is None or slice_.base_file is None:
         return True
     start = order_key(slice_.base_file.instant)

@@ -104,7 +104,7 @@ class Participants:
         return self._folded("hidden", config)
 
     def reading(self, config: TableConfig) -> TableConfig:
-        """``config`` as reads go by it."""
+        """``config`` as reads use it."""
         return self._folded("reading", config)
 
     def check(self) -> None:
@@ -160,7 +160,7 @@ class Participants:
         return tuple(instant for instant in found if instant is not None)
 
     def retire(self, storage: Storage, config: TableConfig) -> TableConfig:
-        """Nobody goes by what they say until it is rebuilt."""
+        """Their answers must not be used until they are rebuilt."""
         for retire in self._having("retire"):
             config = retire(storage, config)
         return config

@@ -1,7 +1,7 @@
-"""Travel: the file slices of an older moment, or the news that a clean took some of them away.
+"""Travel: the file slices at an older point in time, or an error if a clean deleted some of them.
 
-Which files the table had then can't be told from a listing that lacks them. So what cleans deleted is
-put beside the listing; where the older state has one of these files, it can't be read any more.
+A listing does not show files that were deleted since. So the files that cleans deleted are added
+to the listing; if the older state has one of these files, it can't be read any more.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hoodoo.timeline.view import FileSystemView, from_files
 
 def check_reach(source: ReadSource, bound: str | None, asked: str) -> None:
     """Raise ConfigError, naming what was ``asked``, if the writes up to the requested time ``bound``
-    have been archived: what they replaced and where their files belong is not told any more.
+    have been archived: the timeline no longer has what they replaced and where their files belong.
 
     A table that had no rows yet at ``bound`` is no error, nor is a write that a savepoint keeps. Costs
     nothing for a bound on the active timeline, else a listing and a small file.
@@ -53,12 +53,12 @@ def check_reach(source: ReadSource, bound: str | None, asked: str) -> None:
 def view_as_of(
     source: ReadSource, bound: str | None, paths: Collection[str] | None = None
 ) -> FileSystemView:
-    """The view now, or at the requested time ``bound``, of the partition ``paths`` alone if given. One listing of
-    them; the plans of cleans are read only where the newest of them reaches past ``bound``, or one has begun meanwhile.
+    """The view now, or at the requested time ``bound``, of the partition ``paths`` alone if given.
+    One listing; plans of cleans are read only if the newest passes ``bound``, or one has begun.
 
-    Raises ConfigError where a file is gone that the table had then: the rows would be fewer;
-    CommitConflictError where that happened between the look at the timeline and the listing; and
-    CorruptTableError where a file that a commit names is lost.
+    Raises ConfigError if a clean deleted a file that the table had then: rows would be missing;
+    CommitConflictError if that happened between the read of the timeline and the listing; and
+    CorruptTableError if a file that a commit names is lost.
     """
     there = {e.path: e.size for e in list_data(source.storage, source.timeline, paths)}
     look = partial(taken_since, source.storage, source.timeline)
@@ -139,9 +139,9 @@ def deleted_by(storage: Storage, timeline: Timeline, clean: Instant) -> Iterable
     """The files that ``clean`` deleted, or is about to. InstantGoneError if it is archived just now."""
     with suppress(FileNotFoundError):  # archiving takes the plan first, and the clean's end later
         return planned_files(storage, timeline, clean)
-    told = timeline.contents(storage, clean)
+    metadata = timeline.contents(storage, clean)
     return [
         path_of(partition, str(name).rpartition("/")[2])
-        for partition, part in (told.get("partitionMetadata") or {}).items()
+        for partition, part in (metadata.get("partitionMetadata") or {}).items()
         for name in part.get("successDeleteFiles") or ()
     ]

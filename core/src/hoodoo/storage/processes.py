@@ -1,4 +1,4 @@
-"""Processes: how one is told from all others, and whether it still runs, as far as its machine can say."""
+"""Processes: the identity of a process, and whether it still runs, as far as its machine knows."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any
 
 
 def identity() -> dict[str, Any]:
-    """This process: ``host`` tells machines (and containers) apart, ``process`` everything."""
+    """This process: ``host`` identifies the machine (or container), ``process`` the process."""
     return dict(_identity(os.getpid()))
 
 
-def process_lives(told: Mapping[str, Any]) -> bool:
-    """Whether the process of this machine that calls itself so (:func:`identity`) is still running."""
-    pid = told.get("pid")
+def process_lives(recorded: Mapping[str, Any]) -> bool:
+    """Whether the process of this machine with the ``recorded`` :func:`identity` still runs."""
+    pid = recorded.get("pid")
     if not isinstance(pid, int) or pid <= 0:
         return False
     if sys.platform == "win32":  # there os.kill would end it
@@ -32,7 +32,7 @@ def process_lives(told: Mapping[str, Any]) -> bool:
     except OSError:
         return True  # another user's
     started = _started(pid)
-    return not started or started == told.get("started")
+    return not started or started == recorded.get("started")
 
 
 def short_name() -> str:

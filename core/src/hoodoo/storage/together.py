@@ -20,8 +20,8 @@ _AHEAD = 16 << 20  # bytes of small files that are read before somebody takes wh
 
 
 def at_once(storage: Storage) -> int:
-    """How many operations it is worth to have under way at the same time: one, unless the store has an attribute
-    ``at_once``. A disk answers faster than a thread starts."""
+    """Return the number of concurrent operations that pays for ``storage``: 1, unless it has an
+    attribute ``at_once``. A disk answers faster than a thread starts."""
     return int(getattr(storage, "at_once", 1))
 
 
@@ -42,10 +42,10 @@ def together(storage: Storage, *calls: Callable[[], Any]) -> list[Any]:
 def side_by_side(
     storage: Storage, calls: Iterable[tuple[Callable[[], T], int]], most: int, least: int = 0
 ) -> Iterator[T]:
-    """What each of ``calls`` answers, as :func:`together`, for calls that are made one after another: those made are
-    under way while the next is made. Each has the bytes that it holds: while all hold more than ``most``, the next one
-    has to wait, unless only ``least`` of them are under way. All have ended when this ends, or is closed; after an
-    error, what has not begun does not begin."""
+    """The results of ``calls``, in order, as :func:`together`; a call runs while the next ones are
+    taken from the iterator. Each call comes with the bytes that it holds: while all hold more than
+    ``most``, the next call waits, unless only ``least`` are running. All have ended when this ends,
+    or is closed; after an error, no other call begins."""
     if at_once(storage) < 2:
         return map(methodcaller("__call__"), map(itemgetter(0), calls))  # without a frame
     return _side_by_side(at_once(storage), calls, most, least)

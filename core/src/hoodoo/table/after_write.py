@@ -105,13 +105,13 @@ Run = Callable[[Timeline, Callable[[], Engine]], bool]
 
 
 def _told(table: TableHandle, action: str, run: Run) -> Run:
-    """``run``; observers are told if something is done, or fails."""
+    """``run``, reported to observers if something is done, or fails."""
 
-    def told(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
+    def reported(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
         with action_run(table, action, quiet=True) as events:
             done = run(timeline, engine)
             if not done:
                 events.skip()
             return done
 
-    return told
+    return reported

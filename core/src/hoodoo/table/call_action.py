@@ -31,8 +31,8 @@ PARTICIPANT_SERVICE = "participant_service"
 def action_run(
     table: TableHandle, action: str, instant: str = "", *, end: str = "done", quiet: bool = False
 ) -> AbstractContextManager[ActionEvents]:
-    """What is done inside is a run of ``action`` on ``table``. An action that tells of its runs by itself is not
-    told of twice."""
+    """Report what is done inside as a run of ``action`` on ``table``. A run that the action reports
+    itself is not reported twice."""
     name, root = table.config.name, table.storage.root
     return action_events(action, name, root, instant, end=end, quiet=quiet)
 

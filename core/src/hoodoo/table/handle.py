@@ -160,7 +160,7 @@ class TableHandle:
         self.use_properties(properties.load(self.storage))
 
     def use_properties(self, config: TableConfig) -> None:
-        """Go by the properties ``config``, which are stored already."""
+        """Use the properties ``config``, which are stored already."""
         if config != self.config:
             self.config, self._timeline, self.made = config, None, {}
 

@@ -27,8 +27,8 @@ def noted(config: TableConfig) -> str | None:
 
 
 def wanted(options: Mapping[str, str], argument: Any = None) -> Any:
-    """The index that a call asks for: ``argument`` (a name or an object), or its options; None: whichever
-    the table has. OptionConflictError where they differ."""
+    """The index that a call asks for: ``argument`` (a name or an object), or its options; None: the
+    index of the table. OptionConflictError if they differ."""
     # As in Hudi, the class comes before the type.
     given = ((option.key, option.given(options)) for option in (INDEX_CLASS, INDEX_TYPE))
     said: list[tuple[str, Any]] = [(key, value) for key, value in given if value]

@@ -42,7 +42,7 @@ class TableParticipants:
         return made[1]
 
     def readable(self, config: TableConfig) -> TableConfig:
-        """The properties as reads of this table go by them."""
+        """The properties as reads of this table use them."""
         return self.each.reading(config)
 
     def join(self, timeline: Timeline, now: TableConfig | None = None) -> Joined | None:
@@ -127,5 +127,5 @@ class TableParticipants:
         self.repair()
 
     def _retire(self) -> None:
-        """Nobody goes by what participants say until it has been rebuilt."""
+        """The answers of participants must not be used until they are rebuilt."""
         self.table.use_properties(self.each.retire(self.table.storage, self.table.config))

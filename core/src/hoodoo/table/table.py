@@ -213,7 +213,7 @@ def open(
 
 
 def _timeline_names(storage: Storage) -> list[str]:
-    """What the first read goes by, where it is had beside the properties; none where it would come after them."""
+    """File names of the timeline for the first read; none if the store does one call at a time."""
     if at_once(storage) > 1:
         with suppress(StorageError):
             return [entry.name for entry in storage.list(FOLDER) if not entry.is_dir]

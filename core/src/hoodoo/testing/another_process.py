@@ -1,4 +1,4 @@
-"""What an object answers in another process: one that goes by ``hash()`` of texts, say, answers otherwise there.
+"""What an object answers in another process: if it uses ``hash()`` of texts, the answer differs.
 
 Bytes on disk are decided by such answers, and workers and later sessions are other processes.
 """

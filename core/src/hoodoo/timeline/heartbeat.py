@@ -1,9 +1,10 @@
 """Heartbeats: whether the writer of a pending instant is still there.
 
 Hudi's file, `.hoodie/.heartbeat/<instant>`: its modification time says when the writer last lived
-(HoodieHeartbeatClient). Ours also names the process, so that on one machine a writer that died is known
-to be dead at once. Ages are differences of the store's own times: the clocks of machines don't matter.
-A wrong guess costs work, never rows: who was given up can't publish any more (timeline/ledger.py).
+(HoodieHeartbeatClient). Hoodoo's file also names the process, so that a dead writer on
+the same machine is known at once. Ages are differences of the store's own times: clocks of machines
+don't matter. A wrong guess costs work, never rows: a writer that was undone can't publish
+(timeline/ledger.py).
 """
 
 from __future__ import annotations
@@ -89,19 +90,19 @@ class Liveness:
             data = self._storage.get(entry.path)
         except FileNotFoundError:
             return False
-        told = _decode(data)
-        if data and not told:
-            return False  # torn by a writer that died: Hudi's are empty, ours can be read
-        if told.get("process") == me["process"]:
+        owner = _decode(data)
+        if data and not owner:
+            return False  # torn by a dead writer: Hudi's files are empty, Hoodoo's can be parsed
+        if owner.get("process") == me["process"]:
             return _beats().has(self._storage, requested)
-        if told.get("host") == me["host"]:
-            return process_lives(told)
-        interval = told.get("interval")
+        if owner.get("host") == me["host"]:
+            return process_lives(owner)
+        interval = owner.get("interval")
         seconds = interval if isinstance(interval, (int, float)) else INTERVAL
         return store_time(self._storage, FOLDER) - entry.modified <= seconds * TOLERABLE_MISSES
 
     def sweep(self) -> None:
-        """Take away the heartbeats of writers that are gone."""
+        """Delete the heartbeats of dead writers."""
         for requested, entry in self.look().items():
             if not self.is_alive(requested):
                 self._storage.delete(entry.path)
@@ -129,10 +130,10 @@ def identity() -> dict[str, Any]:
 
 def _decode(data: bytes) -> dict[str, Any]:
     try:
-        told = json.loads(data)
+        record = json.loads(data)
     except (ValueError, RecursionError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return record if isinstance(record, dict) else {}
 
 
 class _Beats:

@@ -1,13 +1,13 @@
 """Ledger: every decision about a table takes the next number, so that all of them have one order.
 
-A decision puts one file on the timeline: an action completes, or a service announces a plan. Whoever
-decides looks at the table as the decision before left it, then puts the next number if it is absent;
-who comes second looks again. So a check at commit misses no commit before it, completion times grow
-in the order of decisions, and a writer that was given up can't come back: giving up is a decision too.
+A decision puts one file on the timeline: an action completes, or a service announces a plan. A
+writer reads the table after the last decision, then puts the next number if it is absent; if
+another writer was first, it reads again. So a check at commit misses no earlier commit, completion
+times grow with each decision, and a writer that was undone can't publish: undoing is a decision.
 
-The number holds the decision whole. What a writer that dies leaves undone is done by the next one,
-before anything else. Needs nothing of the store but put-if-absent, and no clock. Only those who take
-numbers are ordered: other engines that write at the same time need a lock (docs/many-writers.md).
+The number holds the whole decision. If its writer dies, the next writer carries it out before it
+does anything else. This needs put-if-absent of the store, and no clock. It orders only writers that
+take numbers: other engines that write at the same time need a lock (docs/many-writers.md).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.timeline import Timeline, load, reload
 
 FOLDER = ".hoodie/.hoodoo/ledger"
-# Numbers that are kept. Who looked so many decisions ago is told apart by it.
+# Numbers that are kept. They reveal a writer whose look at the table is that many decisions old.
 KEPT = 8
 # The lock, where one is configured, under which decisions are made.
 LOCK = "table"
@@ -287,7 +287,7 @@ class _Taken:
 
 
 def _claim(storage: Storage, last: int, decision: Decision, token: str) -> _Taken | None:
-    """What there was after the next number had been taken; None where it was not ours to take."""
+    """The listing after this writer took the next number; None if another writer took it."""
     if not _put(storage, last + 1, _encode(token, decision), token):
         return None
     try:
@@ -296,30 +296,30 @@ def _claim(storage: Storage, last: int, decision: Decision, token: str) -> _Take
         raise StorageUnknownError(error.obj, error.rule, error.fix) from error
 
 
-def _stands(storage: Storage, ours: int, token: str) -> _Taken | None:
-    """The numbers, if ``ours`` is the next one indeed: who slept since looking may have put one that
-    others had long before, and that went as the old ones go. It is taken back then; a mark of an old one
-    may still be there, but not with our token."""
+def _stands(storage: Storage, own: int, token: str) -> _Taken | None:
+    """The numbers, if ``own`` is the next one indeed. A writer that slept may have put a number
+    that others took long before, and that was deleted as an old one. It is deleted again then; a
+    mark of the old one may still exist, but with another token."""
     taken = _numbers(storage)
     # Half of those that are kept: a listing may miss one that goes while it lasts.
-    if taken.numbers and ours > taken.numbers[-1] - KEPT // 2:
+    if taken.numbers and own > taken.numbers[-1] - KEPT // 2:
         return taken
     with suppress(FileNotFoundError):
-        if storage.get(_done(ours)) == token.encode():
+        if storage.get(_done(own)) == token.encode():
             return taken
-    # A mark goes after its number: without ours, a number that is there was never carried out.
-    if storage.head(_path(ours)) is None:
+    # A mark is deleted after its number: a number that exists without it was not carried out.
+    if storage.head(_path(own)) is None:
         raise StorageUnknownError(
-            f"{storage.root}/{_path(ours)}", "was deleted with the old numbers before it was read.",
+            f"{storage.root}/{_path(own)}", "was deleted with the old numbers before it was read.",
             "Look at the timeline.",
         )  # fmt: skip
-    storage.delete(_path(ours))
+    storage.delete(_path(own))
     return None
 
 
 def _put(storage: Storage, number: int, data: bytes, token: str) -> bool:
-    """Whether the number is ours. After an unknown answer the same question is asked again: a first
-    request that is still under way can't land beside a second one that was answered."""
+    """Whether this writer has the number. After an unknown answer the same request is sent again: a
+    first request that is still in progress can't succeed too once the second has an answer."""
     unknown: StorageError | None = None
     for _ in range(2):
         try:
@@ -392,8 +392,8 @@ def _discard_late(storage: Storage, decision: Decision, made: Sequence[str]) -> 
 
 
 def _put_decided(storage: Storage, decision: Decision, made: list[str]) -> bool:
-    """False: a file of other bytes is there. (Of ours, an earlier answer was lost, or another writer
-    helped.) Adds to ``made`` what was not there."""
+    """False: a file with other bytes exists. (If the bytes are equal, an earlier answer was lost,
+    or another writer helped.) Adds the paths of new files to ``made``."""
     files = (*decision.before, (decision.path, decision.content))
     if not all(put_file(storage, *file, made) for file in files):
         return False
@@ -412,7 +412,7 @@ def put_file(storage: Storage, path: str, content: bytes, made: list[str]) -> bo
 
 
 def _put_whole(storage: Storage, action: Whole, made: list[str]) -> bool:
-    """Its files one after another; what it deletes once it has been requested, which is all that others go by."""
+    """Put its files in order; delete after the request, which is all that other writers rely on."""
     requested, *others = (partial(put_file, storage, *file, made) for file in action.files)
     if not requested() or not others:
         return not others
@@ -453,18 +453,18 @@ def _decode(storage: Storage, number: int) -> tuple[str, Decision]:
     data = storage.get(_path(number))
     try:
         head, _, content = data.partition(b"\n")
-        told = json.loads(head)
-        needs = tuple(str(path) for path in told["needs"])
+        record = json.loads(head)
+        needs = tuple(str(path) for path in record["needs"])
         before = []
-        for path, size in told.get("before", ()):
+        for path, size in record.get("before", ()):
             before.append((str(path), content[:size]))
             content = content[size:]
         then: Whole | None = None
-        if whole := told.get("then"):
+        if whole := record.get("then"):
             files = tuple((str(path), b64decode(text)) for path, text in whole["files"])
             then = Whole(files, tuple(whole["gone"]), tuple(whole.get("kept", ())))
-        decision = Decision(str(told["path"]), content, needs, tuple(before), then)
-        return str(told["token"]), decision
+        decision = Decision(str(record["path"]), content, needs, tuple(before), then)
+        return str(record["token"]), decision
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CorruptTableError(
             f"{storage.root}/{_path(number)}", "it does not contain a decision about the table",

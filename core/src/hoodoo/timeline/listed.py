@@ -1,7 +1,7 @@
 """What the names in the directory of a timeline show. Pure, and rebuilt for what is new only.
 
-A process remembers the newest listings of the timelines that it has seen: who opens a table again parses what has come
-since. A listing says the same whoever reads it, so nothing has to be asked to go by it.
+A process remembers the newest listing of each timeline: when a table is opened again, only new
+names are parsed. A listing means the same to every reader, so it is used without a check.
 """
 
 from __future__ import annotations

@@ -50,8 +50,8 @@ class _Look:
 def rows_follow_columns(storage: Storage, timeline: Timeline) -> bool:
     """Whether every row that ``timeline`` shows lies where its columns say. ``False``: it is not known.
 
-    Reads the newest commit, which a read has parsed for the schema already, and those that were under way
-    beside it. Raises CorruptTableError naming a commit whose entry can't be read.
+    Reads the newest commit, which a read has parsed for the schema already, and those that were
+    pending at the same time. Raises CorruptTableError naming a commit whose entry can't be read.
     """
     if not FLAG.stored(timeline.config.get(FOLLOWS) or ""):
         return False

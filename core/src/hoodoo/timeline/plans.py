@@ -35,8 +35,8 @@ _VERSION = 2  # paths are names of files in their partition; before, they were a
 
 @frozen
 class Plan:
-    """``slices``: the file slices that become other files; sizes are not in a plan. ``strategy``: class or name of
-    what runs it; ``params``: all that it goes by."""
+    """``slices``: the file slices that become other files; a plan has no sizes. ``strategy``: class
+    or name of the strategy that runs the plan; ``params``: all its parameters."""
 
     instant: Instant
     slices: tuple[FileSlice, ...]
@@ -133,8 +133,8 @@ def is_clustering(storage: Storage, timeline: Timeline, instant: Instant) -> boo
 def clustering_record(
     storage: Storage, timeline: Timeline, instant: Instant
 ) -> Mapping[str, Any] | None:
-    """What the requested file of ``instant`` says of a clustering; None if it is none, or is gone: completed and
-    archived, or undone, since the timeline was loaded."""
+    """The clustering plan in the requested file of ``instant``; None if it has none, or if the
+    instant was archived or undone since the timeline was loaded."""
     traits, filed = instant.traits, timeline.layout.plans_as_writes
     if not traits.replaces or not (traits.is_service or filed):
         return None

@@ -102,12 +102,12 @@ def request(
 ) -> Instant:  # fmt: skip
     """Put a new instant on the timeline, later than all that is on it, and return it.
 
-    ``plan`` is the content of the requested file. A lost race takes a new instant. An action that
-    others have to heed while it is pending (:class:`~hoodoo.model.action.Action`) is a decision of the ledger. ``check`` sees
-    the timeline right before it, that of another action right after its request, and may refuse by raising. ``named`` is told each instant that is tried,
-    before it is on the timeline; False: take another one. ``known``, of a decision, as for :func:`~hoodoo.timeline.ledger.decided`;
-    ``begin``: what was decided is inflight at once. ``saw`` is called with the timeline that has the instant. Raises
-    :class:`~hoodoo.errors.CommitConflictError` when every attempt was lost.
+    ``plan`` is the content of the requested file. If another writer takes the instant, a new one is
+    tried. An action that is heeded (:class:`~hoodoo.model.action.Action`) is a decision of the
+    ledger. ``check`` gets the timeline right before that, for another action right after the
+    request, and may raise to refuse. ``named`` gets each instant before it is put; False: try
+    another. ``known``: see :func:`~hoodoo.timeline.ledger.decided`. ``begin``: request and begin in
+    one. ``saw`` gets the timeline with the instant. CommitConflictError after all attempts.
     """
     seen = timeline
     for attempt in range(_REQUEST_ATTEMPTS):
@@ -120,15 +120,15 @@ def request(
             instant, seen = _decide_request(
                 storage, timeline, action, plan, after, now, check, named, at_first, begin
             )
-            ours = True
+            is_own = True
         else:
             requested = _alone(
                 storage, timeline, partial(_new_instant, timeline, after, now, named)
             )
             instant = Instant(requested, action, State.REQUESTED)
-            ours = _put_requested(storage, timeline, instant, plan, last=attempt > 0)
+            is_own = _put_requested(storage, timeline, instant, plan, last=attempt > 0)
             seen = reload(storage, timeline)
-        if ours and not _rivals(seen, instant):
+        if is_own and not _rivals(seen, instant):
             if check is not None and not named_action(action).is_heeded:
                 try:
                     check(seen)
@@ -137,7 +137,7 @@ def request(
                     raise
             saw(seen)
             return instant
-        if ours:
+        if is_own:
             withdraw(storage, timeline, instant)
         log.debug(
             "instant_race_lost", instant=instant.requested, action=action, attempt=attempt + 1
@@ -291,9 +291,9 @@ def complete(
     def make(fresh: Timeline) -> Decision:
         known = _completed(fresh, instant)
         if known is not None:
-            # Of an earlier attempt of ours, should the bytes be equal.
-            ours = content if isinstance(content, bytes) else made[-1][1] if made else b""
-            raise _Settled(_compare(storage, fresh, known, instant, ours))
+            # From an earlier attempt of this writer, if the bytes are equal.
+            own_bytes = content if isinstance(content, bytes) else made[-1][1] if made else b""
+            raise _Settled(_compare(storage, fresh, known, instant, own_bytes))
         if reason := _fenced(storage, fresh, instant):
             raise _Settled(Outcome(Result.CONFLICTED, instant, reason))
         if check is not None:
@@ -302,8 +302,8 @@ def complete(
             _refuse_unkept(timeline, fresh, instant)
         completed = None
         if fresh.layout.names_completion:
-            told = newest.pop() if newest else None if beside is None else beside.newest()
-            after = [fresh.last_instant_time(), told]
+            reported = newest.pop() if newest else None if beside is None else beside.newest()
+            after = [fresh.last_instant_time(), reported]
             last = max(filter(None, after), key=order_key, default=None)
             completed = next_instant(_at(now), last, fresh.config.timezone)
         action = completed_action(instant.action)
@@ -478,7 +478,7 @@ def _fenced(storage: Storage, fresh: Timeline, instant: Instant) -> str:
 
 
 def target_of(storage: Storage, timeline: Timeline, rollback: Instant) -> str | None:
-    """The instant that a rollback undoes, by its plan; None where the plan is gone."""
+    """The instant that a rollback undoes, by its plan; None if the plan was deleted."""
     path = timeline.path(rollback.at(State.REQUESTED))
     data = get_if_there(storage, path)
     plan = codec.decode(data, f"{storage.root}/{path}") if data else {}
@@ -505,14 +505,14 @@ def _put_requested(
     try:
         return storage.put_if_absent(timeline.path(instant), plan)
     except StorageUnknownError:
-        if last:  # a store that loses answers is not asked for ever
+        if last:  # a store that loses answers is not asked again without end
             raise
-        # An empty file can't be told from another writer's: leave it to be rolled back.
+        # An empty file may be another writer's: leave it to be rolled back.
         return False
 
 
 def same(one: Instant, other: Instant) -> bool:
-    """Whether both are one instant, in whichever states."""
+    """Whether both are one instant, in any state."""
     names = {completed_action(instant.action) for instant in (one, other)}
     return one.requested == other.requested and len(names) == 1
 

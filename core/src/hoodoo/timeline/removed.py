@@ -20,9 +20,9 @@ from hoodoo.timeline.timeline import Timeline, reload
 
 @frozen
 class Taken:
-    """Since an older look: ``cleans`` may have deleted something (one that was requested before goes by that look, or an
-    older one, and takes nothing that it needs), ``undone`` are writes that had been completed.
-    ``timeline`` is that of now."""
+    """Since an older look: ``cleans`` may have deleted files (an earlier clean was planned for that
+    look or an older one, and deletes no file that it needs), ``undone`` are writes that were
+    completed then. ``timeline`` is the current one."""
 
     timeline: Timeline
     cleans: tuple[Instant, ...]
@@ -40,7 +40,7 @@ def taken_since(storage: Storage, timeline: Timeline) -> Taken:
 
 
 Removed = tuple[str, str]  # partition path, name of a file; or "" for all files of the partition
-# In the extra metadata, ours: the first instant whose rows can still be read as of then.
+# Hoodoo's key in the extra metadata: the first instant that time travel can still read.
 READABLE = "hoodoo.clean.readable.from"
 _FIX = "Delete this clean's requested and inflight file: a clean can always be planned again."
 
@@ -108,7 +108,7 @@ def newest(timeline: Timeline) -> Instant | None:
 
 def _planned(said: Mapping[str, Any], bootstrap: bool = False) -> Iterator[Removed]:
     """Partition path and path or name of each file of a plan. A ``bootstrap`` base file lies outside of the table,
-    and is not ours to delete."""
+    and Hoodoo must not delete it."""
     for partition, paths in (said.get("filesToBeDeletedPerPartition") or {}).items():
         yield from ((partition, str(path)) for path in paths or ())
     for partition, files in (said.get("filePathsToBeDeletedPerPartition") or {}).items():

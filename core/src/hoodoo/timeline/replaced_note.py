@@ -1,9 +1,9 @@
-"""The note: which file groups the replacecommits of a table took out of it, in one file, so that a new process reads a
-few of many (ADR 0032).
+"""The note: one file with the file groups that the replacecommits of a table replaced, so that a
+new process reads only a few replacecommits (ADR 0032).
 
-An entry is named after both times of its instant, so it says nothing of one that is not on the timeline. It has the tag
-of the file that was read, where the listing of the timeline had one: it says nothing of a file that was put anew. Without
-the note, or with a damaged one, all are read.
+The name of an entry has both times of its instant, so it never counts for another instant. It has
+the tag of the file that was read, if the listing of the timeline had one: it does not count for a
+file that was written again. Without the note, or with a damaged one, all are read.
 """
 
 from __future__ import annotations

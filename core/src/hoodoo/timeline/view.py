@@ -3,9 +3,9 @@
 A reader sees the newest slice of each group; files of uncommitted instants and groups that a
 replacecommit took out are left out. Costs one listing and a few operations per file.
 
-Two things are left to who reads the logs: where log files are named after their slice, blocks of several
-instants, committed or not, are in one log, so they are told apart block by block; and a slice names its ``.cdc`` logs too
-(``LogFile.suffix``), which cleaning needs and merging passes over.
+Readers of logs do the rest. If log files are named after their slice, one log has blocks of several
+instants, committed or not, so readers check each block. A slice also has its ``.cdc`` logs
+(``LogFile.suffix``), which cleaning needs and merging skips.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def from_files(
     visible = _Visibility(timeline, as_of)
     # A name that says no writer can't say whether he has committed either: the log's blocks do.
     counts = visible.reached if timeline.layout.log_names_slice else visible.committed
-    # What writers add to the file groups that a clustering under way will make is in those that it replaces, too.
+    # Rows for the future file groups of a pending clustering are also in those that it replaces.
     begun = {i.requested for i in timeline.pending() if i.traits.replaces}
     bases: dict[Key, list[BaseFile]] = {}
     logs: dict[Key, list[LogFile]] = {}

@@ -1,8 +1,8 @@
-"""Undo files: what one instant left in a table, and how it goes.
+"""Undo files: the files that one instant wrote, and the order in which they are deleted.
 
 Order, so that a crash at any point can be finished: a completed instant becomes pending again (from
 here on no reader sees it) -> data files -> its inflight, then its requested file -> data files that
-came meanwhile. A file that is gone already counts as deleted.
+came meanwhile. A file that does not exist counts as deleted.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Found:
 
 @frozen
 class Removed:
-    """``paths``, below the table root, are gone; ``taken_back`` are the log files that were added."""
+    """Deleted ``paths``, below the table root; ``taken_back`` are log files that were added."""
 
     paths: tuple[str, ...] = ()
     taken_back: tuple[LogFile, ...] = ()
@@ -219,7 +219,7 @@ def _pending_files(storage: Storage, timeline: Timeline, instant: Instant) -> li
 
 
 def _timeline_files(storage: Storage, timeline: Timeline, instant: Instant) -> list[Instant]:
-    """Each file of ``instant``, under whichever name its action has in that state."""
+    """Each file of ``instant``: the action in the name depends on the state."""
     names = names_in(storage, timeline.config.timeline_path)
     parsed = map(timeline.layout.parse_instant, names)
     return [i for i in parsed if i is not None and same(i, instant)]

@@ -58,14 +58,14 @@ class Recovered:
 def recover(
     storage: Storage, config: TableConfig, spare: Collection[str] = (), as_before: bool = False
 ) -> Recovered:
-    """What a writer does first: carry out what was decided, finish begun restores and rollbacks, roll
-    back writes whose writers are gone, sweep strays.
+    """Prepare a table for a writer: carry out decisions, finish restores and rollbacks that were
+    begun, roll back writes of dead writers, delete stray files.
 
-    Pending table services are left alone: their plans are run, not undone. But a clustering of Hoodoo that
-    was begun, and whose process is gone, is undone, but for those of ``spare``: it stands in the way of
-    writers, and can be planned again at any time. Costs a few small reads and listings when there is
-    nothing to do. Raises CommitConflictError while a restore is at work. ``as_before``: the caller has done it before, and
-    nothing has come to the timeline since: what the dead left waits for the next one who has not.
+    Pending table services stay: their plans are run, not undone. Only a clustering that Hoodoo
+    began and whose process died is undone, unless ``spare`` names it: it blocks writers, and can be
+    planned again at any time. Costs a few small reads and listings when there is nothing to do.
+    Raises CommitConflictError while a restore runs. ``as_before``: the caller has done this before,
+    and the timeline is the same. Then files of dead writers stay until another writer calls this.
     """
     if as_before:
         seen = settled(storage, config)
@@ -184,9 +184,9 @@ def _abandoned(
     for plan in pending_clusterings(storage, timeline):
         instant = plan.instant
         begun = instant.state is State.INFLIGHT and PLANNER in plan.extra
-        # Without our door another tool runs it, which has no heartbeat.
-        ours = begun and fence_of(instant.requested, config).was_opened(storage)
-        if ours and instant.requested not in spare and not living.is_alive(instant.requested):
+        # Without Hoodoo's fence another tool runs it, which has no heartbeat.
+        is_own = begun and fence_of(instant.requested, config).was_opened(storage)
+        if is_own and instant.requested not in spare and not living.is_alive(instant.requested):
             with suppress(CommitConflictError):  # it was completed, or another one undoes it
                 done.append(rollback(storage, timeline, instant))
     return done

@@ -42,9 +42,9 @@ def without(timeline: Timeline, undone: Iterable[Instant]) -> Timeline:
 def refuse_missing(
     storage: Storage, timeline: Timeline, undone: Sequence[Instant], files: Files, what: str
 ) -> None:
-    """Raises ConfigError if files that the table needs without ``undone`` are gone, and
-    CommitConflictError if a pending clean is about to take some. ``files`` are all that are there,
-    ``what`` is a name for messages. Reads the metadata of ``undone`` and of the cleans."""
+    """Raises ConfigError if files that the table needs without ``undone`` were deleted, and
+    CommitConflictError if a pending clean will delete some. ``files``: all that exist; ``what``: a
+    name for messages. Reads the metadata of ``undone`` and of the cleans."""
     now = from_files(storage, without(timeline, undone), files)
     lost = _replaced(storage, timeline, undone, files)
     listed = {f.path for f in files}
@@ -82,9 +82,8 @@ def refuse_missing(
 
 
 def refuse_unless_newest(storage: Storage, timeline: Timeline, instant: Instant) -> None:
-    """Raises ConfigError if the completed ``instant`` is not the newest write, is kept by a savepoint
-    or replaced files that are gone; CommitConflictError if it is gone itself, or something that may
-    build on it is pending."""
+    """Raises ConfigError if the completed ``instant`` is not the newest write, or a savepoint
+    keeps it; CommitConflictError if it is not completed, or a pending write may build on it."""
     obj = f"{storage.root}: instant {instant.requested}"
     if timeline.find(instant.requested) is None:
         raise CommitConflictError(obj, "is not completed any more.", "Look at table.timeline().")
@@ -151,8 +150,8 @@ def taken_back(storage: Storage, timeline: Timeline, recent: bool = False) -> se
 
 
 def _later(storage: Storage, timeline: Timeline, one: Instant, other: Instant) -> bool:
-    """Whether ``one`` may build on ``other``. Compactions and clusterings go by their plan: they change no row,
-    and what completed after it is not in them."""
+    """Whether ``one`` may build on ``other``. Compactions and clusterings change no row, and
+    contain nothing that completed after their plan was made."""
     if order_key(one.requested) > order_key(other.requested):
         return True
     if one.completion_order <= other.completion_order:
@@ -191,8 +190,8 @@ def _replaced(
 def _needed(
     timeline: Timeline, now: FileSystemView, undone: Sequence[Instant], taken: Files
 ) -> set[str]:
-    """Those of ``taken``, files that a clean deletes, that belong to the newest slice of a group in
-    the view ``now``, without ``undone``; or to a newer one that is gone as a whole."""
+    """The files of ``taken``, which a clean deletes, that belong to the newest slice of a group in
+    the view ``now``, without ``undone``; or to a newer slice of which no file exists."""
     gone = {i.requested for i in undone}
     found = set()
     for file in taken:

@@ -204,8 +204,8 @@ def _options(hint: Any) -> tuple[Any, ...]:
 
 
 def _test(hint: Any, inside: bool = False) -> Callable[[Any], bool]:
-    """Whether an answer is of the type ``hint``; of items of one nobody looks at theirs. ``inside`` a mapping a text
-    may be empty."""
+    """Make the test whether an answer has the type ``hint``; it does not check the types of items.
+    ``inside`` a mapping a text may be empty."""
     origin = get_origin(hint)
     if hint is Any:
         return lambda answer: True

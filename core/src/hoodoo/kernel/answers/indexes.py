@@ -111,7 +111,7 @@ def _on_behalf(ask: Ask, context: IndexContext) -> IndexContext:
 def _file_id(answer: Any, ask: Ask, bucket: int, uuid: str) -> str:
     wanted = f"a file id of which bucket_of answers {bucket}"
     made = shapes.text(answer, wanted)
-    # Names of files are made of it: their parts are told apart by these.
+    # It becomes part of file names, in which these characters separate the parts.
     if "/" in made or "_" in made or made.startswith("."):
         raise Wrong(says(made), f"{wanted}, without / and _")
     try:

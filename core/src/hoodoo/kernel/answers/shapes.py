@@ -67,8 +67,8 @@ def names(answer: Any) -> tuple[str, ...]:
 
 
 def items(answer: Any, kind: type, wanted: str) -> tuple[Any, ...]:
-    """Objects of one class. A text or a generator is no answer: one can't be told from its parts, the other
-    has none any more when they are wanted."""
+    """Objects of one class. A text or a generator is no answer: the items of a text are texts
+    again, and a generator is empty when it is read a second time."""
     instance(answer, tuple | list, wanted)
     for item in answer:
         if not isinstance(item, kind):

@@ -250,7 +250,7 @@ class FileFormatContract:
         local, named = os.path.join(storage.scratch(), "placed"), {"_hoodie_file_name": "placed"}
         with file_format.reader(storage, name) as base:
             writer = file_format.in_place(local, schema, 2430, base, named)
-            if writer is None:  # better written anew, it says
+            if writer is None:  # it is better to write the whole file
                 return
             counts = [part.num_rows for part in writer.parts]
             assert sum(counts) == 2400

@@ -1,7 +1,7 @@
 """The bytes of a timeline file, whatever the table version: JSON for 6, Avro for 8 and 9.
 
-Reading goes by the bytes, not by the version: version 6 has Avro files too (plans, rollbacks). How commits
-are written is a matter of the timeline layout.
+The bytes show the format, not the version: version 6 has Avro files too (plans, rollbacks). The
+timeline layout decides how commits are written.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a timeline layout is: the seam between table versions and all that goes by the timeline."""
+"""Timeline layout: the interface between table versions and all code that uses the timeline."""
 
 from __future__ import annotations
 
@@ -41,13 +41,12 @@ class NewLog:
 class TimelineLayout(ABC):
     """How the timeline of a table is laid out, and all that follows from it.
 
-    ``names_completion``: the file of a completed instant says when it completed, and readers go by that;
-    else they go by when it was requested. ``log_names_slice``: the name of a log file says which slice it
-    belongs to, for good, and not who wrote it: blocks of several writers, committed or not, may be in one
-    file. Else it says the instant that wrote it.
-    ``allows_empty``: the file of a completed commit may be empty. ``log_marker``: the type of the marker of a log
-    file. ``plans_as_writes``: a pending service that replaces file groups is filed
-    under the write that it completes as.
+    ``names_completion``: the file of a completed instant has its completion time, and readers use
+    it; else they use the requested time. ``log_names_slice``: the name of a log file has the slice
+    it belongs to, not its writer: blocks of several writers, committed or not, may be in one file.
+    Else the name has the instant that wrote the file. ``allows_empty``: the file of a completed
+    commit may be empty. ``log_marker``: the type of the marker of a log file. ``plans_as_writes``:
+    a pending service that replaces file groups is filed under the write that it completes as.
     """
 
     number: ClassVar[int]

@@ -66,8 +66,8 @@ class Layout1(TimelineLayout):
         path, file_id, slot = place
         base = slice_.base_file if slice_ else None
         logs = slice_.log_files if slice_ else ()
-        # Behind what is there, also where a compaction that named some of the logs was given up; and behind
-        # a compaction that is planned, under which the rows would be lost.
+        # After all logs that exist, also if a compaction that named some of them was cancelled; and
+        # after a planned compaction, under which the rows would be lost.
         names = [slice_.instant, *(log.instant for log in logs)] if slice_ else [instant]
         start = max([*names, pending or names[0]], key=order_key)
         version = 1 + max((log.version for log in logs if log.instant == start), default=0)
