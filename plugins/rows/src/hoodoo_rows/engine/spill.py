@@ -71,7 +71,7 @@ class Spill:
             with self._guard():
                 writer = pa.ipc.new_file(sink, schema)
             for batch in batches:
-                with self._guard():  # around the write alone: what comes from upstream is not ours
+                with self._guard():  # guards the write, not the upstream batches
                     writer.write_batch(batch)
             with self._guard():
                 writer.close()

@@ -23,9 +23,10 @@ Counts = npt.NDArray[np.int64]
 
 @frozen
 class MatchResult:
-    """``kept``: stored rows that stay. ``winners``: rows in the place of stored ones, in the schema of
-    the arrived rows; None if no key was met. ``deleted``: stored rows that are gone. ``stored``: all
-    stored rows, ``lost``: the places of those that did not stay, ``lives``: which of the lost have a winner."""
+    """``kept``: stored rows that stay. ``winners``: rows that replace stored ones, in the schema of
+    the arrived rows; None if no key matched. ``deleted``: the number of deleted rows. ``stored``:
+    all stored rows, ``lost``: positions of rows that did not stay, ``lives``: which of them have a
+    winner."""
 
     kept: pa.RecordBatch
     winners: pa.Table | None = None
@@ -35,8 +36,8 @@ class MatchResult:
     lives: pa.ChunkedArray | None = None
 
     def replaced(self) -> tuple[pa.Table, pa.Table]:
-        """The stored rows that are gone: those in whose place the winners are, row by row, and those
-        that were deleted. Only where ``winners`` is not None."""
+        """The stored rows that did not stay: those that the winners replace, row by row, and those
+        that were deleted. Only if ``winners`` is not None."""
         assert self.stored is not None and self.lives is not None
         lost = pa.Table.from_batches([self.stored.take(self.lost)])
         return lost.filter(self.lives), lost.filter(pc.invert(self.lives))
@@ -116,7 +117,7 @@ class KeyJoin:
         return places.filter(wins), self.rows.take(pa.array(incoming).filter(wins)), False
 
     def rest(self) -> pa.Table:
-        """The puts that met nobody: inserts."""
+        """The puts whose key matched no stored row: inserts."""
         fresh = self.rows if not self._seen.any() else self.rows.filter(pa.array(~self._seen))
         return fresh.filter(pc.equal(fresh.column(OP), PUT))
 

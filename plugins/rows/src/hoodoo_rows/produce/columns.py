@@ -59,8 +59,8 @@ def append_columns(batch: pa.RecordBatch, schema: pa.Schema, **more: pa.Array) -
 
 
 def arranged(rows: Rows, names: list[str], more: Mapping[str, pa.Array]) -> Rows:
-    """The columns ``names`` of ``rows``, in this order; those of ``more`` in place of theirs. Not column by column: there may
-    be thousands."""
+    """The columns ``names`` of ``rows``, in this order; columns of ``more`` replace them. Not
+    column by column: there may be thousands."""
     found = rows.select([name for name in names if name not in more])
     for at in sorted(names.index(name) for name in more if name in names):
         found = found.add_column(at, names[at], more[names[at]])

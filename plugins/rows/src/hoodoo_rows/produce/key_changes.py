@@ -1,7 +1,7 @@
-"""Told keys: which record keys came into a file group or went, told by the tasks that write its files.
+"""Key changes: the record keys that a write adds to a file group or removes from it.
 
-For whoever keeps an index of all keys. Told in the same stream as the stats of the files, so that one
-evaluation gives both; a row is a stat, or a key with the number of the file that it belongs to.
+The tasks that write files report them to participants that index all keys, in one stream with the
+stats of the files: one evaluation gives both. A row is a stat, or a key with its file's number.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hoodoo.model.commit import WriteStat
 
 from hoodoo_rows.produce.stats import STATS_SCHEMA, read_stats, stats_batch
 
-# ``file`` tells files apart, within one write. ``deleted``: the key is gone from it.
+# ``file`` numbers the files of one write. ``deleted``: the key was removed from the file.
 INDEX_ROWS = KEY_CHANGES
 WRITTEN = pa.schema([("stat", pa.binary()), *INDEX_ROWS])
 # File groups that one task of an index write tells apart; a task writes far fewer files.
@@ -27,7 +27,8 @@ _FILES_PER_TASK = 1 << 24
 
 @define
 class KeyChanges:
-    """What one task tells, or of one file of many: ``files`` were before. Without ``tells``, stats alone, as STATS_SCHEMA."""
+    """Key changes of one task, or of one of its files after ``files`` others. Without ``tells``,
+    stats alone, as STATS_SCHEMA."""
 
     tells: bool = False
     task: Task = Task()
@@ -36,6 +37,7 @@ class KeyChanges:
 
     @property
     def out_schema(self) -> pa.Schema:
+        """The columns of :meth:`told`."""
         return WRITTEN if self.tells else STATS_SCHEMA
 
     def came(self, keys: pa.Array | pa.ChunkedArray) -> None:
@@ -43,7 +45,7 @@ class KeyChanges:
         self._add(keys, False)
 
     def went(self, keys: pa.Array | pa.ChunkedArray) -> None:
-        """Keys whose rows are gone from the file group."""
+        """Keys whose rows the write removed from the file group."""
         self._add(keys, True)
 
     def told(self, stat: WriteStat) -> Iterator[pa.RecordBatch]:
@@ -79,8 +81,8 @@ def _rows(stats: pa.Array, keys: pa.Array, number: int, deleted: bool | None) ->
 
 @frozen
 class WriteResult:
-    """What a write left. ``keys``: a stream of INDEX_ROWS, ``files``: the file that each number there is of;
-    None where nobody asked. ``direct``: tasks wrote new files, and told no keys."""
+    """What a write made. ``keys``: a stream of INDEX_ROWS, None if no participant asked; ``files``:
+    the file of each number in it. ``direct``: tasks wrote new files, and reported no keys."""
 
     stats: tuple[WriteStat, ...]
     keys: Stream | None = None

@@ -25,7 +25,8 @@ def pruned(
     bound: str | None,
     merged: bool = True,
 ) -> tuple[FileSlice, ...]:
-    """What the pruners leave of ``slices``; ``spec`` has a filter. ``bound``: the read is as of then. ``merged``: log files count."""
+    """What the pruners leave of ``slices``; ``spec`` has a filter. ``bound``: the requested time of
+    a time travel read. ``merged``: log files count."""
     request = _request(source, spec, stored, bound, merged)
     for pruner in _pruners(source):
         if slices:

@@ -33,8 +33,8 @@ from hoodoo_rows.write.target import LogSettings
 @frozen
 class AppendLog:
     """``schema`` is the stored schema, meta columns first. Rows that lack some of its columns become a
-    partial block: readers keep what is stored there. ``rule``: how the rows of a slice are read. ``rewrite``: writes
-    a slice anew where a log file is not enough."""
+    partial block: readers keep the stored values. ``rule``: how the rows of a slice are read.
+    ``rewrite``: writes a new base file of a slice if a log file is not enough."""
 
     schema: pa.Schema
     storage: Storage
@@ -47,9 +47,10 @@ class AppendLog:
     def write(
         self, rows: pa.Table, target: dict[str, Any], key_changes: KeyChanges
     ) -> WriteStat | None:
-        """``rows``: keyed, one for each key. None if nothing of them matters. ``key_changes`` is told which keys came
-        and went, as far as that is known: a delete that stored rows may outlast is not told, and an update is told as if
-        it came where the index finds keys that a log file has deleted, or computes where they belong."""
+        """``rows``: keyed, one for each key. None if no row matters. ``key_changes`` gets the
+        inserted and deleted keys as far as they are known: not a delete that a stored row may
+        survive; and an update as an insert if the index finds keys that a log file has deleted, or
+        computes places."""
         if target["after_deletes"]:
             (slice_,) = slice_json.unpack(target["slice"])
             stored = MergedSlice(self.storage, self.file_format, self.rule, slice_)
@@ -89,15 +90,15 @@ class AppendLog:
             log_files=tuple(target["log_files"]),
         )
 
-    def _tell(self, told: KeyChanges, data: pa.Table, gone: pa.Table, comes: bool) -> None:
-        if not told.tells:
+    def _tell(self, key_changes: KeyChanges, data: pa.Table, gone: pa.Table, comes: bool) -> None:
+        if not key_changes.tells:
             return
-        told.went(gone.column(RECORD_KEY))
+        key_changes.went(gone.column(RECORD_KEY))
         is_put = pc.equal(data.column(OP), PUT)
         if self.settings.deletes_win:
-            told.went(data.filter(pc.invert(is_put)).column(RECORD_KEY))
+            key_changes.went(data.filter(pc.invert(is_put)).column(RECORD_KEY))
         if comes:
-            told.came(data.filter(is_put).column(RECORD_KEY))
+            key_changes.came(data.filter(is_put).column(RECORD_KEY))
 
     def _blocks(self, local: str, data: pa.Table, gone: pa.Table, target: dict[str, Any]) -> int:
         instant, settings = self.pending.requested, self.settings

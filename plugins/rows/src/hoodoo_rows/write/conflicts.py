@@ -186,10 +186,10 @@ class CommitCheck:
             if plan.instant.requested not in known and plan.file_groups & touched:
                 raise self._conflict(plan.instant, "it clusters rows that this write changes")
 
-    def _read_rows(self, theirs: Change) -> str | None:
-        """A service changes no row; all else that others did to rows which this write goes by is in its way."""
-        group = _grouping(self.target) if self.read and not theirs.is_service else None
-        changed = group and {group(*read) for read in self.read} & theirs.touched
+    def _read_rows(self, change: Change) -> str | None:
+        """A service changes no row; any other change of rows that this write has read conflicts."""
+        group = _grouping(self.target) if self.read and not change.is_service else None
+        changed = group and {group(*read) for read in self.read} & change.touched
         return (
             f"it changed file group {min(changed)[1]}, whose rows this write used"
             if changed
@@ -238,8 +238,9 @@ class CommitCheck:
             )
 
     def _hidden_inserts(self, other: Instant, metadata: CommitMetadata) -> None:
-        """Who is told of inserted and deleted keys goes by the order of the requests, where files do not: a key that
-        this write has put in would be gone there if a later request, which has completed before, took it out."""
+        """Participants apply inserted and deleted keys in the order of the requests, files do not:
+        a key that this write inserts would be lost there if a later request, completed before,
+        deleted it."""
         earlier = order_key(other.requested) < order_key(self.instant.requested)
         keyed = self.target.joined is not None and self.target.joined.keys
         if earlier or not keyed or not metadata.operation.can_change_schema:

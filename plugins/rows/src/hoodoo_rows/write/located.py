@@ -117,7 +117,7 @@ def bucket_of(index: ComputedIndex, file_id: str) -> int | None:
 
 
 def _compare(target: WriteTarget, found: int, differences: pa.Table) -> None:
-    """Tell where two indexes differ. The write goes by the first."""
+    """Report where two indexes differ. The write uses the first."""
     detail = {"keys": found, "differences": differences.num_rows}
     notify(Event("index.compared", target.config.name, "", detail))
     if differences.num_rows:
@@ -165,10 +165,10 @@ class MovingKeys:
 
 
 def keeps_gone(target: WriteTarget, index: Index) -> bool:
-    """Whether ``index`` may rightly name keys that a compaction left out: it goes by what it was told of writes, and
-    where a row that is marked as deleted may lose, nobody knows then that the key is gone."""
-    told = IndexKind.of(index).knows_logs
-    return told and target.logs is not None and target.merger.merge_mode != BY_ARRIVAL
+    """Whether ``index`` may rightly name keys that a compaction left out: it stores the keys that
+    writes report, and if a row marked as deleted may lose, a write can't report the delete."""
+    knows_logs = IndexKind.of(index).knows_logs
+    return knows_logs and target.logs is not None and target.merger.merge_mode != BY_ARRIVAL
 
 
 def unsure(target: WriteTarget, index: Index) -> tuple[FileSlice, ...]:

@@ -1,10 +1,10 @@
-"""Keys that base files don't tell of: those that only log files have, and those that are gone.
+"""Keys that base files don't show: those that only log files have, and those that were deleted.
 
 An index that looks keys up reads base files. That is enough as long as log files hold nothing but
 updates of rows in the base file below them. It isn't where a file group has no base file; nor where a
 writer found a key in the base file of before a compaction that left the key out, as deleted: its log
 file then belongs to the new base file. And a key that was deleted and written again may lie in two
-base files, one of which has it dead.
+base files, and is deleted in one of them.
 """
 
 from __future__ import annotations

@@ -82,8 +82,8 @@ class MergeFile:
     def write(
         self, rows: pa.Table, target: dict[str, Any], key_changes: KeyChanges, merged: MergedSlice | None = None
     ) -> WriteStat | None:  # fmt: skip
-        """``rows``: keyed, one for each key. ``key_changes`` is told which keys came and went. ``merged``: the stored
-        rows, where log files have some. None if nothing changes."""
+        """``rows``: keyed, one for each key. ``key_changes`` gets the inserted and deleted keys.
+        ``merged``: the stored rows, if log files have some. None if nothing changes."""
         there = {*META_COLUMNS, *rows.schema.names}
         lacking = [n for n in self.schema.names if n not in there]
         rows = completed(rows, self.schema, lacking)

@@ -49,8 +49,8 @@ from hoodoo_rows.write.tag import LocatedDeletes, OnlyUntagged, UntaggedInserts
 from hoodoo_rows.write.target import ChangesRows, LogSettings, RowChanges, WriteTarget
 from hoodoo_rows.write.write_slots import WriteSlots
 
-# What one stored row costs on disk before any commit has told (Hudi's
-# hoodie.copyonwrite.record.size.estimate), and how much Parquet shrinks Arrow bytes, roughly.
+# How much Parquet shrinks Arrow bytes, roughly: the size of a stored row before any commit shows it
+# (Hudi: hoodie.copyonwrite.record.size.estimate).
 _SHRINK = 0.35
 _SAMPLE = 1000  # files of a commit that say what a row costs
 # A task costs 54-120 core-ms before it does anything: a few per core balance well enough.
@@ -206,7 +206,7 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
 
 
 def paths_needed(target: WriteTarget, prepared: Prepared) -> Collection[str] | None:
-    """The partition paths whose file slices the write goes by; None: all."""
+    """The partition paths whose file slices the write uses; None: all."""
     if not prepared.staged:
         return ()
     if prepared.places is not None:
@@ -353,7 +353,7 @@ def _plan_buckets(
 def _in_paths(
     target: WriteTarget, index: PathIndex, prepared: Prepared, keyed: Stream, instant: str
 ) -> tuple[PathBuckets, Stream]:
-    """The buckets of the paths that rows arrive in, as they are now, and the rows with theirs."""
+    """The current buckets of the paths that rows arrive in, and the rows with their buckets."""
     paths = replaced_partitions(prepared)
     if paths is None:
         paths = sorted({*prepared.arriving.rows, *(s.partition_path for s in target.slices)})

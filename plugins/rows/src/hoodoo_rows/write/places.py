@@ -244,10 +244,12 @@ class Without:
 def where_rows_stay(
     target: WriteTarget, places: Places, paths: AbstractSet[str], rows: Stream, arriving: Arrivals
 ) -> tuple[Places, bool]:
-    """``places``, where the keys of ``rows`` lie (in the partition paths ``paths``), without those in other partition paths than the row's whose row is
-    gone: it goes to its own. And whether the write leaves a row in another one.
-    One pass over the keys; none if the driver has them and each place is one that a row names, or if the table has such
-    rows already."""
+    """Drop places of deleted rows from ``places``, where the keys of ``rows`` lie (in ``paths``).
+    Only a place in another partition path than that of the new row is checked; if it is dropped,
+    the row is written to its own path. Also return whether a row stays in another path.
+
+    One pass over the keys; none if the driver has them and rows name each place, or if the table
+    has such rows already."""
     index = places.index
     if not index.is_global or index.moves_partitions:
         return places, False

@@ -125,7 +125,7 @@ def _check_values(array: pa.Array, column: str) -> None:
         begin, end = array.offsets[0].as_py(), array.offsets[-1].as_py()
         is_map = pa.types.is_map(array.type)
         for child in (array.keys, array.items) if is_map else (array.values,):
-            # All rows of the data share it, of whichever batch.
+            # Batches may share one child array: check the part of this batch.
             _check_values(child.slice(begin, end - begin), column)
 
 

@@ -31,7 +31,8 @@ _MOST = 1 << 20
 def one_row_per_key(
     target: WriteTarget, staged: Stream, keys: pa.Table | None, workspace: Workspace
 ) -> Stream:
-    """The rows of ``staged`` with one row per key; staged. ``keys``: theirs (KEYS_SCHEMA), where they are here."""
+    """The rows of ``staged`` with one row per key; staged. ``keys``: the keys of the rows
+    (KEYS_SCHEMA), if they are on the driver."""
     engine, parts = target.engine, target.engine.parallelism
     if keys is not None:
         column = keys.column("record_key").combine_chunks()

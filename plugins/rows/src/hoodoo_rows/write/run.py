@@ -64,12 +64,13 @@ _WRITE = "write"  # as events have it
 
 @frozen
 class WriteRequest:
-    """What a write is asked for. ``look`` answers the table as it is now, after healing; ``undo`` takes
-    back an instant that has begun to write files; ``before_publish`` is the last thing to happen before
-    the rows can be seen. ``repeats``: how often a write starts again that lost to another writer. ``table``: its name,
-    for events. ``likely``: the next instant, as far as is known; ``saw`` is called with the timeline that has the
-    commit. ``follow`` says of the timeline and the files that will be what is decided with it; ``late`` is called where
-    tasks may yet put files after the commit."""
+    """What a write is asked for. ``look`` returns the current table after recovery; ``undo`` takes
+    back an instant that has begun to write files; ``before_publish`` is the last thing to happen
+    before the rows can be seen. ``repeats``: how often a write starts again that lost to another
+    writer. ``table``: its name, for events. ``likely``: the next instant, as far as is known;
+    ``saw`` is called with the timeline that has the commit. ``follow`` says of the timeline and the
+    files that will be what is decided with it; ``late`` is called where tasks may yet put files
+    after the commit."""
 
     storage: Storage
     kind: WriteKind
@@ -325,7 +326,7 @@ class _Rows:
     def _discard(self) -> None:
         workspace, self._workspace, self._prepared = self._workspace, None, None
         if workspace is not None and self._used:
-            with suppress(StorageError):  # the next write's heal does it
+            with suppress(StorageError):  # the next write's recovery does it
                 workspace.storage.delete_prefix(workspace.prefix)
 
 
@@ -440,7 +441,7 @@ def _taken_files_conflict(life: Life) -> Iterator[None]:
         listed = properties.load(life.storage).metadata_partitions
         seen = life.timeline
         same = done == set(seen.completed()) and listed == seen.config.metadata_partitions
-        # Its own instant says nothing: what it undoes on an error is gone by now.
+        # Its own instant does not count: on an error its files have been deleted by now.
         if same and not any(i.traits.undoes for i in fresh.pending()):
             raise
         raise CommitConflictError(
@@ -524,9 +525,10 @@ def _publish(
     written: WriteResult | None = None, misplaced: bool = False, staged: bool = True,
     read: frozenset[Group] = frozenset(), late: bool = False,
 ) -> Commit:  # fmt: skip
-    """The end of an attempt. ``misplaced``: rows lie where their columns do not say; ``staged``: there may be something
-    in its workspace; ``read``: the file groups that it goes by; ``late``: tasks may yet put files, which the next writer
-    deletes. Raises CommitConflictError (not published, not undone yet)."""
+    """The end of an attempt. ``misplaced``: rows lie where their columns do not say; ``staged``:
+    there may be something in its workspace; ``read``: the file groups that it uses; ``late``: tasks
+    may yet put files, which the next writer deletes. Raises CommitConflictError (not published, not
+    undone yet)."""
     instant, result = life.instant, written or WriteResult(metadata.stats)
     with looking(target.storage, "join"):
         joined = begin_joined(target, instant, metadata, result)

@@ -53,7 +53,7 @@ class LogSettings:
     virtual: KeyGenerator | None = None
     # Rows that are marked as deleted delete whatever is stored, without being compared with it.
     deletes_win: bool = False
-    # Whether the table's index knows of a key what it was told of it: that a log file has deleted it, too.
+    # Whether the table's index records key changes that writes report, deletes in log files, too.
     index_is_told: bool = False
 
 
@@ -127,7 +127,7 @@ class WriteTarget:
         return self.snapshot.slices
 
     def within(self, paths: Collection[str] | None) -> WriteTarget:
-        """The same for a write that goes by the slices of these partition paths alone; None: by all."""
+        """The same for a write that uses only the slices of these partition paths; None: all."""
         return self if paths is None else evolve(self, snapshot=self.snapshot.within(paths))
 
     @property

@@ -334,8 +334,9 @@ class EngineContract:
 
     # --- the table's storage ----------------------------------------------------------------------
     def test_works_for_a_storage(self, engine: Engine, workspace: Workspace) -> None:
-        """An engine that is told the table's storage works as it did, and refuses one that its tasks would
-        find empty, if they run in other processes. What it puts on disk goes when nobody reads it."""
+        """An engine that gets the table's storage works as before, and refuses a store that its
+        tasks would find empty, if they run in other processes. It deletes its files when nobody
+        reads them."""
         if not isinstance(engine, KnowsStorage):
             return
         found = self.routed(engine.on(workspace.storage), rows(100), 3)

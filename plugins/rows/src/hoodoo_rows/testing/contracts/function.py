@@ -64,7 +64,7 @@ class FunctionContract:
     def test_they_are_imported_when_they_are_wanted(
         self, registrations: Sequence[Registration]
     ) -> None:
-        """``dir(hoodoo)`` is fast, and discovery needs no library of theirs."""
+        """``dir(hoodoo)`` is fast, and discovery imports no module of a function."""
         modules = [str(one.factory).partition(":")[0] for one in registrations]
         code = (
             "import sys, hoodoo; dir(hoodoo); "
