@@ -12,7 +12,7 @@ import hoodoo
 REPO = Path(__file__).parents[2]
 SETUPS = [REPO / "setup.cfg", REPO / "core/setup.cfg", *sorted(REPO.glob("plugins/*/setup.cfg"))]
 # Names on conda-forge that differ from those on PyPI.
-CONDA = {"duckdb": "python-duckdb", "prometheus-client": "prometheus_client"}
+CONDA = {"xxhash": "python-xxhash", "duckdb": "python-duckdb", "prometheus-client": "prometheus_client"}
 
 
 def setup(path: Path) -> configparser.ConfigParser:
