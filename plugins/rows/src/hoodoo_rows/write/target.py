@@ -170,6 +170,7 @@ class WriteTarget:
 
     @cached_property
     def index_kind(self) -> IndexKind:
+        """What is true of the index; computed once."""
         return IndexKind.of(self.index)
 
     @property
