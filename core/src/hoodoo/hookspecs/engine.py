@@ -136,7 +136,7 @@ class Engine(Protocol):
         """Rows meet by the int32 column ``_hoodie__part`` (0 <= part < parts): partition i holds part i.
 
         What crosses are internal rows as ``serializer`` packs them (default: ``arrow``), by
-        :class:`hoodoo_rows.produce.row_shape.RowShape`; before and after, batches have the stream's schema.
+        ``RowShape`` of hoodoo-rows; before and after, batches have the stream's schema.
 
         Within a partition rows are ordered by ``_hoodie__slot``; all rows of a slot come in consecutive
         batches, and no batch holds rows of two slots. The order of rows within a slot is not defined:

@@ -6,8 +6,7 @@ import zlib
 
 import numpy as np
 import pytest
-from hoodoo_metadata.hfile.checksum import checksums
-from hoodoo_metadata.hfile.format import Checksum
+from hoodoo_metadata.hfile.format import Checksum, checksums
 
 
 def _by_bits(data: bytes) -> int:

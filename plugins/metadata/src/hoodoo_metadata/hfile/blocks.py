@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hoodoo_metadata.hfile.checksum import checksums
-from hoodoo_metadata.hfile.format import HEADER, HEADER_BYTES, Checksum, Codec
+from hoodoo_metadata.hfile.format import HEADER, HEADER_BYTES, Checksum, Codec, checksums
 from hoodoo_metadata.hfile.inflate import InflateError, inflate
 from hoodoo_metadata.hfile.window import FileWindow
 

@@ -9,9 +9,11 @@ are Hadoop's VInt.
 from __future__ import annotations
 
 import struct
+import zlib
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
+import google_crc32c
 import pyarrow as pa
 
 ENTRIES = pa.schema([("key", pa.binary()), ("value", pa.binary())])
@@ -182,3 +184,12 @@ def put_info(info: Mapping[str, bytes]) -> bytes:
     pairs = [(1, put_fields([(1, name.encode()), (2, value)])) for name, value in info.items()]
     body = put_fields(pairs)
     return INFO_MAGIC + put_varint(len(body)) + body
+
+
+def checksums(kind: Checksum, chunks: Sequence[bytes | memoryview]) -> list[int]:
+    """The checksum of each of ``chunks``; 0 of the kind NULL."""
+    if kind is Checksum.NULL:
+        return [0] * len(chunks)
+    if kind is Checksum.CRC32:
+        return [zlib.crc32(chunk) for chunk in chunks]
+    return [google_crc32c.value(bytes(chunk)) for chunk in chunks]

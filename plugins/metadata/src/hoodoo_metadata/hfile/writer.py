@@ -12,7 +12,6 @@ import pyarrow as pa
 from attrs import frozen
 from hoodoo.errors import ConfigError
 
-from hoodoo_metadata.hfile.checksum import checksums
 from hoodoo_metadata.hfile.format import (
     AVERAGE_KEY,
     AVERAGE_VALUE,
@@ -34,6 +33,7 @@ from hoodoo_metadata.hfile.format import (
     Checksum,
     Codec,
     Trailer,
+    checksums,
     put_fields,
     put_info,
     put_varint,

@@ -31,12 +31,11 @@ from hoodoo.options.table import BY_ARRIVAL
 from hoodoo_rows.merge.pairs import flat, merge_pairs
 from hoodoo_rows.produce.columns import SEQ
 from hoodoo_rows.produce.summary import Arrivals
-from hoodoo_rows.write.index_kind import IndexKind, asked_for_keys
 from hoodoo_rows.write.key import KeysOnly
 from hoodoo_rows.write.key_table import KeyTable
 from hoodoo_rows.write.log_keys import living_keys, with_log_keys
 from hoodoo_rows.write.tag import NOWHERE
-from hoodoo_rows.write.target import WriteTarget
+from hoodoo_rows.write.target import IndexKind, WriteTarget, asked_for_keys
 
 
 def locate(

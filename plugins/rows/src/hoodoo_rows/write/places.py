@@ -20,7 +20,6 @@ from hoodoo.timeline.placement import FOLLOWS
 
 from hoodoo_rows.produce.columns import keyed
 from hoodoo_rows.produce.summary import Arrivals
-from hoodoo_rows.write.index_kind import IndexKind, asked_for_keys
 from hoodoo_rows.write.key import KeysOnly
 from hoodoo_rows.write.key_table import KeyTable
 from hoodoo_rows.write.located import (
@@ -36,7 +35,7 @@ from hoodoo_rows.write.log_keys import LivingRows, alive, all_living, logged
 from hoodoo_rows.write.meet import AskedPlaces, CountPlaces, in_order, meet
 from hoodoo_rows.write.prepare import Only
 from hoodoo_rows.write.tag import AskedRows, TagGlobal, TagLocal
-from hoodoo_rows.write.target import WriteTarget
+from hoodoo_rows.write.target import IndexKind, WriteTarget, asked_for_keys
 
 
 class Places(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 from attrs import Factory, evolve, frozen
@@ -14,7 +15,14 @@ from hoodoo.hookspecs.clustering_updates import ClusteringUpdates, PendingPlan
 from hoodoo.hookspecs.conflict import Group
 from hoodoo.hookspecs.engine import Engine, Stream, Workspace, task_memory
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.hookspecs.index import COMPUTED, ComputedIndex, LookupIndex, PathIndex
+from hoodoo.hookspecs.index import (
+    COMPUTED,
+    ComputedIndex,
+    IndexContext,
+    LookupIndex,
+    PathIndex,
+    Tees,
+)
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.layout import Layout
 from hoodoo.hookspecs.log_block import LogBlockFormat
@@ -34,7 +42,42 @@ from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_rows.merge.rule import MergeRule, Visible
 from hoodoo_rows.produce.slice_keys import ReadKeys, slice_tasks
-from hoodoo_rows.write.index_kind import IndexKind
+
+
+@frozen
+class IndexKind:
+    """What is true of an index.
+
+    ``looks_everywhere``: it looks keys up in the whole table, or one of the two that it stands for does.
+    ``knows_logs``: it answers for keys that only log files have. ``computes``: the file group follows from the key.
+    ``by_path``: it follows from the key and the partition path. ``is_two``: two indexes are asked beside each other.
+    """
+
+    looks_everywhere: bool
+    knows_logs: bool
+    computes: bool
+    by_path: bool
+    is_two: bool
+
+    @classmethod
+    def of(cls, index: Any) -> IndexKind:
+        """Of an index of any Protocol of :mod:`hoodoo.hookspecs.index`. What the second of two knows does not count."""
+        is_two = isinstance(index, Tees)
+        each = (index, index.first, index.second) if is_two else (index,)
+        answers = index.first if is_two else index
+        return cls(
+            looks_everywhere=any(one.is_global for one in each),
+            knows_logs=bool(getattr(answers, "knows_logs", False)),
+            computes=isinstance(index, ComputedIndex),
+            by_path=isinstance(index, PathIndex),
+            is_two=is_two,
+        )
+
+
+def asked_for_keys(index: LookupIndex, context: IndexContext) -> LookupIndex:
+    """``index``, or the one that stands in for it as long as what it stores can't be used."""
+    stands_in = getattr(index, "stands_in", None)
+    return index if stands_in is None else stands_in(context) or index
 
 
 @frozen
