@@ -73,6 +73,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in left]
 
 
+# The default run is to stay under 15 minutes: of what marks say, it takes one in so many.
+_FEWER = 2
 # A number with more values than these is a seed or a place, not a kind of something.
 _FEW = 4
 
@@ -80,7 +82,7 @@ _FEW = 4
 def _not_drawn(items: list[pytest.Item], chance: random.Random) -> set[pytest.Item]:
     """Of a file, the cases of ``sampled`` tests that the default run does without.
 
-    Of each test one in two stays, or in as many as the mark says, chosen so that they differ as much as they can. Each
+    Of each test one in four stays, or in twice as many as the mark says, chosen so that they differ as much as they can. Each
     value that several cases of the file share, such as a type of table, stays in one case of the file at least. Tests
     that are marked with the same ``among`` are cases of one, in whatever files they are.
     """
@@ -129,7 +131,7 @@ def _group(item: pytest.Item) -> str:
 def _one_in(item: pytest.Item) -> int:
     mark = item.get_closest_marker("sampled")
     assert mark is not None
-    return int(mark.args[0]) if mark.args else 2
+    return _FEWER * (int(mark.args[0]) if mark.args else 2)
 
 
 def _values(item: pytest.Item) -> set[tuple[str, object]]:

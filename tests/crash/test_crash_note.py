@@ -34,6 +34,7 @@ def forget() -> None:
     "name", ["insert_overwrite", "insert_overwrite_table", "delete_partitions"]
 )
 @pytest.mark.parametrize("when", WHEN)
+@pytest.mark.sampled(2)
 def test_crash_at_the_note(
     tmp_path: Path,
     local_temporaries: Path,

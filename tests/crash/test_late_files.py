@@ -217,6 +217,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "point", "dies"), CASES)
+@pytest.mark.sampled(1)
 def test_a_late_file(
     tables: Tables, merged: Tables, tmp_path: Path, name: str, point: Point, dies: bool
 ) -> None:

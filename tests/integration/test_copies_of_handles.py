@@ -23,6 +23,7 @@ INDEXES = (
 
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 @pytest.mark.parametrize("index", INDEXES)
+@pytest.mark.sampled(2)
 def test_a_copy_of_a_handle_that_has_written(tmp_path: Path, kind: str, index: str) -> None:
     options = {"hoodie.bucket.index.num.buckets": 2} if index == "bucket" else {}
     table = hoodoo.create(

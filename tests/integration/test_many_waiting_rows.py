@@ -39,6 +39,7 @@ def many(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Non
 @pytest.mark.usefixtures("many")
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 @pytest.mark.parametrize("index", ["simple", "bloom", "record_index", "bucket"])
+@pytest.mark.sampled(2)
 def test_many_are_as_few(tmp_path: Path, index: str, kind: str) -> None:
     draw = random.Random(f"{index} {kind}")
     more = {"hoodie.bucket.index.num.buckets": "1"} if index == "bucket" else {}

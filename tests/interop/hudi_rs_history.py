@@ -143,7 +143,7 @@ class History:
     def said(self, result: Any) -> None:
         """Note the state that a write has made. ``result``: a commit, or an answer of hudi-rs."""
         instant = result["instant"] if isinstance(result, dict) else result.instant
-        if instant is not None and (not self.states or self.states[-1][0] != str(instant)):
+        if instant and (not self.states or self.states[-1][0] != str(instant)):
             self.states.append((str(instant), dict(self.rows)))
 
     # --- writes -----------------------------------------------------------------------------------

@@ -238,6 +238,7 @@ def alike(lines: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("page", with_python(spark=False), ids=name_of)
+@pytest.mark.sampled(1)
 def test_code_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep_first: None
 ) -> None:

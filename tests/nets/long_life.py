@@ -274,7 +274,7 @@ class LongLife:
 
     def index_of_column(self) -> bool:
         """A secondary index comes and goes."""
-        if self.kind.index != "record_index" or self.kind.version != 9:
+        if self.kind.index != "record_index" or self.kind.version != 9 or self.kind.virtual:
             return False
         if any(index.kind == "secondary" for index in self.table.indexes()):
             self.table.drop_index("by_v")

@@ -82,6 +82,7 @@ def test_clustering_where_the_index_knows_a_key_that_is_gone(logs: bool) -> None
 
 # --- what random ones are too small for -----------------------------------------------------------------
 @pytest.mark.parametrize(("number", "planner"), list(enumerate(PLANNERS)))
+@pytest.mark.sampled(1)
 def test_clusterings_into_several_files(number: int, planner: str) -> None:
     """Files just larger than those that there are: planned, run beside a write that goes elsewhere."""
     merged = number % 2 == 0

@@ -506,6 +506,7 @@ def test_a_failed_export_leaves_the_file_as_it_was(
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("suffix", KINDS)
+@pytest.mark.trial
 def test_memory_does_not_grow_with_the_table(tmp_path: Path, suffix: str) -> None:
     code = (
         "import sys, pyarrow as pa, hoodoo\n"

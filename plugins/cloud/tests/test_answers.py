@@ -446,6 +446,7 @@ def _next(left: Iterator[Trouble], request: Request) -> Trouble | None:
 
 @pytest.mark.parametrize("answer", [name for name in WRITES if name.endswith("but done")])
 @pytest.mark.parametrize("times", ["once", "always"])
+@pytest.mark.sampled(1)
 def test_what_was_carried_out_is_ours_whatever_the_answer_was(
     store: SmallS3, answer: str, times: str
 ) -> None:
