@@ -32,6 +32,11 @@ PAIRS = [
     (pa.list_(pa.bool8()), pa.list_(pa.bool_())),
     (pa.timestamp("s", "UTC"), US),
     (pa.timestamp("ns", "Europe/Berlin"), US),
+    (pa.timestamp("s"), pa.timestamp("us")),
+    (pa.timestamp("ms"), pa.timestamp("ms")),
+    (pa.timestamp("us"), pa.timestamp("us")),
+    (pa.timestamp("ns"), pa.timestamp("us")),
+    (pa.list_(pa.struct([("t", pa.timestamp("ms"))])), pa.list_(pa.struct([("t", pa.timestamp("ms"))]))),
     (pa.int8(), pa.int32()),
     (pa.int16(), pa.int32()),
     (pa.uint8(), pa.int32()),
@@ -90,7 +95,6 @@ def test_values_survive_the_door() -> None:
 
 
 REFUSED = [
-    (pa.timestamp("us"), "no time zone"),
     (pa.uint64(), r"2\*\*63"),
     (pa.null(), "Give it a type"),
     (pa.duration("s"), "int64"),
@@ -131,6 +135,21 @@ def test_values_of_bool8_are_true_and_false() -> None:
     batch = pa.record_batch({"a": values})
     found = conform(batch, normalise_schema(batch.schema, {}))
     assert found.column(0).to_pylist() == [True, False, None, True]
+
+
+def test_times_with_a_zone_do_not_fit_a_column_without() -> None:
+    batch = pa.record_batch({"t": pa.array([1], pa.timestamp("us", "UTC"))})
+    with pytest.raises(SchemaError, match="column t: .*timestamp"):
+        conform(batch, pa.schema([("t", pa.timestamp("us"))]))
+
+
+def test_nanoseconds_that_have_no_room_name_the_option() -> None:
+    for zone in (None, "UTC"):
+        batch = pa.record_batch({"t": pa.array([1_000, 1], pa.timestamp("ns", zone))})
+        schema = normalise_schema(batch.schema, {})
+        with pytest.raises(SchemaError, match=r"does not fit.*hoodoo\.nanoseconds=TRUNCATE"):
+            conform(batch, schema)
+        assert conform(batch.slice(0, 1), schema).num_rows == 1
 
 
 def test_naive_timestamps_when_the_table_says_how_to_read_them() -> None:

@@ -171,11 +171,6 @@ def _(world: World) -> Act:
     return world.create(schema=SCHEMA.append(pa.field("took", pa.duration("s"))))
 
 
-@trial("a timestamp without a zone", errors.SchemaError)
-def _(world: World) -> Act:
-    return world.create(schema=SCHEMA.append(pa.field("at", pa.timestamp("us"))))
-
-
 @trial("a column name that Hudi has not", errors.SchemaError)
 def _(world: World) -> Act:
     return world.create(schema=SCHEMA.append(pa.field("fare in €", pa.float64())))
@@ -326,6 +321,28 @@ def _(world: World) -> Act:
 def _(world: World) -> Act:
     table = world.table()
     return lambda: table.upsert(changed("fare", pa.array(["nine", "ten"])))
+
+
+def _timed(world: World, kind: pa.DataType, arrives: pa.DataType) -> Act:
+    schema = SCHEMA.append(pa.field("at", kind))
+    table = hoodoo.create(world.path, schema, record_key="id", partition_by="city", ordering="ts")
+    times = pa.array([1, 2], pa.int64()).cast(arrives)
+    return lambda: table.insert(ROWS.append_column("at", times))
+
+
+@trial("a timestamp without a zone, for a column with one", errors.SchemaError)
+def _(world: World) -> Act:
+    return _timed(world, pa.timestamp("us", "UTC"), pa.timestamp("us"))
+
+
+@trial("a timestamp with a zone, for a column without", errors.SchemaError)
+def _(world: World) -> Act:
+    return _timed(world, pa.timestamp("us"), pa.timestamp("us", "UTC"))
+
+
+@trial("nanoseconds that are no whole microseconds", errors.SchemaError)
+def _(world: World) -> Act:
+    return _timed(world, pa.timestamp("us"), pa.timestamp("ns"))
 
 
 @trial("a value that does not fit the column", errors.SchemaError)

@@ -110,7 +110,8 @@ DOORS = {
 def _plain(value: Any) -> Any:
     """What two libraries have for one value, as one."""
     if isinstance(value, (dt.datetime, pd.Timestamp)):
-        return pd.Timestamp(value).tz_convert("UTC")
+        moment = pd.Timestamp(value)  # one without a zone comes back without
+        return moment if moment.tz is None else moment.tz_convert("UTC")
     if isinstance(value, (np.ndarray, list, tuple, set)):
         return [_plain(one) for one in value]
     if isinstance(value, dict):

@@ -50,7 +50,7 @@ def test_refused(spark: Any, engine: Any, sql: str, wanted: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "fix"),
-    [("TimestampNTZType", "hoodoo.naive.timestamps"), ("DayTimeIntervalType", "Cast it to int64")],
+    [("DayTimeIntervalType", "Cast it to int64"), ("NullType", "Give it a type")],
 )
 def test_types_that_tables_lack_are_refused_with_what_to_do(
     name: str, fix: str, tmp_path: Path
@@ -61,6 +61,16 @@ def test_types_that_tables_lack_are_refused_with_what_to_do(
     struct = T.StructType().add("id", T.LongType()).add("v", getattr(T, name)())
     with pytest.raises(SchemaError, match=f"column v: .*{fix}"):
         hoodoo.create(str(tmp_path / "t"), struct, record_key="id")
+
+
+def test_timestamps_without_a_zone_are_themselves(tmp_path: Path) -> None:
+    import hoodoo
+    from hoodoo_spark.types import spark_schema
+    from pyspark.sql import types as T
+
+    struct = T.StructType().add("id", T.LongType()).add("v", T.TimestampNTZType())
+    table = hoodoo.create(str(tmp_path / "t"), struct, record_key="id")
+    assert spark_schema(table.schema)["v"].dataType == T.TimestampNTZType()
 
 
 def test_narrow_integers_are_ints_in_the_table(tmp_path: Path) -> None:

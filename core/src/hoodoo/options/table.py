@@ -82,8 +82,13 @@ CDC_MODE = Option(
 )
 NAIVE_TIMESTAMPS = Option(
     "hoodoo.naive.timestamps",
-    "UTC: incoming timestamps without a time zone are taken as UTC. If not set, they are refused.",
+    "UTC: incoming timestamps without a time zone are taken as UTC, but for columns that have no zone. If not set, they are stored without one.",
     kind=Choice("UTC"),
+)
+NANOSECONDS = Option(
+    "hoodoo.nanoseconds",
+    "TRUNCATE: incoming timestamps lose the digits that their column has no room for. If not set, such values are refused.",
+    kind=Choice("TRUNCATE"),
 )
 WIDEN_INTEGERS = Option(
     "hoodoo.schema.widen.integers",
@@ -130,6 +135,7 @@ TABLE_OPTIONS: tuple[Option, ...] = (
     CDC,
     CDC_MODE,
     NAIVE_TIMESTAMPS,
+    NANOSECONDS,
     WIDEN_INTEGERS,
     ADD_COLUMNS,
     FILL_COLUMNS,

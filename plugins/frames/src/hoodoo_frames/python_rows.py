@@ -74,7 +74,7 @@ def _typed(name: str, values: Any, schema: pa.Schema) -> pa.Array | pa.ChunkedAr
     try:
         if kind is not None and is_python and pa.types.is_nested(kind):
             made = pa.array(values, kind)
-            # Fields that the table lacks would be left out without a word: they are for the door to judge.
+            # Fields that the table lacks would be left out without a word, as would zones: they are for the door to judge.
             return pa.array(values) if _has_more(values, kind) else made
         found = pa.array(values)
         # Whole floating numbers, and timestamps without a zone, are for the door to judge.
@@ -91,13 +91,16 @@ def _typed(name: str, values: Any, schema: pa.Schema) -> pa.Array | pa.ChunkedAr
 
 
 def _has_more(values: Any, kind: pa.DataType) -> bool:
-    """Whether structs in ``values`` have fields that ``kind`` lacks."""
+    """Whether structs in ``values`` have fields that ``kind`` lacks, or timestamps have a zone where it says none, or
+    none where it says one."""
     t = pa.types
 
     def more(found: pa.DataType, known: pa.DataType) -> bool:
         if t.is_struct(found) and t.is_struct(known):
             inner = {f.name: f.type for f in known}
             return any(f.name not in inner or more(f.type, inner[f.name]) for f in found)
+        if t.is_timestamp(found) and t.is_timestamp(known):
+            return (found.tz is None) != (known.tz is None)
         return t.is_list(found) and t.is_list(known) and more(found.value_type, known.value_type)
 
     try:

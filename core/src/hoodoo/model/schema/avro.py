@@ -32,6 +32,8 @@ _TO_AVRO: dict[pa.DataType, Json] = {
     pa.time64("us"): {"type": "long", "logicalType": "time-micros"},
     pa.timestamp("ms", "UTC"): {"type": "long", "logicalType": "timestamp-millis"},
     pa.timestamp("us", "UTC"): {"type": "long", "logicalType": "timestamp-micros"},
+    pa.timestamp("ms"): {"type": "long", "logicalType": "local-timestamp-millis"},
+    pa.timestamp("us"): {"type": "long", "logicalType": "local-timestamp-micros"},
 }
 _PLAIN: dict[str, pa.DataType] = {v: k for k, v in _TO_AVRO.items() if isinstance(v, str)}
 _LOGICAL: dict[tuple[str, str], pa.DataType] = {
@@ -124,7 +126,7 @@ def arrow_schema(text: str | bytes, obj: str = "Avro schema") -> pa.Schema:
     """The Arrow schema of Avro JSON: a record, its unions ``["null", T]`` or ``[T, "null"]``.
 
     Raises SchemaError naming ``obj`` if the text is no Avro record, or naming the column whose
-    type can't be held: a union of several types, a recursive record, a timestamp without a zone.
+    type can't be held: a union of several types, a recursive record, nanoseconds.
     """
     try:
         decoded = json.loads(text)
@@ -183,13 +185,7 @@ def _arrow_type(avro: Json, named: dict[str, Json], space: str, path: str) -> pa
         return _named_type(avro, named, space, path)
     if logical == "decimal" and kind == "bytes":
         return _decimal(avro, path)
-    if logical and str(logical).startswith("local-timestamp"):
-        raise SchemaError(
-            f"column {path}",
-            f"{logical} is a timestamp without a time zone, which is not the same moment for all readers.",
-            "Rewrite the column as timestamp-micros.",
-        )
-    if logical in ("timestamp-nanos", "duration"):
+    if logical in ("timestamp-nanos", "local-timestamp-nanos", "duration"):
         raise _refused(avro, path)
     # A logical type that is not known (uuid, say) is, by Avro's rule, the type beneath it.
     found = _LOGICAL.get((str(kind), str(logical)))

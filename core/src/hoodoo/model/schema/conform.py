@@ -207,6 +207,7 @@ def _leaf(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
         return array.cast(kind)
     except pa.ArrowInvalid as error:
         grow = ", or widen it by table.alter" if pa.types.is_decimal(kind) else ""
+        grow = ", or set hoodoo.nanoseconds=TRUNCATE" if pa.types.is_timestamp(kind) else grow
         raise SchemaError(
             f"column {path}",
             f"a value of the incoming {found} does not fit the table's {kind} ({error}).",
@@ -233,7 +234,7 @@ def _castable(found: pa.DataType, kind: pa.DataType) -> bool:
     elif t.is_time(found):
         allowed = t.is_time(kind)
     else:
-        allowed = t.is_timestamp(found) and t.is_timestamp(kind)
+        allowed = t.is_timestamp(found) and t.is_timestamp(kind) and bool(kind.tz or not found.tz)
     return bool(allowed)
 
 

@@ -1,6 +1,6 @@
 """The door: what Arrow data of any origin becomes before the first row is looked at.
 
-polars, duckdb, pandas and Spark bring views, dictionaries, large types, naive timestamps and small
+polars, duckdb, pandas and Spark bring views, dictionaries, large types, nanoseconds and small
 integers. :func:`normalise_schema` says once what each column becomes, or why it can't be stored;
 :mod:`hoodoo.model.schema.conform` then brings the batches into that schema.
 """
@@ -19,9 +19,8 @@ from hoodoo.model.meta import IS_DELETED, META_COLUMNS, OPERATION
 from hoodoo.model.schema.conform import conform, is_list_like
 from hoodoo.options import table
 
-__all__ = ["NAIVE_TIMESTAMPS", "conform", "normalise_schema", "plain_schema", "without_index"]
+__all__ = ["conform", "normalise_schema", "plain_schema", "without_index"]
 
-NAIVE_TIMESTAMPS = table.NAIVE_TIMESTAMPS.key
 _INDEX_LEVEL = re.compile(r"__index_level_\d+__")
 _LEGAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -36,23 +35,22 @@ def normalise_schema(schema: pa.Schema, options: Mapping[str, str]) -> pa.Schema
     """The schema that a table stores for rows that arrive in ``schema``.
 
     Hudi's meta columns are dropped, every field becomes nullable, metadata goes. Views, large types
-    and dictionaries become plain strings, bytes and lists; timestamps become UTC microseconds;
-    integers that Avro lacks the next larger one it has. Raises SchemaError for names and types that
-    can't be stored. Timestamps without a zone are refused unless the option
-    ``hoodoo.naive.timestamps`` is ``UTC``.
+    and dictionaries become plain strings, bytes and lists; timestamps become microseconds, with a zone in UTC, without
+    one milliseconds where they are (UTC, too, by ``hoodoo.naive.timestamps``); integers that Avro lacks the next larger
+    one it has. Raises SchemaError for names and types that can't be stored.
     """
     return _normalised(schema.serialize().to_pybytes(), bool(table.NAIVE_TIMESTAMPS.given(options)))
 
 
 @lru_cache(maxsize=16)  # each step of a write asks, and a table may have thousands of columns
-def _normalised(text: bytes, naive: bool) -> pa.Schema:
+def _normalised(text: bytes, utc: bool) -> pa.Schema:
     schema = pa.ipc.read_schema(pa.py_buffer(text))
     fields = [f for f in schema if f.name not in META_COLUMNS]
     _check_names([f.name for f in fields], "")
     _check_marks(fields)
 
     def leaf(kind: pa.DataType, path: str) -> pa.DataType:
-        return _stored_leaf(kind, path, naive)
+        return _stored_leaf(kind, path, utc)
 
     return _schema(fields, leaf, check=True)
 
@@ -224,7 +222,7 @@ _FIXES = {
 }
 
 
-def _stored_leaf(kind: pa.DataType, path: str, naive: bool) -> pa.DataType:
+def _stored_leaf(kind: pa.DataType, path: str, utc: bool) -> pa.DataType:
     found = _BECOMES.get(kind)
     if found is not None:
         return found
@@ -233,12 +231,8 @@ def _stored_leaf(kind: pa.DataType, path: str, naive: bool) -> pa.DataType:
     if pa.types.is_decimal(kind) and 0 < kind.precision <= 38 and 0 <= kind.scale <= kind.precision:
         return pa.decimal128(kind.precision, kind.scale)
     if pa.types.is_timestamp(kind):
-        if kind.tz is None and not naive:
-            raise SchemaError(
-                f"column {path}",
-                f"{kind} has no time zone, so it is not the same moment for all readers.",
-                f"Give it a time zone, or set {NAIVE_TIMESTAMPS}=UTC if the values are UTC.",
-            )
+        if kind.tz is None and not utc:
+            return pa.timestamp("ms" if kind.unit == "ms" else "us")
         return pa.timestamp("us", "UTC")
     families = {"duration": pa.types.is_duration, "decimal": pa.types.is_decimal}
     name = next((family for family, holds in families.items() if holds(kind)), str(kind))

@@ -1,5 +1,5 @@
 """Numbers of rows that are stored already, as the type that their column has grown to: a number of more
-range, or text.
+range, text, or a timestamp without a zone.
 
 Unlike rows on their way in, stored rows are not asked to keep every digit: once a table's long is a
 double, all of it is read, and rewritten, as doubles. A float becomes the double of its shortest
@@ -16,7 +16,7 @@ from hoodoo.model.schema.conform import entries_of, map_parts, nested, parts, wi
 
 def promoted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """``batch`` with those numbers changed, at any depth, that ``schema`` has in a floating type of
-    more range, or as text. All other columns and types are left as they are."""
+    more range, as text, or as a timestamp without a zone. All other columns and types are left as they are."""
     if batch.schema.equals(schema):
         return batch
     for at, field in enumerate(batch.schema):
@@ -32,6 +32,8 @@ def _grows(found: pa.DataType, kind: pa.DataType) -> bool:
     number = t.is_integer(found) or t.is_floating(found)
     if t.is_floating(kind):
         return bool(t.is_integer(found)) or (t.is_float32(found) and t.is_float64(kind))
+    if t.is_timestamp(kind) and not kind.tz and t.is_int64(found):  # in its unit, as Hudi 0.x writes them
+        return True
     return (t.is_string(kind) and number) or any(_grows(*pair) for pair in within(found, kind))
 
 

@@ -127,6 +127,8 @@ def _typed(value: Any, kind: pa.DataType, naive: bool) -> Any:
             raise ValueError(
                 f"{value!r} has no time zone: write it with one, or set hoodoo.naive.timestamps=UTC"
             )
+        if found.tzinfo is not None and kind.tz is None:
+            raise ValueError(f"{value!r} has a time zone, and the column has none: leave it out")
         return found
     if t.is_date(kind):
         return date.fromisoformat(_iso(value))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import pyarrow as pa
 from attrs import Factory
@@ -11,7 +11,7 @@ from hoodoo.calls import nearest
 from hoodoo.errors import MissingColumnError, SchemaError
 from hoodoo.model.meta import IS_DELETED, OPERATION
 from hoodoo.model.schema.conform import within
-from hoodoo.options.table import ADD_COLUMNS, FILL_COLUMNS
+from hoodoo.options.table import ADD_COLUMNS, FILL_COLUMNS, NAIVE_TIMESTAMPS
 
 MARKS = (IS_DELETED, OPERATION)  # columns that say what is done with a row
 
@@ -64,7 +64,7 @@ def evolve(
         raise SchemaError(
             "incoming schema",
             "it is not a compatible change of the table's schema:\n" + "\n".join(lines) + "\n",
-            "Cast these columns to the table's types, or rename them.",
+            "Cast these columns to the table's types, or rename them." + _zones(wrong),
         )
     if rule.new:
         _refuse_new(rule.new)
@@ -74,6 +74,15 @@ def evolve(
             f"Add it to the rows, or set {FILL_COLUMNS.key}=true: it is null in them then.",
         )  # fmt: skip
     return pa.schema(fields, metadata=table.metadata)
+
+
+def _zones(wrong: Iterable[_Difference]) -> str:
+    """What to do where a timestamp with a time zone meets one without."""
+    times = [d for d in wrong if d[1].startswith("timestamp[") and d[2].startswith("timestamp[")]
+    lacks = [path for path, _old, new in times if "tz=" not in new]
+    has = [path for path, old, _new in times if "tz=" not in old]
+    fix = f" Give {', '.join(lacks)} a time zone, or set {NAIVE_TIMESTAMPS.key}=UTC if the values are UTC." if lacks else ""
+    return fix + (f" The table's {', '.join(has)} has no time zone: take that of the values away." if has else "")
 
 
 def _refuse_new(new: Sequence[tuple[str, Sequence[str]]]) -> None:
@@ -197,5 +206,5 @@ def _cast_on_the_way_in(old: pa.DataType, new: pa.DataType) -> bool:
     if (t.is_string(old) or t.is_binary(old)) and (t.is_string(new) or t.is_binary(new)):
         return True
     # Another unit: values that the table's unit can't hold are refused when they are cast.
-    times = t.is_timestamp(old) and t.is_timestamp(new)
+    times = t.is_timestamp(old) and t.is_timestamp(new) and (old.tz is None) == (new.tz is None)
     return bool(times or (t.is_time(old) and t.is_time(new)))

@@ -12,9 +12,10 @@ from hoodoo.hookspecs.engine import Task
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.conform import conform
 from hoodoo.model.schema.normalize import known_type, normalise_schema, without_index
-from hoodoo.options.table import WIDEN_INTEGERS, column_rules
+from hoodoo.options.table import NAIVE_TIMESTAMPS, NANOSECONDS, WIDEN_INTEGERS, column_rules
 
 from hoodoo_rows.write.evolve import evolve
+from hoodoo_rows.write.truncate import truncated
 
 
 def target_schema(
@@ -57,7 +58,18 @@ def arriving_schema(incoming: pa.Schema, table: pa.Schema, options: Mapping[str,
         f.with_type(known_type(f, known[f.name])) if f.name in known else f
         for f in without_index(incoming, known)
     ]
-    return without_meta(normalise_schema(pa.schema(typed), options))
+    found = without_meta(normalise_schema(pa.schema(typed), options))
+    if NAIVE_TIMESTAMPS.given(options):  # that they are UTC is no word on columns without a zone
+        plain = without_meta(normalise_schema(pa.schema(typed), {}))
+        found = pa.schema([f if _zoneless(f, known) else found.field(f.name) for f in plain])
+    return found
+
+
+def _zoneless(field: pa.Field, known: Mapping[str, pa.DataType]) -> bool:
+    """Whether the table's column has the type as it comes, or is a timestamp without a time zone, as what comes is."""
+    kind = known.get(field.name)
+    both = [k is not None and pa.types.is_timestamp(k) and k.tz is None for k in (kind, field.type)]
+    return field.type == kind or all(both)
 
 
 def only_arriving(schema: pa.Schema, incoming: pa.Schema, options: Mapping[str, str]) -> pa.Schema:
@@ -100,6 +112,8 @@ class Conform:
                     if n in known and (n in names or n[:14] != "__index_level_")
                 ]
             )
+            if NANOSECONDS.given(self.options):
+                own = truncated(own, self.out_schema)
             found = conform(conform(own, arriving), self.out_schema)
             for name, column in zip(found.schema.names, found.columns, strict=True):
                 _check_values(column, name)
