@@ -24,7 +24,7 @@ _D = decimal.Decimal
 KINDS: dict[str, pa.DataType] = {
     "int32": pa.int32(), "int64": pa.int64(), "float32": pa.float32(), "float64": pa.float64(),
     "text": pa.string(), "bytes": pa.binary(), "bool": pa.bool_(), "date": pa.date32(),
-    "timestamp": pa.timestamp("us", "UTC"), "decimal": pa.decimal128(10, 2),
+    "timestamp": pa.timestamp("us", "UTC"), "local": pa.timestamp("us"), "decimal": pa.decimal128(10, 2),
     "long decimal": pa.decimal128(38, 10), "list": pa.list_(pa.string()),
 }  # fmt: skip
 INNER = pa.struct([("a", pa.int32()), ("b", pa.string()), ("d", pa.date32()), ("x", pa.float64()),
@@ -59,6 +59,8 @@ POOLS: dict[str, list[Any]] = {
     "timestamp": [_moment(t) for t in ("1970-01-01T00:00:00", "1969-12-31T23:59:59.999999",
                   "2024-03-31T01:30:00", "2262-04-12T00:00:00.000001", "0001-01-01T00:00:00",
                   "2024-03-31T01:30:00.000001")],
+    "local": [dt.datetime.fromisoformat(t) for t in ("1970-01-01T00:00:00", "1969-12-31T23:59:59.999999",
+              "2024-03-31T01:30:00", "1582-10-14T00:00:00.000001", "9999-12-31T23:59:59.999999")],
     "decimal": [_D(t) for t in ("0.00", "-12345678.90", "99999999.99", "1.50", "1.51", "-0.01")],
     "long decimal": [_D("0"), _D(10) ** 27, _D("-0.0000000001"), _D("1.5"), -(_D(10) ** 27)],
     "list": [[], [None], ["a", None, ""], ["b"] * 5],
@@ -67,7 +69,7 @@ POOLS: dict[str, list[Any]] = {
 # Column -> kind. The first ones may be keys, parts of paths, or the ordering; they are there in any table.
 PLAIN: dict[str, str] = {
     "w": "int32", "big": "int64", "f": "float32", "real": "float64", "flag": "bool", "text": "text",
-    "raw": "bytes", "day": "date", "moment": "timestamp", "money": "decimal", "sum": "long decimal",
+    "raw": "bytes", "day": "date", "moment": "timestamp", "wall": "local", "money": "decimal", "sum": "long decimal",
     "tags": "list",
 }  # fmt: skip
 LATER: dict[str, str] = {"late_text": "text", "late_big": "int64", "late_day": "date"}

@@ -12,7 +12,7 @@ from random_tables import is_float
 _TYPES = {
     "int32": pl.Int32, "int64": pl.Int64, "float32": pl.Float32, "float64": pl.Float64,
     "text": pl.String, "bytes": pl.Binary, "bool": pl.Boolean, "date": pl.Date,
-    "timestamp": pl.Datetime("us", "UTC"), "decimal": pl.Decimal(10, 2),
+    "timestamp": pl.Datetime("us", "UTC"), "local": pl.Datetime("us"), "decimal": pl.Decimal(10, 2),
     "long decimal": pl.Decimal(38, 10),
 }  # fmt: skip
 

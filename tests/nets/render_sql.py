@@ -96,13 +96,14 @@ class _Sql:
             fits = kind != "decimal" or (abs(value) < 10**8 and value == round(value, 2))
             return f"CAST('{value:f}' AS {self.kind('decimal' if fits and kind == 'decimal' else 'long decimal')})"
         if isinstance(value, dt.datetime):
-            return f"TIMESTAMP{self.zoned}'{value.isoformat(sep=' ')}'"
+            name = self.local if value.tzinfo is None else self.zoned
+            return f"TIMESTAMP{name}'{value.isoformat(sep=' ')}'"
         if isinstance(value, dt.date):
             return f"DATE'{value.isoformat()}'"
         return self.bytes(value) if isinstance(value, bytes) else self.string(value)
 
     # --- what differs -----------------------------------------------------------------------------
-    zoned = ""
+    zoned, local = "", "_NTZ"
 
     def name(self, part: str) -> str:
         raise NotImplementedError
@@ -130,7 +131,7 @@ class _Spark(_Sql):
     def kind(self, kind: str) -> str:
         return {
             "int32": "INT", "int64": "BIGINT", "float32": "FLOAT", "float64": "DOUBLE", "text": "STRING",
-            "bytes": "BINARY", "bool": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP",
+            "bytes": "BINARY", "bool": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP", "local": "TIMESTAMP_NTZ",
             "decimal": "DECIMAL(10,2)", "long decimal": "DECIMAL(38,10)",
         }[kind]  # fmt: skip
 
@@ -155,7 +156,7 @@ class _Spark(_Sql):
 
 
 class _DuckDB(_Sql):
-    zoned = "TZ"
+    zoned, local = "TZ", ""
 
     def name(self, part: str) -> str:
         return f'"{part}"'
@@ -164,7 +165,7 @@ class _DuckDB(_Sql):
         return {
             "int32": "INTEGER", "int64": "BIGINT", "float32": "FLOAT", "float64": "DOUBLE",
             "text": "VARCHAR", "bytes": "BLOB", "bool": "BOOLEAN", "date": "DATE",
-            "timestamp": "TIMESTAMPTZ", "decimal": "DECIMAL(10,2)", "long decimal": "DECIMAL(38,10)",
+            "timestamp": "TIMESTAMPTZ", "local": "TIMESTAMP", "decimal": "DECIMAL(10,2)", "long decimal": "DECIMAL(38,10)",
         }[kind]  # fmt: skip
 
     def term(self, term: ast.Term) -> str:

@@ -185,3 +185,10 @@ def has_time(kind: pa.DataType) -> bool:
     if pa.types.is_nested(kind):
         return any(has_time(kind.field(i).type) for i in range(kind.num_fields))
     return bool(pa.types.is_time(kind))
+
+
+def has_other_unit(kind: pa.DataType) -> bool:
+    """Times in another unit than tasks give Spark: microseconds, and what its type of times of day has."""
+    if pa.types.is_nested(kind):
+        return any(has_other_unit(kind.field(i).type) for i in range(kind.num_fields))
+    return has_time(kind) or (pa.types.is_timestamp(kind) and kind.unit != "us")

@@ -329,7 +329,7 @@ def cast_to(kind: pa.DataType, sql: str) -> str:
 def _fitted(column: Any, field: pa.Field) -> Any:
     array = one_array(column)
     if pa.types.is_timestamp(array.type) and pa.types.is_timestamp(field.type):
-        array = array.cast(field.type)
+        array = array.cast(pa.timestamp(array.type.unit, field.type.tz))
     return conform_array(array, field, field.name)
 
 

@@ -32,8 +32,8 @@ def _grows(found: pa.DataType, kind: pa.DataType) -> bool:
     number = t.is_integer(found) or t.is_floating(found)
     if t.is_floating(kind):
         return bool(t.is_integer(found)) or (t.is_float32(found) and t.is_float64(kind))
-    if t.is_timestamp(kind) and not kind.tz and t.is_int64(found):  # in its unit, as Hudi 0.x writes them
-        return True
+    if t.is_timestamp(kind) and t.is_int64(found):  # in its unit, as Hudi 0.x writes it
+        return kind.tz is None
     return (t.is_string(kind) and number) or any(_grows(*pair) for pair in within(found, kind))
 
 

@@ -81,8 +81,13 @@ def _zones(wrong: Iterable[_Difference]) -> str:
     times = [d for d in wrong if d[1].startswith("timestamp[") and d[2].startswith("timestamp[")]
     lacks = [path for path, _old, new in times if "tz=" not in new]
     has = [path for path, old, _new in times if "tz=" not in old]
-    fix = f" Give {', '.join(lacks)} a time zone, or set {NAIVE_TIMESTAMPS.key}=UTC if the values are UTC." if lacks else ""
-    return fix + (f" The table's {', '.join(has)} has no time zone: take that of the values away." if has else "")
+    fix = ""
+    if lacks:
+        option = f"{NAIVE_TIMESTAMPS.key}=UTC"
+        fix = f" Give {', '.join(lacks)} a time zone, or set {option} if the values are UTC."
+    if has:
+        fix += f" The table's {', '.join(has)} has no time zone: take that of the values away."
+    return fix
 
 
 def _refuse_new(new: Sequence[tuple[str, Sequence[str]]]) -> None:
