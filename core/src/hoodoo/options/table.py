@@ -82,12 +82,12 @@ CDC_MODE = Option(
 )
 NAIVE_TIMESTAMPS = Option(
     "hoodoo.naive.timestamps",
-    "UTC: incoming timestamps without a time zone are taken as UTC, but for columns that have no zone. If not set, they are stored without one.",
+    "UTC: incoming timestamps without a time zone are UTC, but for columns that have no zone.",
     kind=Choice("UTC"),
 )
 NANOSECONDS = Option(
     "hoodoo.nanoseconds",
-    "TRUNCATE: incoming timestamps lose the digits that their column has no room for. If not set, such values are refused.",
+    "TRUNCATE: incoming timestamps lose digits that their column has no room for. Else an error.",
     kind=Choice("TRUNCATE"),
 )
 WIDEN_INTEGERS = Option(

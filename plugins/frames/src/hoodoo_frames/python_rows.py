@@ -74,7 +74,7 @@ def _typed(name: str, values: Any, schema: pa.Schema) -> pa.Array | pa.ChunkedAr
     try:
         if kind is not None and is_python and pa.types.is_nested(kind):
             made = pa.array(values, kind)
-            # Fields that the table lacks would be left out without a word, as would zones: they are for the door to judge.
+            # Fields that the table lacks, and zones, would go without a word: the door judges them.
             return pa.array(values) if _has_more(values, kind) else made
         found = pa.array(values)
         # Whole floating numbers, and timestamps without a zone, are for the door to judge.
@@ -91,8 +91,8 @@ def _typed(name: str, values: Any, schema: pa.Schema) -> pa.Array | pa.ChunkedAr
 
 
 def _has_more(values: Any, kind: pa.DataType) -> bool:
-    """Whether structs in ``values`` have fields that ``kind`` lacks, or timestamps have a zone where it says none, or
-    none where it says one."""
+    """Whether structs in ``values`` have fields, or timestamps zones, that ``kind`` lacks, or
+    timestamps lack the zone that it has."""
     t = pa.types
 
     def more(found: pa.DataType, known: pa.DataType) -> bool:

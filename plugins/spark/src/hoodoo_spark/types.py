@@ -188,7 +188,7 @@ def has_time(kind: pa.DataType) -> bool:
 
 
 def has_other_unit(kind: pa.DataType) -> bool:
-    """Times in another unit than tasks give Spark: microseconds, and what its type of times of day has."""
+    """Times in another unit than tasks give Spark."""
     if pa.types.is_nested(kind):
         return any(has_other_unit(kind.field(i).type) for i in range(kind.num_fields))
     return has_time(kind) or (pa.types.is_timestamp(kind) and kind.unit != "us")

@@ -35,9 +35,10 @@ def normalise_schema(schema: pa.Schema, options: Mapping[str, str]) -> pa.Schema
     """The schema that a table stores for rows that arrive in ``schema``.
 
     Hudi's meta columns are dropped, every field becomes nullable, metadata goes. Views, large types
-    and dictionaries become plain strings, bytes and lists; timestamps become microseconds, with a zone in UTC, without
-    one milliseconds where they are (UTC, too, by ``hoodoo.naive.timestamps``); integers that Avro lacks the next larger
-    one it has. Raises SchemaError for names and types that can't be stored.
+    and dictionaries become plain strings, bytes and lists; timestamps become microseconds in UTC,
+    those without a zone stay so (unless ``hoodoo.naive.timestamps`` says UTC), in milliseconds where
+    they are; integers that Avro lacks the next larger one it has. Raises SchemaError for names and
+    types that can't be stored.
     """
     return _normalised(schema.serialize().to_pybytes(), bool(table.NAIVE_TIMESTAMPS.given(options)))
 

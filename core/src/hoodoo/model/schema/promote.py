@@ -16,7 +16,7 @@ from hoodoo.model.schema.conform import entries_of, map_parts, nested, parts, wi
 
 def promoted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """``batch`` with those numbers changed, at any depth, that ``schema`` has in a floating type of
-    more range, as text, or as a timestamp without a zone. All other columns and types are left as they are."""
+    more range, as text, or as a timestamp without a zone. All others are left as they are."""
     if batch.schema.equals(schema):
         return batch
     for at, field in enumerate(batch.schema):

@@ -66,7 +66,7 @@ def arriving_schema(incoming: pa.Schema, table: pa.Schema, options: Mapping[str,
 
 
 def _zoneless(field: pa.Field, known: Mapping[str, pa.DataType]) -> bool:
-    """Whether the table's column has the type as it comes, or is a timestamp without a time zone, as what comes is."""
+    """Whether the table's column has the type that comes, or neither of the two a time zone."""
     kind = known.get(field.name)
     both = [k is not None and pa.types.is_timestamp(k) and k.tz is None for k in (kind, field.type)]
     return field.type == kind or all(both)

@@ -12,8 +12,8 @@ _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 def truncated(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """``batch``, in plain types, with timestamps that are whole in the units of ``schema``, at any depth: those of other
-    columns are left as they are. What is cut off of a time is never negative, as in its text."""
+    """``batch``, in plain types, with timestamps that are whole in the units of ``schema``, at any
+    depth. What is cut off of a time is never negative: the digits at the end of its text."""
     batch = conform(batch, plain_schema(batch.schema))  # no views
     for at, field in enumerate(batch.schema):
         place = schema.get_field_index(field.name)
