@@ -76,9 +76,6 @@ def _readable_leaf(found: pa.DataType, kind: pa.DataType) -> bool:
             return True
         if t.is_integer(found) and t.is_floating(kind):
             return True
-        # Hudi 0.x writes timestamps without a zone as bare numbers, in the unit of the column.
-        if t.is_int64(found) and t.is_timestamp(kind) and kind.tz is None:
-            return True
         same = t.is_integer(kind) if t.is_integer(found) else t.is_floating(kind)
         return bool(same and kind.bit_width >= found.bit_width)
     if t.is_decimal(found) and t.is_decimal(kind):
