@@ -45,6 +45,35 @@ def test_every_column(both: Both, version: int, blocks: str) -> None:
     check(both, "Spark writes on", others)
 
 
+@every_block
+@both_versions
+def test_timestamps_without_a_zone(both: Both, version: int, blocks: str) -> None:
+    """As the key, in a struct, and null. (Spark Hudi 1.2 writes no milliseconds; `hudi` 0.5 reads no such table.)"""
+    local = pa.timestamp("us")
+    setup(both, version, "SIMPLE", blocks, partition_by=())
+    both.model = Model(("at",))
+    both.schema = pa.schema(
+        [("at", local), ("ts", pa.int64()), ("s", pa.struct([("x", local)])), ("n", local)]
+    )
+    both.options["hoodie.datasource.write.recordkey.field"] = "at"
+
+    def rows(numbers: range, ts: int) -> list[dict[str, Any]]:
+        times = [datetime(1969, 12, 31, 23, 59, 59, 999_998) + timedelta(hours=n, microseconds=n) for n in numbers]
+        return [{"at": t, "ts": ts, "s": {"x": t}, "n": t if n % 2 else None} for n, t in enumerate(times)]
+
+    both.create()
+    both.hoodoo_upsert(rows(range(-3, 6), 1))
+    both.hoodoo_upsert(rows(range(2, 4), 2))
+    check(both, "written by Hoodoo", others=False)
+    both.spark_upsert(rows(range(3, 8), 3))
+    assert log_files(both)
+    check(both, "and by Spark", others=False)
+    both.hoodoo().compact()
+    both.spark_upsert(rows(range(-1, 2), 4))
+    both.hoodoo_delete(rows(range(-3, -2), 5))
+    check(both, "compacted by Hoodoo", others=False)
+
+
 NOON = datetime(2024, 2, 29, 12, tzinfo=timezone.utc)
 # Spark Hudi fails on dates in delete blocks, and on dates and decimals where it rewrites a base file.
 ORDERINGS: dict[str, tuple[pa.DataType, Callable[[int], Any]]] = {
