@@ -159,7 +159,7 @@ class _Cutter(Generic[Done]):
         target, planned = self.sizes.target, (self.sizes.files or 0) - self.before
         if self.sizes.rows is None or not self.rates.last:
             return float(target)
-        total = self._total(self.sizes.rows)
+        total = self._beside_plan(self._total(self.sizes.rows), self.sizes.rows)
         if self.last or (
             planned <= 1 and total <= _ALL * target
         ):  # once decided, an estimate doesn't change it
@@ -177,6 +177,16 @@ class _Cutter(Generic[Done]):
         """What this file and all after it are expected to come to."""
         left = max(0, rows - self.seen + self.waiting_rows)
         return self.written + left * self._rate()
+
+    def _beside_plan(self, total: float, rows: int) -> float:
+        """``total``, as the rows so far let expect it, beside what was planned. Rows that are sorted may take little room
+        at first and much later: the fewer of them were written, the more the plan counts."""
+        if not self.sizes.files or self.sizes.files < 2:
+            return total
+        share = (rows - self.seen + self.rows) / rows
+        planned = (self.sizes.files - 0.5) * self.sizes.target * share
+        known = 0.5 + 0.5 * min(1.0, self.seen / rows)
+        return known * total + (1 - known) * planned
 
     def _rate(self) -> float:
         """Of the rows to come: files so far and this one, as far as it is written."""
