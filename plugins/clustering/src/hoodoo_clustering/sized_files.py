@@ -185,6 +185,8 @@ class _Cutter(Generic[Done]):
             return total
         share = (rows - self.seen + self.rows) / rows
         planned = (self.sizes.files - 0.5) * self.sizes.target * share
+        if planned <= total:
+            return total
         known = 0.5 + 0.5 * min(1.0, self.seen / rows)
         return known * total + (1 - known) * planned
 
