@@ -187,7 +187,7 @@ class _Cutter(Generic[Done]):
         planned = (self.sizes.files - 0.5) * self.sizes.target * share
         if planned <= total:
             return total
-        known = 0.5 + 0.5 * min(1.0, self.seen / rows)
+        known = 0.25 + 0.75 * min(1.0, self.seen / rows)
         return known * total + (1 - known) * planned
 
     def _rate(self) -> float:
