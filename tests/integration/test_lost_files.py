@@ -131,6 +131,28 @@ def test_what_was_cleaned_replaced_or_undone_is_not_lost(
     assert hoodoo.open(table.path).verify().findings == ()
 
 
+@pytest.mark.parametrize(("kind", "version", "more"), TABLES)
+def test_a_file_that_came_after_a_clean_of_its_partition_is_missed(
+    tmp_path: Path, kind: str, version: int, more: str
+) -> None:
+    """What the clean deleted with the partition are older files only."""
+    table = made(tmp_path / "t", kind, version, more)
+    table.upsert(rows([1, 2], 1))
+    table.upsert(rows([7], 1, "b"))
+    table.delete_partitions("a")
+    for value in range(3):
+        table.upsert(rows([7], value, "b"))
+    assert "a" in table.clean(commits_retained=1).partitions
+    assert table.verify().findings == ()
+    table.upsert(rows([1, 2], 2))
+    file = newest(tmp_path / "t", "a/*.parquet")
+    file.unlink()
+    table = hoodoo.open(table.path)
+    refused(lambda: table.read().to_arrow(), file.name)
+    refused(lambda: table.upsert(rows([1], 3)), file.name)
+    assert "file.missing" in table.verify().kinds
+
+
 def test_each_commit_is_read_once_and_no_more_than_so_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

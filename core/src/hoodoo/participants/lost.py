@@ -87,7 +87,7 @@ def refuse_lost(
     if not missing:
         return
     fresh = reload(storage, timeline)
-    gone: frozenset[Removed] | None = None
+    gone: Mapping[Removed, str] | None = None
     for path, instant in missing:
         if undoing(storage, fresh):
             return
@@ -140,16 +140,16 @@ def lost_file(storage: Storage, path: str, who: str) -> CorruptTableError:
     )
 
 
-def removed_files(storage: Storage, timeline: Timeline) -> frozenset[Removed]:
-    """What cleans took away, archived ones too. Only asked where something is missing."""
-    archived = load_archived(storage, timeline.config)
-    found = {r for i in archived if i.instant.traits.deletes for r in removed_by(i.contents())}
+def removed_files(storage: Storage, timeline: Timeline) -> dict[Removed, str]:
+    """What cleans took away, archived ones too, and which. Only asked where something is missing."""
+    archived = [i for i in load_archived(storage, timeline.config) if i.instant.traits.deletes]
+    found = {r: i.requested for i in archived for r in removed_by(i.contents())}
     for instant in timeline.instants:
         if instant.traits.deletes:
             at = instant if instant.is_completed else instant.at(State.REQUESTED)
             with suppress(FileNotFoundError):  # archived meanwhile, or ended
-                found |= removed_by(timeline.contents(storage, at))
-    return frozenset(found)
+                found |= dict.fromkeys(removed_by(timeline.contents(storage, at)), at.requested)
+    return found
 
 
 def _missing(

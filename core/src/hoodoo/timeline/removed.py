@@ -5,7 +5,7 @@ Their form is Hudi's, the same in all table versions. Which instants delete file
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from attrs import frozen
@@ -14,6 +14,7 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.timeline import Timeline, reload
 
@@ -58,10 +59,11 @@ def removed_by(said: Mapping[str, Any]) -> set[Removed]:
     return found
 
 
-def was_removed(removed: Collection[Removed], path: str) -> bool:
-    """Whether a clean removed the file ``path``, below the table root."""
-    partition, _, name = path.rpartition("/")
-    return (partition, name) in removed or (partition, "") in removed
+def was_removed(removed: Mapping[Removed, str], path: str) -> bool:
+    """Whether a clean removed the file ``path``. ``removed`` by which one: who deleted a partition took no newer file."""
+    (partition, _, name), file = path.rpartition("/"), parse_path(path)
+    whole = order_key(removed.get((partition, ""), ""))
+    return (partition, name) in removed or (file is not None and order_key(file.instant) < whole)
 
 
 def planned_files(storage: Storage, timeline: Timeline, instant: Instant) -> tuple[str, ...]:

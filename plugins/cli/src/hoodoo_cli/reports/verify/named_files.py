@@ -15,6 +15,7 @@ from hoodoo.model.findings import Finding, Progress
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.archived import ArchivedInstant
+from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.removed import Removed, removed_by, was_removed
 from hoodoo.timeline.timeline import Timeline
@@ -37,12 +38,12 @@ class Named:
 @frozen
 class NamedFiles:
     """``named``: by path, what completed commits and savepoints say of a file. ``removed``: what
-    cleans took away or are about to. ``unread``: requested times of commits of which is not known
+    cleans took away or are about to, with the newest such clean's requested time. ``unread``: requested times of commits of which is not known
     what they name. ``replaced``: partition path and file id of each file group that a commit took out of the table, and
     which one."""
 
     named: Mapping[str, Named]
-    removed: frozenset[Removed]
+    removed: Mapping[Removed, str]
     unread: frozenset[str]
     findings: tuple[Finding, ...] = ()
     replaced: Mapping[tuple[str, str], str] = Factory(dict)
@@ -56,7 +57,9 @@ class NamedFiles:
         )
         cleaned = {(file.partition_path, file.file_id) for file in files if file is not None}
         return {
-            k: by for k, by in gone.items() if k not in cleaned and (k[0], "") not in self.removed
+            k: by
+            for k, by in gone.items()
+            if k not in cleaned and order_key(self.removed.get((k[0], ""), "")) < order_key(by)
         }
 
     def was_removed(self, path: str) -> bool:
@@ -67,7 +70,7 @@ def read_history(storage: Storage, timeline: Timeline, progress: Progress) -> Na
     """Read every instant file of the active timeline that says something, several at a time."""
     findings = list(_of_names(storage, timeline))
     named: dict[str, Named] = {}
-    removed: set[Removed] = set()
+    removed: dict[Removed, str] = {}
     unread: set[str] = set()
     replaced: dict[tuple[str, str], str] = {}
     todo = [i for i in timeline.instants if i.is_completed or i.action == "clean"]
@@ -86,11 +89,11 @@ def read_history(storage: Storage, timeline: Timeline, progress: Progress) -> Na
         elif said is None:
             unread.add(instant.requested)
         elif instant.action == "clean":
-            removed |= removed_by(said)
+            removed |= dict.fromkeys(removed_by(said), instant.requested)
     if not any(finding.kind == "timeline.unreadable" for finding in findings):
         for path in _kept_files(storage, timeline):
             named.setdefault(path, Named(path))
-    return NamedFiles(named, frozenset(removed), frozenset(unread), tuple(findings), replaced)
+    return NamedFiles(named, removed, frozenset(unread), tuple(findings), replaced)
 
 
 def _kept_files(storage: Storage, timeline: Timeline) -> Iterable[str]:
@@ -112,10 +115,10 @@ def files_of(metadata: CommitMetadata, instant: str) -> Iterator[Named]:
             yield Named(path, instant, size)
 
 
-def archived_cleans(archived: Iterable[ArchivedInstant]) -> frozenset[Removed]:
+def archived_cleans(archived: Iterable[ArchivedInstant]) -> dict[Removed, str]:
     """What archived cleans took away: a clean may be archived before the commits that it cleaned."""
-    cleans = (i.contents() for i in archived if i.action == "clean")
-    return frozenset(removed for said in cleans for removed in removed_by(said))
+    cleans = (i for i in archived if i.action == "clean")
+    return {removed: i.requested for i in cleans for removed in removed_by(i.contents())}
 
 
 def _one(

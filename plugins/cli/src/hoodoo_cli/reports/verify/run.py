@@ -77,7 +77,7 @@ def verify(
     after = reload(storage, before)
     newer = read_history(storage, after, silent) if after != before else history
     # A clean that was planned meanwhile removes what `before` names.
-    history = evolve(history, removed=history.removed | newer.removed)
+    history = evolve(history, removed={**history.removed, **newer.removed})
     files = parsed(entries)
     unread: list[Finding] = []
     archived = _archived(source, after, files.values(), unread)
@@ -85,7 +85,7 @@ def verify(
     lacks = any(path not in files and not history.was_removed(path) for path in history.named)
     if lacks or history.never_there(groups_of(files)):
         more = archived_cleans(_loaded(source, unread))
-        history = evolve(history, removed=history.removed | more)
+        history = evolve(history, removed={**more, **history.removed})
     participants = Participants.of_table(source.config)
     sizes = {path: file.size for path, file in files.items()}
 
