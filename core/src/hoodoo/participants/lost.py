@@ -141,14 +141,13 @@ def lost_file(storage: Storage, path: str, who: str) -> CorruptTableError:
 
 
 def removed_files(storage: Storage, timeline: Timeline) -> dict[Removed, str]:
-    """What cleans took away, archived ones too, and which. Only asked where something is missing."""
+    """What cleans took away, and which. Only asked where something is missing."""
     archived = [i for i in load_archived(storage, timeline.config) if i.instant.traits.deletes]
     found = {r: i.requested for i in archived for r in removed_by(i.contents())}
-    for instant in timeline.instants:
-        if instant.traits.deletes:
-            at = instant if instant.is_completed else instant.at(State.REQUESTED)
-            with suppress(FileNotFoundError):  # archived meanwhile, or ended
-                found |= dict.fromkeys(removed_by(timeline.contents(storage, at)), at.requested)
+    for instant in (i for i in timeline.instants if i.traits.deletes):
+        at = instant if instant.is_completed else instant.at(State.REQUESTED)
+        with suppress(FileNotFoundError):  # archived meanwhile, or ended
+            found |= dict.fromkeys(removed_by(timeline.contents(storage, at)), at.requested)
     return found
 
 

@@ -89,8 +89,7 @@ class TableHandle:
         self.after_writes = AfterWrites(self)
         # An index in place of the one that properties and options name.
         self.other_index: Resolved | None = None
-        # What others have made of the properties, by their own names.
-        self.made: Mapping[str, Any] = {}
+        self.made: Mapping[str, Any] = {}  # of the properties, by plugins
         self._timeline: Timeline | None = None
         self._recovered = False
 
@@ -220,7 +219,7 @@ class TableHandle:
         if seen is None or (timeline.decided or 0) >= (seen.decided or 0):
             self.after_writes.seen = self._timeline = timeline
 
-    # --- rows: what the plugin that reads and writes them answers for this table ----------------------
+    # --- rows: as the plugin that reads and writes them answers -----------------------------------
     @property
     def rows(self) -> RowsLayer:
         """What turns rows into files, and files into rows. PluginError where no plugin does."""

@@ -60,10 +60,10 @@ def removed_by(said: Mapping[str, Any]) -> set[Removed]:
 
 
 def was_removed(removed: Mapping[Removed, str], path: str) -> bool:
-    """Whether a clean removed the file ``path``. ``removed`` by which one: who deleted a partition took no newer file."""
+    """Whether a clean removed the file ``path``: one that deleted its partition took older files alone."""
     (partition, _, name), file = path.rpartition("/"), parse_path(path)
-    whole = order_key(removed.get((partition, ""), ""))
-    return (partition, name) in removed or (file is not None and order_key(file.instant) < whole)
+    whole = removed.get((partition, ""), "")
+    return (partition, name) in removed or bool(file and order_key(file.instant) < order_key(whole))
 
 
 def planned_files(storage: Storage, timeline: Timeline, instant: Instant) -> tuple[str, ...]:

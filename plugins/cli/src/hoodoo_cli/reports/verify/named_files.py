@@ -38,8 +38,8 @@ class Named:
 @frozen
 class NamedFiles:
     """``named``: by path, what completed commits and savepoints say of a file. ``removed``: what
-    cleans took away or are about to, with the newest such clean's requested time. ``unread``: requested times of commits of which is not known
-    what they name. ``replaced``: partition path and file id of each file group that a commit took out of the table, and
+    cleans took away or are about to, with the newest such clean's requested time. ``unread``:
+    requested times of commits of which is not known what they name. ``replaced``: partition path and file id of each file group that a commit took out of the table, and
     which one."""
 
     named: Mapping[str, Named]
