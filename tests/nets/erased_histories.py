@@ -305,7 +305,7 @@ class History:
         """The counts of the commit, which the timeline shows as well; where log files are not merged yet, of the rows
         that were written."""
         counts = (commit.inserted, commit.updated, commit.deleted)
-        rows = {row.requested: row for row in table.report("timeline", limit=5).rows}
+        rows = {row.requested: row for row in table.report("timeline", limit=1000).rows}
         row = rows[commit.instant]
         assert (row.inserted, row.updated, row.deleted, row.unmerged) == (*counts, commit.unmerged)
         if commit.operation in ("compact", "cluster"):
