@@ -87,16 +87,16 @@ class TableHandle:
         self.writer_queue = tables.turns(Settings(config, options))
         self.participants = TableParticipants(self)
         self.after_writes = AfterWrites(self)
-        # An index in place of the one that properties and options name.
-        self.other_index: Resolved | None = None
-        self.made: Mapping[str, Any] = {}  # of the properties, by plugins
+        self.other_index: Resolved | None = None  # in place of the one that they name
+        self.made: dict[str, Any] = {}  # of the properties and options, by plugins
+        self.warned: set[str] = set()  # of what, by their own names
         self._timeline: Timeline | None = None
         self._recovered = False
 
     def with_options(self, options: Mapping[str, str]) -> TableHandle:
         """This table, with ``options`` in place of its own of these names."""
         other = copy.copy(self)
-        other.options = {**self.options, **options}
+        other.options, other.made = {**self.options, **options}, dict(self.made)
         return other
 
     def with_index(self, found: Resolved, options: Mapping[str, str]) -> TableHandle:

@@ -69,30 +69,27 @@ class Plugins:
 # --- plugins ------------------------------------------------------------------------------------------
 def plugins(table: TableHandle) -> Plugins:
     """Key generator, merger, index and file format, as the properties name them. Made once for these."""
-    found: Plugins | None = table.made.get(_PLUGINS)
+    made = table.made  # another thread that reads other properties puts a new one in its place
+    found: Plugins | None = made.get(_PLUGINS)
     if found is None:
-        now, overrides = table.config, table.overrides
-        config = now
+        config, overrides = table.config, table.overrides
         if table.other_index is not None:
             named = (HUDI_INDEX, OWN_INDEX)
             config = TableConfig({k: v for k, v in config.properties.items() if k not in named})
             by = table.other_index.ref
             overrides = {**overrides, "index": by.name if by.instance is None else by.instance}
-        found = load_plugins(config, table.options, overrides)
-        if table.config is now:  # another thread may have read other ones
-            table.made = {**table.made, _PLUGINS: found}
+        found = made[_PLUGINS] = load_plugins(config, table.options, overrides)
     return found
 
 
 def write_plugins(table: TableHandle) -> WritePlugins:
     """Those, and what else decides in a write, by the options. Made once for the properties and options."""
-    each = plugins(table)
-    made: tuple[Plugins, dict[str, str], WritePlugins] | None = table.made.get(_OF_WRITES)
-    if made is None or made[0] is not each or made[1] != table.options:
-        found = _write_plugins(each, table.settings)
-        made = (each, dict(table.options), found)
-        table.made = {**table.made, _OF_WRITES: made}
-    return made[2]
+    made, each = table.made, plugins(table)
+    found: tuple[Plugins, dict[str, str], WritePlugins] | None = made.get(_OF_WRITES)
+    if found is None or found[0] is not each or found[1] != table.options:
+        found = (each, dict(table.options), _write_plugins(each, table.settings))
+        made[_OF_WRITES] = found
+    return found[2]
 
 
 def key_generator(table: TableHandle) -> KeyGenerator:
@@ -213,11 +210,11 @@ def stored_schema(source: ReadSource) -> pa.Schema:
 
 def warn_of_stored_keys(table: TableHandle, slices: Sequence[FileSlice]) -> None:
     """Warn once of files whose stored keys are not read, as these are virtual."""
-    if _WARNED in table.made or RECORD_KEY in table.config.filled_meta:
+    if _WARNED in table.warned or RECORD_KEY in table.config.filled_meta:
         return
     storing = sum(stores_keys(s, table.config) for s in slices)
     if storing:
-        table.made = {**table.made, _WARNED: True}
+        table.warned.add(_WARNED)
         warn(
             f"table {table.config.name}: its record keys are virtual; {storing} of {len(slices)} file "
             "groups have older files with stored keys, which are not used. table.rewrite_keys() makes these files "
