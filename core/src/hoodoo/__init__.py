@@ -56,9 +56,9 @@ def __dir__() -> list[str]:
 
 def _is_module(name: str) -> bool:
     """Python asks for an attribute first where a module is imported from the package."""
-    from importlib.util import find_spec
+    from importlib.machinery import PathFinder
 
-    return find_spec(f"{__name__}.{name}") is not None
+    return PathFinder.find_spec(f"{__name__}.{name}", __path__) is not None
 
 
 def _offered(name: str) -> Any:
