@@ -43,6 +43,23 @@ def test_the_first_rows_of_a_table_that_says_no_schema_bring_it(
     assert hoodoo.open(path).verify().ok
 
 
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_the_first_rows_bring_the_column_of_a_secondary_index(tmp_path: Path, kind: str) -> None:
+    """Of an index that stayed when the only write was taken back."""
+    path = str(tmp_path / "t")
+    hoodoo.create(path, SCHEMA, record_key="id", index="record_index", table_type=kind)
+    store = LocalStorage(path)
+    properties.update(store, properties.load(store), {"hoodie.table.create.schema": None})
+    written = hoodoo.open(path).upsert(ROWS)
+    hoodoo.open(path).create_index("by_city", "city")
+    hoodoo.open(path).rollback(written.instant)
+    assert hoodoo.open(path).schema.names == []
+    hoodoo.open(path).upsert(ROWS)
+    table = hoodoo.open(path)
+    assert table.read(["id"], where="city = 'rome'").to_pylist() == [{"id": 2}]
+    assert table.verify().ok
+
+
 def test_a_root_that_is_not_marked_is_a_note_and_the_next_write_marks_it(tmp_path: Path) -> None:
     path = tmp_path / "t"
     table = hoodoo.create(str(path), SCHEMA, record_key="id", ordering="ts")

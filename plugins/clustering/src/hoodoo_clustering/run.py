@@ -249,7 +249,7 @@ def _publish(
 ) -> Commit:
     order.request.before_publish()
     storage, timeline, instant = target.storage, target.timeline, life.instant
-    beside = begin_joined(target, instant, metadata, written)
+    beside = begin_joined(target, instant, metadata, written, target.schema)
     check = _NobodyElse(target, instant, plan.file_groups, order.request.conflicts, heirs)
     content = timeline.layout.encode_commit(metadata, "replacecommit")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+import pyarrow as pa
 from attrs import field, frozen
 from hoodoo.hookspecs.participant import ActionChange, ChangedKeys
 from hoodoo.model.brief import Shown, listed, some
@@ -99,10 +100,14 @@ def replaced_groups(
 
 
 def begin_joined(
-    target: WriteTarget, instant: Instant, metadata: CommitMetadata, written: WriteResult
+    target: WriteTarget,
+    instant: Instant,
+    metadata: CommitMetadata,
+    written: WriteResult,
+    schema: pa.Schema,
 ) -> CoupledCommit | None:
     """What is decided together with the commit ``metadata`` of ``instant``; None where nobody takes part.
-    ``written.stats`` are those of ``metadata``."""
+    ``written.stats`` are those of ``metadata``; ``schema`` is the table's with it."""
     if target.joined is None:
         return None
     change = ActionChange(
@@ -110,7 +115,7 @@ def begin_joined(
         target.timeline,
         instant,
         metadata.operation,
-        target.schema,
+        schema,
         metadata.stats,
         replaced=metadata.replaced,
         engine=target.engine,

@@ -531,7 +531,7 @@ def _publish(
     undone yet)."""
     instant, result = life.instant, written or WriteResult(metadata.stats)
     with looking(target.storage, "join"):
-        joined = begin_joined(target, instant, metadata, result)
+        joined = begin_joined(target, instant, metadata, result, schema)
     text = avro_text(schema, target.config.name)
     noted: list[CommitMetadata] = []
 

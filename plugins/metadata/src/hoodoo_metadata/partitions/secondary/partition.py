@@ -54,7 +54,7 @@ class SecondaryPartition(OfKeys):
             table.storage, beginning.pending, record_schema(state.config.version),
             self._groups(count), base=True, partition=self.name, value=LIVE,
         )  # fmt: skip
-        rows = self._changes(state, [(None, slice_) for slice_ in state.slices])
+        rows = self._changes(state, state.schema, [(None, slice_) for slice_ in state.slices])
         return write_index_rows(state.engine, rows, places([]), files, state.serializer)[0]
 
     def write(self, work: Work) -> tuple[WriteStat, ...]:
@@ -92,18 +92,19 @@ class SecondaryPartition(OfKeys):
             work.table.storage, begun.pending, begun.schema_text, self._groups(count), base=False,
             partition=self.name, places=begun.places_of(self.name), value=LIVE,
         )  # fmt: skip
-        rows = self._changes(state, pairs)
+        # Its schema has the columns that this write brings; the table as it was may lack them.
+        rows = self._changes(state, work.change.schema, pairs)
         return write_index_rows(state.engine, rows, places([]), files, state.serializer)[0]
 
     def _groups(self, count: int) -> IndexGroups:
         ids = tuple(group_id(self.name, number) for number in range(count))
         return IndexGroups(ids, hash=PrefixHash())
 
-    def _changes(self, state: TableState, pairs: Sequence[Pair]) -> Stream:
+    def _changes(self, state: TableState, schema: pa.Schema, pairs: Sequence[Pair]) -> Stream:
         """KEY_CHANGES whose keys are those of entries. A file slice is read in the columns that it takes."""
         assert isinstance(state, WriteTarget)
         column = secondaries(state.config)[self.name]
-        rule = state.merge_rule(with_meta(state.schema)).narrowed([RECORD_KEY, column])
+        rule = state.merge_rule(with_meta(schema)).narrowed([RECORD_KEY, column])
         payloads = [
             json.dumps([slice_json.pack([s] if s else []).decode() for s in pair]).encode()
             for pair in pairs
