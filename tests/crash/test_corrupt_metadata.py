@@ -108,3 +108,20 @@ def test_damaged(table: Path, tmp_path: Path, local_temporaries: Path, how: str)
         f"{how}: {seen} errors, {len(unseen)} answers that no reader can tell are others: {unseen}"
     )
     assert how in ("gone", "flipped") or not unseen, unseen
+
+
+def test_damage_is_no_rebuild_of_another_writer(table: Path, tmp_path: Path) -> None:
+    """A write sees its own instant on the timeline when it looks why a file can't be read."""
+    seen = 0
+    newest = max((table / METADATA / "files").glob(".*.log.*"), key=lambda f: f.stat().st_mtime)
+    for at in range(0, newest.stat().st_size, newest.stat().st_size // 10):
+        target = copied(table, tmp_path / "trial")
+        data = bytearray(newest.read_bytes())
+        data[at] ^= 4
+        (target / newest.relative_to(table)).write_bytes(bytes(data))
+        try:
+            opened(target).upsert(rows({1: "a", 9: "c"}, "all", 9))
+        except HoodooError as error:
+            seen += 1
+            assert "rebuild-index" in str(error), f"{newest.name}, flipped at {at}"
+    assert seen

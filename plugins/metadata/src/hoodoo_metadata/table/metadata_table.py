@@ -13,9 +13,10 @@ from functools import cached_property
 from time import monotonic
 
 from attrs import evolve, frozen
-from hoodoo.errors import TableExistsError
+from hoodoo.errors import CorruptTableError, TableExistsError
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.instant import Instant
 from hoodoo.options.table import BASE_FORMAT, DROP_COLUMNS, MERGE_MODE, MERGE_STRATEGY
 from hoodoo.options.virtual import POPULATE
 from hoodoo.storage.api import Entry, Storage
@@ -25,6 +26,7 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.partitions import path_of
+from hoodoo.timeline.publish import INDEXING
 from hoodoo.timeline.timeline import Timeline, load
 
 from hoodoo_metadata.life.beginnings import late_beginnings
@@ -125,6 +127,14 @@ class MetadataTable:
         if timeline.layout.log_names_slice:
             below = evolve(below, blocks=CountedBlocks.of(timeline, data))
         return cls(below, timeline, data)
+
+    @classmethod
+    def states(cls, storage: Storage, data: Timeline) -> tuple[Instant, ...]:
+        """What every rebuild and every compaction of the metadata table changes."""
+        indexing = tuple(i for i in data.instants if i.action == INDEXING)
+        with suppress(CorruptTableError, FileNotFoundError):
+            return indexing + cls.open(storage, data).timeline.instants
+        return indexing
 
     @property
     def blocks(self) -> CountedBlocks | None:

@@ -45,13 +45,15 @@ def list_files(
         fresh = properties.load(storage)
         if FILES not in fresh.metadata_partitions:
             return view.list_data(storage, partitions)
+    before = MetadataTable.states(storage, timeline)
     try:
         told = told_files(MetadataTable.open(storage, timeline), partitions)
         return _still_there(storage, timeline, told)
     except (CorruptTableError, FileNotFoundError) as error:
         now = reload(storage, timeline)
         rebuilt = [i.requested for i in (*now.others(), *timeline.others()) if i.action == INDEXING]
-        same = now.instants == timeline.instants and fresh == properties.load(storage)
+        # Damage stays. A write that has begun since is only on the newer timeline.
+        same = before == MetadataTable.states(storage, now) and fresh == properties.load(storage)
         if same and all(i.action != INDEXING for i in now.pending()):
             raise
         raise CommitConflictError(
