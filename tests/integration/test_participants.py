@@ -54,6 +54,35 @@ def hoodoo_participants():
     return [Registration("acme_catalog", lambda settings: Catalog())]
 """
 BROKEN = SOURCE.replace("return Joined()", "return 7")
+# Looks at the table after each action, and before files go; it fails if there is a file `down`.
+WATCHES = """
+import os
+from hoodoo import hookimpl
+from hoodoo.errors import DataError
+from hoodoo.hookspecs.registration import Registration
+
+SEEN, GOING = [], []
+
+
+class Watcher:
+    def join(self, storage, timeline):
+        return None
+
+    def after_action(self, request, timeline):
+        if request.storage.head("down") is not None:
+            raise DataError("catalog", "is down.", "Wait.")
+        newest = timeline.instants[-1]
+        SEEN.append((newest.action, newest.is_completed, len(request.look().slices)))
+        return ("seen",)
+
+    def before_clean(self, request, paths):
+        GOING.append([request.storage.head(path) is not None for path in paths])
+
+
+@hookimpl
+def hoodoo_participants():
+    return [Registration("acme_watcher", lambda settings: Watcher())]
+"""
 SCHEMA = pa.schema([("id", pa.int64()), ("n", pa.int64())])
 
 
@@ -69,6 +98,11 @@ def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield from _installed(tmp_path, monkeypatch, "acme_broken", BROKEN)
+
+
+@pytest.fixture
+def watcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    yield from _installed(tmp_path, monkeypatch, "acme_watcher", WATCHES)
 
 
 def _installed(
@@ -122,3 +156,56 @@ def test_one_that_is_broken_is_named(tmp_path: Path) -> None:
     for part in ("participant", "acme_catalog", "acme 1.0", "join"):
         assert part in str(caught.value)
     assert not table.timeline().instants
+
+
+@pytest.mark.usefixtures("watcher")
+def test_it_is_called_after_every_action_and_before_files_go(tmp_path: Path) -> None:
+    import acme_watcher  # type: ignore[import-not-found]  # made by the fixture
+
+    seen, going = acme_watcher.SEEN, acme_watcher.GOING
+
+    def after() -> set[tuple[str, bool, int]]:
+        found = set(seen)
+        seen.clear()
+        return found
+
+    path = tmp_path / "t"
+    options = {"hoodie.clean.automatic": "false"}
+    table = hoodoo.create(str(path), SCHEMA, record_key="id", options=options)
+    table.bulk_insert(rows(0, 10))
+    assert after() == {("commit", True, 1)}
+    table.bulk_insert(rows(10, 10))
+    assert after() == {("commit", True, 2)}
+    table.cluster()
+    assert after() == {("replacecommit", True, 1)} and not going
+    table.upsert(rows(0, 10))
+    assert after() == {("commit", True, 1)}
+    assert table.clean(commits_retained=1).files
+    assert after() == {("clean", True, 1)} and all(all(there) for there in going) and going
+    undone = table.insert(rows(20, 10))
+    assert after()
+    table.rollback(undone.instant)
+    assert after() == {("rollback", True, 1)}
+    point = table.upsert(rows(0, 1))
+    table.upsert(rows(1, 1))
+    assert after()
+    table.restore(point.instant)
+    assert after() == {("restore", True, 1)}
+    table.delete_partitions("")
+    assert after() == {("replacecommit", True, 0)}
+    (path / "down").touch()
+    with pytest.warns(HoodooWarning, match="inline work of participants after it failed"):
+        table.upsert(rows(0, 1))
+    assert table.read().count() == 1
+
+
+@pytest.mark.usefixtures("watcher")
+def test_inline_cleans_are_said_before(tmp_path: Path) -> None:
+    import acme_watcher
+
+    options = {"hoodie.clean.commits.retained": "1"}
+    table = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id", options=options)
+    acme_watcher.GOING.clear()
+    for n in range(4):
+        table.upsert(rows(0, n + 1))
+    assert acme_watcher.GOING and all(all(there) for there in acme_watcher.GOING)

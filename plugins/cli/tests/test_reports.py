@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
-from hoodoo.model.sizes import Sizes
 from hoodoo.timeline.codec.avro import encode
 from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.removed import removed_by
@@ -16,6 +15,7 @@ from hoodoo.timeline.timeline import Timeline, load
 from hoodoo_cli.reports.files import slice_rows
 from hoodoo_cli.reports.stats import written
 from hoodoo_cli.reports.timeline import timeline_page
+from hoodoo_rows.sizes import Sizes
 from hoodoo_standard.storage.local import LocalStorage
 
 CONFIG = TableConfig({"hoodie.table.name": "t", "hoodie.table.version": "9"})

@@ -272,6 +272,16 @@ class ParticipantServices(Protocol):
         """After a write (``due``: only what is due), or when a user asks: its own upkeep; what was done. What it
         raises is no failure of the write. Default: nothing."""
 
+    def after_action(self, request: RebuildRequest, timeline: Timeline) -> tuple[str, ...]:
+        """After every completed action, inline or by hand: write, rollback, restore, clean and the
+        others. ``timeline`` has it; ``request.look()`` shows the table. Returns what was done. May
+        be called again for one action, and by several threads. An error is no failure of the
+        action. Default: nothing."""
+
+    def before_clean(self, request: RebuildRequest, paths: Sequence[str]) -> None:
+        """A clean is about to delete ``paths``; a HoodooError leaves it pending. Default:
+        nothing."""
+
     # --- indexes ----------------------------------------------------------------------------------
     def makes(self, name: str) -> bool:
         """Whether :meth:`rebuild` knows ``name``: an index, or another thing that it stores. Default: no."""

@@ -109,8 +109,7 @@ class Participants:
 
     def check(self) -> None:
         """ConfigError for options that contradict each other."""
-        for check in self._having("check"):
-            check()
+        self._tell("check")
 
     def new_table(self, config: TableConfig) -> TableConfig:
         """The properties of a table that is about to be made."""
@@ -118,14 +117,11 @@ class Participants:
 
     def created(self, storage: Storage, config: TableConfig) -> None:
         """The table is there."""
-        for created in self._having("created"):
-            created(storage, config)
+        self._tell("created", storage, config)
 
     def stale(self, storage: Storage, config: TableConfig) -> TableConfig:
         """Before a write is decided, what would be wrong after it goes; the properties as they are then."""
-        for stale in self._having("stale"):
-            config = stale(storage, config)
-        return config
+        return self._folded("stale", config, storage)
 
     # --- life of actions --------------------------------------------------------------------------
     def join(self, storage: Storage, timeline: Timeline) -> Joined | None:
@@ -137,46 +133,45 @@ class Participants:
 
     def undone(self, storage: Storage, config: TableConfig, requested: str) -> None:
         """The action of ``requested`` is being undone."""
-        for undone in self._having("undone"):
-            undone(storage, config, requested)
+        self._tell("undone", storage, config, requested)
 
     def sweep(self, storage: Storage, undone: Collection[str]) -> None:
         """What late tasks put for instants that were undone goes."""
-        for sweep in self._having("sweep"):
-            sweep(storage, undone)
+        self._tell("sweep", storage, undone)
 
     def holds(self, storage: Storage, timeline: Timeline, requested: str) -> bool:
         """Whether the completed ``requested`` can't be taken out of all of them."""
-        return any([holds(storage, timeline, requested) for holds in self._having("holds")])
+        return any(self._tell("holds", storage, timeline, requested))
 
     def refuse_undo(self, storage: Storage, timeline: Timeline, requested: str) -> None:
         """CommitConflictError where ``requested`` may not be undone now."""
-        for refuse in self._having("refuse_undo"):
-            refuse(storage, timeline, requested)
+        self._tell("refuse_undo", storage, timeline, requested)
 
     def kept_from(self, storage: Storage, timeline: Timeline) -> tuple[str, ...]:
         """Instants from which on all have to stay on the active timeline."""
-        found = (kept(storage, timeline) for kept in self._having("kept_from"))
-        return tuple(instant for instant in found if instant is not None)
+        return tuple(i for i in self._tell("kept_from", storage, timeline) if i is not None)
 
     def retire(self, storage: Storage, config: TableConfig) -> TableConfig:
         """Their answers must not be used until they are rebuilt."""
-        for retire in self._having("retire"):
-            config = retire(storage, config)
-        return config
+        return self._folded("retire", config, storage)
 
     def repair(self, request: RebuildRequest) -> TableConfig:
         """What was begun to be made is completed."""
-        for repair in self._having("repair"):
-            request = evolve(request, config=repair(request))
-        return request.config
+        return self._made("repair", request)
 
     def service(
         self, storage: Storage, timeline: Timeline, engine: Callable[[], Engine], due: bool
     ) -> tuple[str, ...]:
         """The upkeep of all of them; what was done."""
-        found = self._having("service")
-        return tuple(done for serve in found for done in serve(storage, timeline, engine, due))
+        return sum(self._tell("service", storage, timeline, engine, due), ())
+
+    def after_action(self, request: RebuildRequest, timeline: Timeline) -> tuple[str, ...]:
+        """The work of all of them after an action; what was done."""
+        return sum(self._tell("after_action", request, timeline), ())
+
+    def before_clean(self, request: RebuildRequest, paths: Sequence[str]) -> None:
+        """A clean is about to delete ``paths``."""
+        self._tell("before_clean", request, paths)
 
     # --- indexes ----------------------------------------------------------------------------------
     def maker(self, name: str | None) -> Any:
@@ -198,9 +193,7 @@ class Participants:
 
     def make(self, virtual: bool, request: RebuildRequest) -> TableConfig:
         """What goes on with virtual keys, or with stored ones, is made; the properties as they are then."""
-        for made in self._having("make_virtual" if virtual else "make_stored"):
-            request = evolve(request, config=made(request))
-        return request.config
+        return self._made("make_virtual" if virtual else "make_stored", request)
 
     def keys_are_virtual(self, config: TableConfig) -> Changes:
         """The changes of properties of a table that stores record keys no longer."""
@@ -209,8 +202,7 @@ class Participants:
 
     def delete_given_up(self, storage: Storage, config: TableConfig) -> None:
         """What the properties do not name any more is deleted."""
-        for delete in self._having("delete_given_up"):
-            delete(storage, config)
+        self._tell("delete_given_up", storage, config)
 
     # --- what they know ---------------------------------------------------------------------------
     def column_ranges(
@@ -236,22 +228,29 @@ class Participants:
         removed: Callable[[str], bool],
     ) -> tuple[Finding | str, ...]:
         """Where what they say of files is not what is there; a text is a note."""
-        look = (storage, timeline, files, expected, removed)
-        return tuple(one for verify in self._having("verify_files") for one in verify(*look))
+        found = self._tell("verify_files", storage, timeline, files, expected, removed)
+        return tuple(one for each in found for one in each)
 
     def verify_keys(self, storage: Storage, timeline: Timeline) -> tuple[KeysCheck, ...]:
         """What compares the record keys with what they say."""
-        found = (verify(storage, timeline) for verify in self._having("verify_keys"))
-        return tuple(check for check in found if check is not None)
+        return tuple(c for c in self._tell("verify_keys", storage, timeline) if c is not None)
 
     # --- inside -----------------------------------------------------------------------------------
     def _having(self, member: str) -> Iterator[Any]:
         return (getattr(one, member) for one in self.each if hasattr(one, member))
 
-    def _folded(self, member: str, config: TableConfig) -> TableConfig:
+    def _folded(self, member: str, config: TableConfig, *before: Storage) -> TableConfig:
         for change in self._having(member):
-            config = change(config)
+            config = change(*before, config)
         return config
+
+    def _made(self, member: str, request: RebuildRequest) -> TableConfig:
+        for change in self._having(member):
+            request = evolve(request, config=change(request))
+        return request.config
+
+    def _tell(self, member: str, *arguments: Any) -> tuple[Any, ...]:
+        return tuple(tell(*arguments) for tell in self._having(member))
 
 
 def nobody_makes(name: str | None) -> PluginError:

@@ -51,6 +51,11 @@ class AfterWrites:
         if timeline is not None:
             timeline.note_replaced(table.storage)
 
+    def by_hand(self) -> None:
+        """After an action that follows no write: participants do their work."""
+        if due := _after_action(self.table):
+            self.run(due, lambda: self.table.engine(None, self.table.default_engine))
+
     def follow(
         self, due: Sequence[AfterWrite], seen: Timeline, files: KnownFiles
     ) -> Following | None:
@@ -88,7 +93,7 @@ def _made(table: TableHandle) -> list[AfterWrite]:
             found[offer.name] = evolve(service, run=told, by_hand=by_hand)
     instead = {name for service in found.values() for name in service.instead}
     left = [service for name, service in found.items() if name not in instead]
-    return sorted([*left, _upkeep(table)], key=lambda service: service.order)
+    return sorted([*left, _upkeep(table), *_after_action(table)], key=lambda service: service.order)
 
 
 def _upkeep(table: TableHandle) -> AfterWrite:
@@ -99,6 +104,18 @@ def _upkeep(table: TableHandle) -> AfterWrite:
 
     told = _told(table, PARTICIPANT_SERVICE, run)
     return AfterWrite("metadata compaction", told, order=50, by_hand="table.compact_metadata()")
+
+
+def _after_action(table: TableHandle) -> list[AfterWrite]:
+    """What participants do after every action; nothing if none of them has anything to do then."""
+
+    def run(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
+        request = table.participants.request()
+        return bool(table.participants.each.after_action(request, timeline))
+
+    told = _told(table, PARTICIPANT_SERVICE, run)
+    work = AfterWrite("work of participants", told, order=900, by_hand="the next action")
+    return [work for one in table.participants.each.each if hasattr(one, "after_action")][:1]
 
 
 Run = Callable[[Timeline, Callable[[], Engine]], bool]

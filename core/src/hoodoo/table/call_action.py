@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hoodoo.calls import refuse_options
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.action import Schedules
 from hoodoo.kernel.answers import plain
+from hoodoo.kernel.events import ActionEvents, action_events
 from hoodoo.kernel.resolve import resolve
 from hoodoo.table.settings import check_engine
 
 if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, TypeVar
-
-from hoodoo.kernel.events import ActionEvents, action_events
-
-if TYPE_CHECKING:
-    from hoodoo.table.handle import TableHandle
-
 
 A = TypeVar("A")
 # What no plugin of the family `action` does, as events name it.
@@ -80,4 +74,7 @@ def call_action(
     check_engine(arguments.get("engine"))
     kind = resolved.ref.name if isinstance(action, str) else name
     with action_run(table, kind, *planned, **_TOLD.get(member, {})) as events:
-        return answered(events, does(table, *planned, **arguments), plans=member == "schedule")
+        done = answered(events, does(table, *planned, **arguments), plans=member == "schedule")
+    if member != "schedule":
+        table.after_writes.by_hand()
+    return done

@@ -90,16 +90,8 @@ class TableParticipants:
         def take_snapshot() -> TableState:
             return table.write_target(None, engine or table.default_engine, repair=False)
 
-        return RebuildRequest(
-            table.storage,
-            table.config,
-            take_snapshot,
-            name,
-            source,
-            own_index,
-            is_index,
-            shape or {},
-        )
+        how = (name, source, own_index, is_index, shape or {})
+        return RebuildRequest(table.storage, table.config, take_snapshot, *how)
 
     # --- what undoes more than a participant can follow -------------------------------------------
     def before_rollback(self, instant: str, check: Callable[[], None]) -> bool:

@@ -73,6 +73,7 @@ def rollback(table: TableHandle, instant: str | None = None) -> tuple[str, ...] 
         recovered = recover(table.storage, table.config)
         done = tuple(one.instant for one in recovered.done)
         participants.repair()
+        table.after_writes.by_hand()
         return done
     held = participants.before_rollback(instant, lambda: check_rollback(table, instant))
     table.check_writable()
@@ -81,6 +82,7 @@ def rollback(table: TableHandle, instant: str | None = None) -> tuple[str, ...] 
     participants.drop_stale()
     undone = undo(table.storage, timeline, found)
     participants.after_rollback(held)
+    table.after_writes.by_hand()
     return undone
 
 

@@ -11,12 +11,12 @@ from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.findings import Progress, silent
 from hoodoo.model.instant import Instant
-from hoodoo.model.sizes import Sizes
 from hoodoo.options.core import SMALL_FILE_LIMIT
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.view import from_files, list_data
 from hoodoo_rows.read.prefetch import in_order
+from hoodoo_rows.sizes import Sizes
 
 from hoodoo_cli.reports.figures import TableStats, WriteTotals
 

@@ -12,10 +12,10 @@ from attrs import field, frozen
 from hoodoo.errors import SchemaError
 from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.model.brief import listed
-from hoodoo.model.sizes import Sizes
 from hoodoo_rows.read.plan import plan_scan
 from hoodoo_rows.read.schema import stored_schema
 from hoodoo_rows.read.source import check_readable
+from hoodoo_rows.sizes import Sizes
 
 from hoodoo_clustering.bounds import kind_of, with_bounds
 from hoodoo_clustering.hookspecs.clustering import Bounds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -52,6 +52,7 @@ class CleanAction:
         return clean_run.run(
             table.storage, table.timeline(), instant, threads, table.participants.drop_stale,
             join=table.participants.join, schema=table.schema_at(table.load_timeline()),
+            announce=_announce(table),
         )  # fmt: skip
 
     def cleanable(self, table: TableHandle) -> tuple[str, ...]:
@@ -82,8 +83,18 @@ class CleanAction:
         writes = how.policy.retained + 1 if isinstance(how.policy, ByCommits) else 0
         return AfterWrite(
             "cleaning", due, order=30, by_hand="table.clean()", writes=writes, pending=CLEAN,
-            follow=with_write.follow,
+            follow=None if _is_announced(table) else with_write.follow,
         )  # fmt: skip
+
+
+def _announce(table: TableHandle) -> Callable[[Sequence[str]], None]:
+    participants = table.participants
+    return lambda paths: participants.each.before_clean(participants.request(), paths)
+
+
+def _is_announced(table: TableHandle) -> bool:
+    """Whether a participant is called before a clean deletes: no write decides on it then."""
+    return any(hasattr(one, "before_clean") for one in table.participants.each.each)
 
 
 def cleaning(
@@ -107,7 +118,7 @@ def _run(
     return clean_run.run(
         table.storage, timeline, requested, how.settings.threads, table.participants.drop_stale,
         done_is_fine=True, join=join, schema=table.schema_at(timeline), planned=planned,
-        saw=table.saw,
+        saw=table.saw, announce=_announce(table),
     )  # fmt: skip
 
 

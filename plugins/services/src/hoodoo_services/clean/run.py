@@ -44,9 +44,11 @@ def run(
     schema: pa.Schema | None = None,
     planned: Scheduled | None = None,
     saw: Callable[[Timeline], None] = lambda timeline: None,
+    announce: Callable[[Sequence[str]], None] = lambda going: None,
 ) -> Cleaned:
-    """Run a planned clean, or finish one that somebody began. ``planned``: by this process, just now; ``saw`` is called
-    with the timeline that has it completed, where that is known.
+    """Run a planned clean, or finish one that somebody began. ``planned``: by this process, just
+    now; ``saw`` is called with the timeline that has it completed, where that is known;
+    ``announce`` with the paths before any of them is deleted.
 
     Raises ConfigError if no clean of that instant is pending (``done_is_fine``: nothing is done then;
     others may be about to finish it, too), StorageError if a file can't be deleted
@@ -69,7 +71,9 @@ def run(
             return Cleaned()
         planned = Scheduled(found[0], timeline, plan, is_known=False)
     with action_events(CLEAN, timeline.config.name, storage.root, requested) as events:
-        return _run(storage, planned, threads, before_delete, join, schema, known, events, saw)
+        return _run(
+            storage, planned, threads, before_delete, join, schema, known, events, saw, announce
+        )
 
 
 def _run(
@@ -82,6 +86,7 @@ def _run(
     known: frozenset[Step],
     events: ActionEvents,
     saw: Callable[[Timeline], None],
+    announce: Callable[[Sequence[str]], None],
 ) -> Cleaned:
     timeline, instant, plan = planned.timeline, planned.instant, planned.plan
     begun, requested = time.monotonic(), instant.requested
@@ -99,6 +104,7 @@ def _run(
     )
     kept &= frozenset(plan.files)
     going = [path for path in plan.files if path not in kept]
+    announce(going)
 
     def begin() -> None:
         if instant.state is State.REQUESTED:
