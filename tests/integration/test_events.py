@@ -254,16 +254,17 @@ def test_an_action_of_a_third_party_has_events_for_nothing(table: Table, told: l
 def test_a_lost_attempt_is_repeated_in_one_run(
     table: Table, told: list[Event], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hoodoo_rows.write import run
+    from hoodoo_rows.write.transaction import Transaction
 
-    wanted, publish = [CommitConflictError("instant", "was not published.")], run._publish
+    conflicts = [CommitConflictError("instant", "was not published.")]
+    decide = Transaction.decide
 
-    def conflicting(*args: Any, **kwargs: Any) -> Any:
-        if wanted:
-            raise wanted.pop()
-        return publish(*args, **kwargs)
+    def conflicting(write: Transaction) -> Any:
+        if conflicts:
+            raise conflicts.pop()
+        return decide(write)
 
-    monkeypatch.setattr(run, "_publish", conflicting)
+    monkeypatch.setattr(Transaction, "decide", conflicting)
     table.insert(rows(1))
     assert end(told, "write").kind == "write.committed"
     steps = [e.step for e in of(told, "write")]

@@ -12,7 +12,7 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hoodoo_rows.write import run
+from hoodoo.actions import life
 from hoodoo_standard.storage.local import LocalStorage
 
 pytestmark = pytest.mark.sampled(4)
@@ -91,7 +91,7 @@ def test_files_that_a_clean_takes_away_before_they_are_listed(
     more = {"hoodie.bucket.index.num.buckets": "2"} if index == "bucket" else {}
     quiet = {"hoodie.clean.automatic": "false"}
     table = made(tmp_path / "t", {**METADATA[metadata], **more, **quiet}, index, kind)
-    before, looks = run.request, 0
+    before, looks = life.request, 0
 
     def request(*args: Any, **named: Any) -> Any:
         nonlocal looks
@@ -105,7 +105,7 @@ def test_files_that_a_clean_takes_away_before_they_are_listed(
             assert other.clean(commits_retained=1).instant
         return before(*args, **named)
 
-    monkeypatch.setattr(run, "request", request)
+    monkeypatch.setattr(life, "request", request)
     table.upsert(rows([11, 97], "p1", 4))
     found = table.read(where=pc.field("part") == "p1").to_arrow().sort_by("id").to_pydict()
     assert found["id"] == [10, 11, 12, 13, 14, 97]

@@ -38,7 +38,7 @@ from hoodoo_rows.produce.key_changes import WriteResult
 from hoodoo_rows.produce.pending import Pending
 from hoodoo_rows.write.commit import Commit, begin_joined
 from hoodoo_rows.write.conflicts import change_of
-from hoodoo_rows.write.run import WriteRequest
+from hoodoo_rows.write.request import WriteRequest
 from hoodoo_rows.write.target import WriteTarget
 
 from hoodoo_clustering.hookspecs.clustering import ClusteredGroup, Clustering, PlacesRows

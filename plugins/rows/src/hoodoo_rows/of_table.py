@@ -48,7 +48,7 @@ from hoodoo_rows.read.exact import refuse_inexact
 from hoodoo_rows.read.plan import plan_scan
 from hoodoo_rows.write.log_keys import stores_keys
 from hoodoo_rows.write.operation import WriteKind
-from hoodoo_rows.write.run import WriteRequest
+from hoodoo_rows.write.request import WriteRequest
 from hoodoo_rows.write.target import LogSettings, WritePlugins, WritePolicy, WriteTarget
 
 # What the handle stores of this module, by these names.

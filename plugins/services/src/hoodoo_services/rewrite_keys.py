@@ -36,7 +36,8 @@ from hoodoo_rows.read.source import check_readable
 from hoodoo_rows.write.commit import Commit
 from hoodoo_rows.write.log_keys import stores_keys
 from hoodoo_rows.write.operation import UPSERT
-from hoodoo_rows.write.run import WriteRequest, commit_files
+from hoodoo_rows.write.request import WriteRequest
+from hoodoo_rows.write.run import commit_files
 from hoodoo_rows.write.target import WriteTarget
 
 from hoodoo_services.compaction.merge_slice import CompactSlices, Job, payload, read_result

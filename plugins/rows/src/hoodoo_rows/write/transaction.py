@@ -1,0 +1,397 @@
+"""A transaction: one attempt of a write. Its steps, in their order, are its methods.
+
+``begin`` puts the request on the timeline; ``prepare`` and ``plan`` read the rows and name every
+file; ``work`` runs the tasks; ``settle`` leaves no file that the commit does not name; ``decide``
+publishes. Until ``plan`` has ended, an error withdraws the request; after that, an error undoes the
+write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import datetime
+from functools import partial
+
+import pyarrow as pa
+from attrs import Factory, define, evolve
+from hoodoo.actions import life as actions
+from hoodoo.actions.life import Life, leftovers
+from hoodoo.actions.rollback.files import take_own
+from hoodoo.actions.rollback.run import found_now
+from hoodoo.errors import CommitConflictError, CommitUnknownError, CorruptTableError
+from hoodoo.hookspecs.engine import uses_workspace
+from hoodoo.kernel.events import ActionEvents, running
+from hoodoo.model.commit import CommitMetadata, WriteStat
+from hoodoo.model.instant import Instant, State
+from hoodoo.model.schema.avro import avro_text
+from hoodoo.options.kinds import FLAG
+from hoodoo.participants.listing import shown
+from hoodoo.participants.of_table import Participants
+from hoodoo.storage.api import NOT_THERE
+from hoodoo.storage.together import at_once, beside, looking, together
+from hoodoo.timeline import partitions, placement, properties, publish
+from hoodoo.timeline.codec import avro as codec_avro
+from hoodoo.timeline.heartbeat import Beating
+from hoodoo.timeline.publish import Following
+from hoodoo.timeline.timeline import Timeline, reload
+
+from hoodoo_rows.produce.key_changes import WriteResult
+from hoodoo_rows.write import batches
+from hoodoo_rows.write.attempts import WRITE, ArrivingRows
+from hoodoo_rows.write.commit import Commit, begin_joined, profile, replaced_groups
+from hoodoo_rows.write.conflicts import CommitCheck, refuse_clustered
+from hoodoo_rows.write.evolve import outgrown
+from hoodoo_rows.write.operation import Replaces
+from hoodoo_rows.write.pipeline import (
+    Planned,
+    Prepared,
+    alone,
+    markers_of,
+    paths_needed,
+    plan,
+    replaced_partitions,
+    write,
+)
+from hoodoo_rows.write.request import WriteRequest
+from hoodoo_rows.write.target import WriteTarget
+
+
+class NothingToDoError(Exception):
+    """No row changes: the request is withdrawn. Does not leave the package."""
+
+
+@define
+class Transaction:
+    """One attempt of the write ``request`` on the table as ``target`` shows it. ``life``: its
+    instant. ``prepared`` and ``planned`` are None in a commit of files that others make.
+    ``replaced``: the file groups that leave the table, all those of ``replaced_paths`` (None: of
+    all paths). ``late``: tasks may still put files after the commit."""
+
+    request: WriteRequest
+    target: WriteTarget
+    life: Life
+    beats: Beating
+    schema: pa.Schema
+    look: ExitStack = Factory(ExitStack)
+    prepared: Prepared | None = None
+    planned: Planned | None = None
+    written: WriteResult = WriteResult(())
+    replaced: Mapping[str, tuple[str, ...]] = Factory(dict)
+    replaced_paths: Sequence[str] | None = ()
+    late: bool = False
+    _metadata: CommitMetadata | None = None
+
+    # --- begin ------------------------------------------------------------------------------------
+    @classmethod
+    def begin(
+        cls,
+        request: WriteRequest,
+        target: WriteTarget,
+        beats: Beating,
+        later: datetime | None = None,
+    ) -> Transaction:
+        """The request is on the timeline. With ``later``, the time now, it is confirmed beside the
+        preparation."""
+        life = _requested(request, target, beats, later)
+        return cls(request, target, life, beats, target.schema)
+
+    @classmethod
+    def begin_looking(
+        cls,
+        request: WriteRequest,
+        target: WriteTarget,
+        beats: Beating,
+        later: datetime | None,
+    ) -> Transaction:
+        """The same; what the plan will read of the table is asked for beside the request."""
+        ask = partial(cls.begin, request, target, beats, later)
+        with ExitStack() as begun:
+            with beside(target.storage, ask) as asked:
+                begun.enter_context(looking(target.storage, "plan"))
+            asked[0].look = begun.pop_all()
+        transaction: Transaction = asked[0]
+        return transaction
+
+    @contextmanager
+    def withdrawn_on_error(self) -> Iterator[None]:
+        """No file bears the instant yet: without its request the table is as it was."""
+        with (
+            _taken_files_conflict(self.life),
+            self.life.undone_on_error(self._withdraw),
+            beside(self.target.storage, self._confirm),
+            self.look,
+        ):
+            yield
+
+    def _withdraw(self, instant: Instant) -> None:
+        storage, timeline = self.life.storage, self.life.timeline
+        if at_once(storage) > 1:  # it may have begun
+            publish.withdraw(storage, timeline, instant)
+        else:
+            storage.delete(timeline.path(instant))
+
+    def _confirm(self) -> None:
+        """Across a network what precedes the first publish runs now: nobody waits for it."""
+        storage = self.life.storage
+        early = (self.request.before_publish,) if at_once(storage) > 1 else ()
+        together(storage, self.life.confirm, *early)
+
+    # --- prepare and plan -------------------------------------------------------------------------
+    def prepare(self, rows: ArrivingRows) -> Prepared:
+        """Keys and schema of the rows. Raises the errors of bad input, and NothingToDoError."""
+        prepared = rows.prepared(self.target, self.request, self.life.requested)
+        unchanged = prepared.changes is not None and not prepared.arriving.total
+        if unchanged and self.request.batch is None:  # a batch is noted
+            raise NothingToDoError
+        grown = outgrown(self.target.schema, prepared.schema)
+        if len(grown):  # in each attempt: rows may have come
+            self.target.policy.refuse_inexact(grown)
+        self.target = self.target.within(paths_needed(self.target, prepared))
+        self.prepared, self.schema = prepared, prepared.schema
+        return prepared
+
+    def plan(self, prepared: Prepared) -> Planned:
+        """Names every file, and routes the rows. Raises if a pending clustering of these files
+        forbids it."""
+        planned = plan(self.target, prepared, self.life.requested)
+        self.planned, self.replaced_paths = planned, replaced_partitions(prepared)
+        if self.request.kind.replaces is not Replaces.NOTHING:
+            self.replaced = replaced_groups(self.target.slices, self.replaced_paths)
+        give_way(self.request, self.target, planned.groups, self.replaced)
+        if at_once(self.target.storage) > 1:  # while the request is confirmed
+            self._inflight()
+        return planned
+
+    # --- work -------------------------------------------------------------------------------------
+    @contextmanager
+    def undone_on_error(self) -> Iterator[None]:
+        with _taken_files_conflict(self.life), self.life.undone_on_error(self._undo):
+            yield
+
+    def work(self, prepared: Prepared, planned: Planned) -> None:
+        """Runs the tasks: all files are durable when this returns."""
+        if self.life.instant.state is State.REQUESTED:
+            self._inflight()
+        self.written = write(self.target, prepared, planned, self.life.instant)
+        if prepared.changes is not None:
+            prepared.changes.check(self.written.stats)
+        if planned.misplaced:
+            self._note_misplaced()
+
+    def work_with(self, make: Callable[[Instant], tuple[WriteStat, ...]]) -> None:
+        """``make`` puts the files of the instant."""
+        self._inflight()
+        self.written = WriteResult(make(self.life.instant))
+
+    def _inflight(self) -> None:
+        puts = self.prepared.arriving.puts if self.prepared is not None else {}
+        kind = self.request.kind if self.prepared is None else self.prepared.kind
+        slots = self.planned.slots if self.planned is not None else ()
+        begun = profile(kind.operation, slots, puts)
+        self.life.begin(self.target.timeline.layout.encode_inflight(begun))
+
+    def _note_misplaced(self) -> None:
+        """Rows lie where their columns do not say: readers must know before they see such a row."""
+        target = self.target
+        if FLAG.stored(target.config.get(placement.FOLLOWS) or ""):
+            properties.update(target.storage, target.config, {placement.FOLLOWS: "false"})
+
+    # --- settle -----------------------------------------------------------------------------------
+    def settle(self) -> None:
+        """Before the publish: files and properties are as the commit will say."""
+        made = self.planned is not None or self.written.stats
+        look = self._reconcile if made else (lambda: False)
+        self.late = bool(together(self.target.storage, look, self.request.before_publish)[0])
+
+    def _reconcile(self) -> bool:
+        target, life, stats = self.target, self.life, self.written.stats
+        touched = sorted({stat.partition_path for stat in stats})
+        # A writer that takes such a file group away meanwhile, and the partition with it, stands in
+        # this write's way.
+        groups = {(s.partition_path, s.file_id) for s in target.slices}
+        known = {s.partition_path for s in stats if (s.partition_path, s.file_id) in groups}
+        # hudi-rs marks no root, and its tables say no schema.
+        new = [p for p in touched if p not in known or not (p or target.config.create_schema)]
+        ensure = partial(partitions.ensure, target.storage, instant=life.requested)
+        together(target.storage, *(partial(ensure, path) for path in new))
+        if not self.written.direct and alone(target):
+            return False  # of each file there is one, and its stat
+        named = {path for stat in stats for path in stat.paths}
+        if self.written.direct:  # each attempt of a task names its files
+            return life.reconcile_marked(named)
+        life.reconcile(named, touched)
+        return False
+
+    # --- decide -----------------------------------------------------------------------------------
+    def decide(self) -> Commit:
+        """Publish, with what participants make of it. Raises CommitConflictError (not published,
+        not undone yet) or CommitUnknownError (nothing may be deleted)."""
+        target, life, request = self.target, self.life, self.request
+        metadata = CommitMetadata(request.kind.operation, self.written.stats, dict(self.replaced))
+        with looking(target.storage, "join"):
+            joined = begin_joined(target, life.instant, metadata, self.written, self.schema)
+        changes = None if self.prepared is None else self.prepared.changes
+        check = CommitCheck(
+            target,
+            request.kind,
+            life.instant,
+            metadata,
+            self.replaced_paths,
+            request.batch,
+            request.conflicts,
+            self.schema,
+            frozenset() if changes is None else changes.read,
+            ahead=target.config if target.calm else None,
+        )
+        text = avro_text(self.schema, target.config.name)
+        outcome = life.complete(
+            partial(self._content, metadata, text),
+            check=check,
+            beside=joined,
+            ahead=check.look_ahead,
+            after=self._after(),
+            known=target.calm,
+            then=self._following(metadata, joined is None) if target.calm else None,
+        )
+        if self._metadata is not None:
+            target.timeline.note(outcome.instant, self._metadata)
+        if self.late:
+            request.late()
+        if outcome.seen is not None and at_once(target.storage) > 1:
+            request.saw(outcome.seen.followed_by(outcome.instant, *outcome.followed))
+        events = _events(target)
+        if events is not None:
+            events.report(metadata.figures)
+        done, completed = life.instant, outcome.instant.completed
+        return Commit.of(done.requested, done.action, metadata.operation, metadata.stats, completed)
+
+    def _content(self, metadata: CommitMetadata, schema_text: str, fresh: Timeline) -> bytes:
+        """With ``extraMetadata``: the schema, which batches are in the table, and where its rows
+        lie."""
+        target, instant = self.target, self.life.instant
+        extra = batches.extra_metadata(target.storage, fresh, instant, self.request.batch)
+        if self.planned is None or not self.planned.misplaced:
+            extra = {**extra, **placement.noted(target.storage, fresh, instant)}
+        if target.joined is not None:
+            extra = {**extra, **target.joined.noted}
+        self._metadata = evolve(metadata, extra={"schema": schema_text, **extra})
+        return target.timeline.layout.encode_commit(self._metadata, instant.action)
+
+    def _following(
+        self, metadata: CommitMetadata, alone: bool
+    ) -> Callable[[Timeline, Instant], Following | None]:
+        """Decides what follows the commit, of the timeline and the files as they will be."""
+        timeline = self.target.timeline
+        known = shown(timeline)
+
+        def then(seen: Timeline, done: Instant) -> Following | None:
+            came = {i.requested for i in set(seen.instants).difference(timeline.instants)}
+            if known is None or self._metadata is None or came != {done.requested}:
+                return None
+            timeline.note(done, self._metadata)
+            own = tuple(path for stat in metadata.stats for path in stat.paths)
+            following = self.request.follow(seen, evolve(known, own=own))
+            return following and evolve(following, whole=alone)
+
+        return then
+
+    def _after(self) -> list[Callable[[], object]]:
+        """What is removed once the commit is published: markers, staged rows, the heartbeat."""
+        target, requested = self.target, self.life.requested
+        staged = True
+        if self.prepared is not None:  # something may be in its workspace
+            staged = not self.prepared.staged or uses_workspace(target.engine)
+        if not staged and alone(target):
+            markers = markers_of(target, requested, self.written.stats)
+            return [partial(self.beats.end, markers)]
+        return [*leftovers(self.life.storage, requested, staged, not self.late), self.beats.end]
+
+    # --- undo -------------------------------------------------------------------------------------
+    def _undo(self, instant: Instant) -> None:
+        """Undo the write; and, if another writer took it for dead, what that one has not seen."""
+        storage, timeline = self.target.storage, self.target.timeline
+        now = found_now(storage, timeline, instant)
+        is_own = now is None or not now.is_completed
+        if is_own and self.planned is not None and alone(self.target):
+            take_own(storage, timeline, instant.requested, self.planned.groups)
+        try:
+            self.request.undo(instant)
+        except CommitConflictError:
+            if is_own:
+                participants = Participants.of_table(timeline.config)
+                participants.undone(storage, timeline.config, instant.requested)
+            raise
+
+
+def give_way(
+    request: WriteRequest,
+    target: WriteTarget,
+    touched: Iterable[tuple[str, str]],
+    replaced: Mapping[str, Iterable[str]],
+) -> None:
+    """Raises PendingClusteringError if a clustering stands in the way. One that gives way does so
+    when this write is published, if it is Hoodoo's; another writer's would not, and is undone."""
+    gone = {(path, file_id) for path, ids in replaced.items() for file_id in ids}
+    for other in refuse_clustered(target, request.kind, gone.union(touched)):
+        if other.is_foreign:
+            # Completed meanwhile: the check before the publish finds it.
+            with suppress(CommitConflictError):
+                request.undo(Instant(other.instant, other.action, State.REQUESTED))
+
+
+def _requested(
+    request: WriteRequest, target: WriteTarget, beats: Beating, later: datetime | None
+) -> Life:
+    action = request.kind.action(target.logs is not None)
+    planned = b""
+    if action == "replacecommit":
+        planned = codec_avro.encode("HoodieRequestedReplaceMetadata", {})
+    life = actions.request(
+        target.storage,
+        target.timeline,
+        action,
+        planned,
+        what="instant",
+        named=beats.add,
+        retry="Repeat the write.",
+        unknown="Open the table and look at table.timeline() before writing the same rows again.",
+        later=later,
+    )
+    events = _events(target)
+    if events is not None:
+        events.report(instant=life.requested)
+        events.step("requested")
+    return life
+
+
+@contextmanager
+def _taken_files_conflict(life: Life) -> Iterator[None]:
+    """CommitConflictError where the body failed because a file that it had seen was cleaned, or
+    removed with an instant that was undone (its own, too) or a metadata table that is rebuilt,
+    while it was at work."""
+    try:
+        yield
+    except CommitUnknownError:
+        raise
+    except Exception as error:
+        texts = ("FileNotFoundError", NOT_THERE)  # from a task elsewhere
+        missing = isinstance(error, FileNotFoundError | CorruptTableError)
+        if not (missing or any(text in str(error) for text in texts)):
+            raise
+        fresh = reload(life.storage, life.timeline)
+        done = {i for i in fresh.completed() if i != life.instant}
+        listed = properties.load(life.storage).metadata_partitions
+        seen = life.timeline
+        same = done == set(seen.completed()) and listed == seen.config.metadata_partitions
+        # Its own instant does not count: on an error its files have been deleted by now.
+        if same and not any(i.traits.undoes for i in fresh.pending()):
+            raise
+        raise CommitConflictError(
+            f"instant {life.requested}",
+            f"a file that this write had seen was taken away by a later instant ({error}).",
+            "Repeat the write.",
+        ) from error
+
+
+def _events(target: WriteTarget) -> ActionEvents | None:
+    return running(WRITE, target.storage.root)
