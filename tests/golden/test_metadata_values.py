@@ -14,7 +14,7 @@ import pytest
 from attrs import frozen
 from golden_tables import LANCE, READ
 from hoodoo.kernel.log_files import log_files
-from hoodoo.model.column_range import ColumnRange, partition_range
+from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.log_block import BlockKind
 from hoodoo.model.meta import FILE_NAME, META_COLUMNS, PARTITION_PATH, RECORD_KEY
 from hoodoo_formats.parquet.ranges import file_ranges
@@ -45,6 +45,7 @@ from hoodoo_metadata.table.layout import (
     group_of,
 )
 from hoodoo_metadata.table.schema import decode_row, record_schema
+from hoodoo_rows.produce.base_ranges import partition_range
 from hoodoo_standard.storage.local import LocalStorage
 
 # Spark ran in this zone when it wrote some of the tables, whose instants are in local time.

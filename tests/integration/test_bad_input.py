@@ -163,7 +163,7 @@ def _(world: World) -> Act:
 
 @trial("a schema of an unknown kind", errors.ConfigError)
 def _(world: World) -> Act:
-    return world.create(schema={"id": "int"})
+    return world.create(schema=7)
 
 
 @trial("a column type that Hudi has not", errors.SchemaError)

@@ -75,7 +75,7 @@ ARGUMENTS = {
     "user": "your name; it is stored",
     "paths": "one partition path, or several",
     "where": "SQL as text, a pyarrow expression or a Spark Column",
-    "as_of": "an instant, a datetime with a time zone, or ISO 8601 text with a time zone; by default now",
+    "as_of": "an instant, a datetime with a time zone, a date, ISO 8601 text with a time zone, or the number of a commit; by default now",
     "mode": '`"snapshot"`, or `"read_optimized"`, which leaves out log files',
     "table.create_index.name": "the name of the index",
     "table.create_index.expression": "not supported: an index of expressions is refused",
@@ -108,6 +108,8 @@ ANSWERS = {
     "scan.to_duckdb": "duckdb.DuckDBPyRelation",
     "scan.to_pandas": "pandas.DataFrame",
     "scan.to_polars": "polars.DataFrame",
+    "table.to_pandas": "pandas.DataFrame",
+    "table.to_polars": "polars.DataFrame",
     "scan.to_spark": "pyspark.sql.DataFrame",
     "table.run": "what the action returns",
     "table.run_planned": "what the action returns",
@@ -133,7 +135,7 @@ ERRORS = {
     **dict.fromkeys(
         (
             "scan.count", "scan.explain", "scan.head", "scan.to_arrow", "scan.to_batches", "scan.to_pylist",
-            "scan.to_dataset", "scan.to_reader", "table.stats",
+            "scan.to_dataset", "scan.to_reader", "table.stats", "table.to_arrow", "table.count", "table.head", "table.history",
         ),
         _READS,
     ),
@@ -151,6 +153,7 @@ ERRORS = {
     ),
     "table.file_slices": "Raises ConfigError for an invalid time, and StorageError if the store fails.",
     "table.delete_partitions": "Raises DataError for a partition path that the table does not have, and CommitConflictError.",
+    "table.vacuum": "Raises the errors of `clean`.",
     "table.compact": "Raises UnsupportedTableError for a copy-on-write table, and StorageError if the store fails.",
     "table.schedule_restore": "Raises the errors of `restore`.",
     "table.delete_savepoint": "Raises ConfigError if there is no such savepoint.",
@@ -171,7 +174,7 @@ ERRORS = {
 # One for each name, in the order of the page. "#!spark": on Spark.
 EXAMPLES = {
     # functions
-    "hoodoo.create": 'table = hoodoo.create("rides", rides.schema, record_key="ride", partition_by="city")\ntable.upsert(rides)',
+    "hoodoo.create": 'table = hoodoo.create("rides", rides, record_key="ride", partition_by="city")  # with its rows\nassert table.count() == 2',
     "hoodoo.convert": """\
 import pyarrow.parquet as pq
 from pathlib import Path
@@ -195,6 +198,7 @@ hoodoo.spark_view("rides", "converted", spark)
 assert spark.sql("SELECT max(fare) FROM rides").first()[0] == 12.0""",
     "hoodoo.sql": 'best = hoodoo.sql("SELECT max(fare) AS best FROM r", tables={"r": rides})\nassert best.to_pylist() == [{"best": 12.0}]',
     "hoodoo.where": 'assert rides.filter(hoodoo.where("fare > 10", rides.schema)).num_rows == 1',
+    "hoodoo.write": 'hoodoo.write("rides", [{"ride": 3, "city": "bern", "fare": 7.0}], record_key="ride")\nassert hoodoo.open("rides").count() == 3',
     # facts
     "table.path": 'assert table.path.startswith("file://")',
     "table.config": 'assert table.config.record_key_fields == ("id",)',
@@ -204,6 +208,11 @@ assert spark.sql("SELECT max(fare) FROM rides").first()[0] == 12.0""",
     "table.handle": "assert table.handle.config == table.config",
     # reading
     "table.read": """assert table.read(["id", "fare"], where="city = 'rome'").count() == 5""",
+    "table.to_arrow": 'assert table.to_arrow(["id"]).num_rows == 15',
+    "table.to_pandas": 'assert table.to_pandas(where="id < 3")["fare"].sum() == 3.0',
+    "table.to_polars": 'assert table.to_polars(["fare"])["fare"].max() == 14.0',
+    "table.count": "assert table.count(where=\"city = 'rome'\") == table.count(as_of=1) - 10 == 5",
+    "table.head": "assert table.head(3).num_rows == 3",
     "table.incremental": 'assert table.incremental("earliest").count() == 15',
     "table.changes": 'assert {one["op"] for one in table.changes("earliest").to_arrow().to_pylist()} == {"insert"}',
     "table.query": 'assert table.query("incremental", since="earliest").count() == 15',
@@ -237,6 +246,8 @@ assert (commit.updated, commit.inserted) == (1, 1)""",
     "table.run_cluster": "assert table.run_cluster(plan).files",
     "table.cancel_clustering": 'table.append(rows([63]))\ntable.cancel_clustering(table.schedule_clustering(columns="fare"))',
     "table.clusterings": "assert not table.clusterings()",
+    "table.optimize": 'table.append(rows([64]))\nassert table.optimize("fare")[0].files',
+    "table.vacuum": "assert table.vacuum(retention_hours=24).files == ()  # all of it is younger",
     "table.clean": "assert table.clean(commits_retained=2).instant",
     "table.schedule_clean": "plan = table.schedule_clean(commits_retained=1)",
     "table.run_clean": "assert table.run_clean(plan).files",
@@ -267,6 +278,7 @@ plain.enable_virtual_keys()""",
     "table.locate": 'assert table.locate([3])["partition_path"].to_pylist() == ["oslo"]',
     "table.location_changes": "since = table.upsert(rows([70])).instant\nassert table.location_changes(since).to_arrow().num_rows == 0",
     "table.report": 'assert table.report("timeline", limit=1).rows[0].action == "commit"',
+    "table.history": 'newest = table.history(1)[0]\nassert newest["version"] is None or table.count(as_of=newest["version"]) == table.count()',
     "table.stats": "assert table.stats().bytes > 0  # sizes are in bytes",
     "table.verify": "assert table.verify().ok",
     # reads

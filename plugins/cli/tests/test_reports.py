@@ -100,7 +100,7 @@ def test_files(storage: LocalStorage) -> None:
         ("g", at(10), False),
         ("h", at(10), True),
     ]
-    before = slice_rows(storage, timeline(storage), as_of=at(15))
+    before = slice_rows(storage, timeline(storage), bound=at(15))
     assert [r.instant for r in before] == [at(10), at(10)]
     assert len(slice_rows(storage, timeline(storage), partition="p/")) == 2
     assert slice_rows(storage, timeline(storage), partition="pp") == ()

@@ -23,7 +23,7 @@ from hoodoo.errors import (
     TableExistsError,
     UnsupportedTableError,
 )
-from hoodoo.table.settings import overlap
+from hoodoo_rows.engine.sources import overlap
 
 UTC = dt.timezone.utc
 SCHEMA = pa.schema(

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
 from hoodoo.errors import ConfigError, CorruptTableError
-from hoodoo.model.column_range import ColumnRange, merge_ranges, partition_range, range_table
+from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.meta import META_FIELDS
 from hoodoo.model.range_values import raw_of
 from hoodoo.timeline.timeline import load
@@ -34,6 +34,7 @@ from hoodoo_metadata.partitions.known import known
 from hoodoo_metadata.table.keys import partition_key
 from hoodoo_metadata.table.metadata_table import MetadataTable
 from hoodoo_metadata.table.schema import decode_row, encode_row, record_schema
+from hoodoo_rows.produce.base_ranges import merge_ranges, partition_range, range_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

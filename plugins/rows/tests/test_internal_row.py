@@ -51,6 +51,17 @@ def keyed(count: int = 10) -> pa.RecordBatch:
 
 
 # --- an object --------------------------------------------------------------------------------------
+def index_record(file_id: str, instant: str) -> InternalRow:
+    """Where a key lies."""
+    return InternalRow(
+        record_key="k",
+        partition_path="p",
+        file_id=file_id,
+        instant_time=instant,
+        is_index_record=True,
+    )
+
+
 def test_a_row() -> None:
     row = InternalRow.row("k", "p", ONE)
     assert (row.file_id, row.instant_time, row.operation_type) == ("", "", "")
@@ -58,7 +69,7 @@ def test_a_row() -> None:
 
 
 def test_an_index_record_has_no_row_data() -> None:
-    row = InternalRow.index_record("k", "p", "f", "2024")
+    row = index_record("f", "2024")
     assert row.is_index_record and row.row_data is None and row.operation_type == ""
     with pytest.raises(DataError, match="index record"):
         InternalRow(record_key="k", partition_path="p", is_index_record=True, row_data=ONE)
@@ -95,7 +106,7 @@ def test_a_row_in_a_batch() -> None:
     row = InternalRow.row("k", "p", ONE)
     row.operation_type = "DELETE"
     assert InternalRow.of(row.batch(schema)) == row
-    record = InternalRow.index_record("k", "p", "f", "2024")
+    record = index_record("f", "2024")
     assert InternalRow.of(record.batch(schema)) == record
     assert record.batch(schema).column("row_data").null_count == 1
 
@@ -160,7 +171,7 @@ def test_keys_are_index_records() -> None:
     rows = shape.rows(flat)
     assert rows.column("is_index_record").to_pylist() == [True]
     assert rows.schema.field("row_data").type == pa.null()
-    assert InternalRow.of(rows) == InternalRow.index_record("k", "p", "3", "")
+    assert InternalRow.of(rows) == index_record("3", "")
     assert shape.flat(rows, {"_hoodie__part": flat.column("_hoodie__part")}) == flat
 
 

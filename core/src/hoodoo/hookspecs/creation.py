@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 from attrs import frozen
@@ -30,6 +30,18 @@ class NewTable:
     key_generator: Any = None
     index: Any = None
     merger: Any = None
+    exists: Any = None  # the open table that is there, where one may be
+
+
+class FirstRows(Protocol):
+    """Data that ``hoodoo.create`` was given in place of a schema."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Its columns, before a row is read."""
+
+    def write(self, table: Any, is_new: bool) -> None:
+        """Write the rows into ``table``, which was created for them, or was there before."""
 
 
 @frozen
@@ -44,12 +56,21 @@ class Found:
 class CreationHooks:
     @hookspec
     def hoodoo_new_table(self, wanted: NewTable) -> TableConfig | None:
-        """The properties of the table ``wanted``. When: a table is created, before anything is written. Default:
-        Hudi's rules (hoodoo-standard). The first answer that is not None counts.
+        """The properties of the table ``wanted``. When: a table is created, before anything is
+        written. Default: Hudi's rules (hoodoo-standard). The first answer that is not None counts.
 
-        Raises OptionConflictError where arguments and options differ, ConfigError, MissingColumnError, SchemaError
-        or UnsupportedTableError for what can't be a table.
+        Where ``wanted.exists`` is set, its properties; OptionConflictError where ``wanted``
+        differs.
+
+        Raises OptionConflictError where arguments and options differ, ConfigError,
+        MissingColumnError, SchemaError or UnsupportedTableError for what can't be a table.
         """
+
+    @hookspec
+    def hoodoo_first_rows(self, data: Any) -> FirstRows | None:
+        """The rows of a new table. When: ``hoodoo.create`` gets something that is no schema.
+        Default: hoodoo-rows. The first answer that is not None counts. DataError for what can't be
+        read."""
 
     @hookspec
     def hoodoo_instead(self, storage: Storage, at: Callable[[str], Storage]) -> Found | None:

@@ -8,8 +8,10 @@ from importlib import import_module, metadata
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any, cast
 
 from hoodoo.errors import warn
+from hoodoo.kernel.functions import function
 
 
 @cache
@@ -26,6 +28,13 @@ def moved_spec(name: str) -> ModuleSpec | None:
     return None
 
 
+class _Package(ModuleType):
+    """A package of before whose name is a function's today: it is called as that."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return cast(Any, function(self.__name__.partition(".")[2]))(*args, **kwargs)
+
+
 class _OldName(Loader):
     def __init__(self, new: str) -> None:
         self.new = new
@@ -36,5 +45,6 @@ class _OldName(Loader):
         warn(f"{name} is an old name, which will be removed in 0.3. Fix: import {self.new!r}.")
         if hasattr(new, "__path__"):
             vars(module)["__getattr__"] = partial(getattr, new)
+            module.__class__ = _Package
         else:
             sys.modules[name] = new

@@ -90,19 +90,6 @@ class InternalRow:
         """A row of which no place is known yet."""
         return cls(record_key=record_key, partition_path=partition_path, row_data=row_data)
 
-    @classmethod
-    def index_record(
-        cls, record_key: str, partition_path: str, file_id: str, instant_time: str
-    ) -> InternalRow:
-        """Where a key lies."""
-        return cls(
-            record_key=record_key,
-            partition_path=partition_path,
-            file_id=file_id,
-            instant_time=instant_time,
-            is_index_record=True,
-        )
-
     def copy(self, serializer: Copies) -> InternalRow:
         """An independent row; ``serializer`` is bound to the schema of the row data."""
         data = None if self.row_data is None else serializer.copy(self.row_data)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -49,16 +48,6 @@ def whole_numbers(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
             "of the partition path then becomes int64, too.",
         )
     return array.cast(kind, safe=False)
-
-
-def inexact(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Those of the integers ``array`` that the floating type ``kind`` does not hold exactly."""
-    whole = np.asarray(pc.fill_null(array.cast(pa.int64()), 0))
-    near = whole.astype(kind.to_pandas_dtype()).astype(np.float64)
-    fits = np.abs(near) < 2.0**63  # else it could not be an int64 again
-    same = np.where(fits, near, 0).astype(np.int64) == whole
-    # The least int64 is a power of two, and exact.
-    return array.filter(pa.array(~((fits & same) | (whole == np.iinfo(np.int64).min))))
 
 
 def _first(array: pa.Array, wrong: pa.BooleanArray) -> float | None:

@@ -3,8 +3,6 @@ properties."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from hoodoo.options.kinds import FLAG, TEXT, Choice, PluginName
 from hoodoo.options.option import Option
 
@@ -107,16 +105,6 @@ FILL_COLUMNS = Option(
     "true: columns that rows lack are null in them. false: such rows are refused. If not set: true; false where the options name the table, as those of a Spark Hudi job do, and do not reconcile schemas.",
     kind=FLAG,
 )
-
-
-def column_rules(options: Mapping[str, str]) -> tuple[bool, bool]:
-    """Whether columns that the table lacks are added to it, and whether those that rows lack are null in them.
-
-    All jobs of Spark Hudi name the table in their options, and no call of Hoodoo needs to: there it is as in Spark Hudi
-    (``HoodieSchemaUtils.deduceWriterSchema``)."""
-    of_spark_hudi = bool({"hoodie.table.name", "hoodie.datasource.write.table.name"} & {*options})
-    adds, fills = ADD_COLUMNS.read(options), FILL_COLUMNS.given(options)
-    return adds or of_spark_hudi, (adds or not of_spark_hudi) if fills is None else fills
 
 
 # Said by who opens a store, to its factory; no option of users.

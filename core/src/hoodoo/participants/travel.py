@@ -6,24 +6,67 @@ to the listing; if the older state has one of these files, it can't be read any 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from contextlib import suppress
+from datetime import date
 from functools import partial
+from typing import SupportsIndex
 
 from hoodoo.errors import CommitConflictError, ConfigError, HoodooError
 from hoodoo.hookspecs.read_source import ReadSource
-from hoodoo.kernel.archived import oldest
+from hoodoo.kernel.archived import load_archived, oldest
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import Instant
 from hoodoo.participants.listing import is_known, list_data
 from hoodoo.participants.lost import named, refuse_lost, refuse_unknown
 from hoodoo.storage.api import Storage
 from hoodoo.storage.together import at_once, together
-from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.instants import order_key, parse_point
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.removed import READABLE, Taken, last_clean, planned_files, taken_since
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import FileSystemView, from_files
+
+_NUMBER = re.compile(r"-?[1-9]\d{0,5}")
+
+
+def bound_of(source: ReadSource, as_of: str | date | int | None) -> str | None:
+    """The requested time of the last write that a read ``as_of`` shows; None for all writes. A
+    point as :func:`parse_point` takes it, or the number of a write, also as text: 1 is the first,
+    -1 the newest, 0 none. Raises ConfigError for an invalid point or number, and as
+    :func:`check_reach`."""
+    if as_of is None:
+        return None
+    is_number = isinstance(as_of, SupportsIndex) and not isinstance(as_of, bool)
+    if is_number or _NUMBER.fullmatch(str(as_of).strip()):
+        bound = _of_number(source, int(str(as_of)))
+    else:
+        bound = parse_point(as_of, source.config.timezone)
+    check_reach(source, bound, f"as_of={as_of!r}")
+    return bound
+
+
+def numbered(source: ReadSource) -> list[str]:
+    """Requested times of all completed writes, archived ones too, by number: the first is 1."""
+    archived = load_archived(source.storage, source.config)
+    found = {i.requested for i in archived if i.is_write}
+    return sorted(found.union(i.requested for i in source.timeline.writes()), key=order_key)
+
+
+def _of_number(source: ReadSource, number: int) -> str:
+    writes = [i.requested for i in source.timeline.writes()]
+    if number == 0:
+        return "0" * 17
+    if not -len(writes) <= number < 0:  # the archived timeline is read only where it counts
+        writes = numbered(source)
+    if abs(number) > len(writes):
+        raise ConfigError(
+            f"as_of={number}",
+            f"is the number of a commit, and the table has {len(writes)}.",
+            "Give 1 (the first) or more, -1 (the newest) or less, or an instant: table.history().",
+        )
+    return writes[number - 1 if number > 0 else number]
 
 
 def check_reach(source: ReadSource, bound: str | None, asked: str) -> None:

@@ -23,6 +23,18 @@ from hoodoo.timeline.batches import Batch
 
 class Brought:
     # hoodoo-cli
+    def history(self, limit: int | None = None) -> list[dict[str, Any]]:
+        """What happened to the table, the newest first: a dict for each completed commit and service,
+        also archived ones. ``limit``: the newest ones alone; each of them costs the read of a file.
+
+        ``version`` is the number of the commit, which ``as_of`` takes (1 is the first; None for
+        services that write no commit); ``instant``, ``timestamp`` (when it completed; in version 6,
+        when it began), ``operation`` and ``action`` say what it was; ``inserted``, ``updated``,
+        ``deleted`` count rows, ``files`` and ``bytes`` what was written.
+
+        >>> [(entry["version"], entry["operation"]) for entry in table.history(2)]
+        [(2, 'upsert'), (1, 'bulk_insert')]
+        """
     def stats(self, progress: Progress = ...) -> TableStats:
         """The size of the files, how much of it is old, and the cost of the writes; see docs/command-line.md.
         ``progress`` gets step, done and total."""
@@ -73,6 +85,23 @@ class Brought:
         """
     def clusterings(self) -> tuple[PendingClustering, ...]:
         """The clusterings that are planned and not completed, the oldest first."""
+    def optimize(
+        self,
+        columns: str | Sequence[str] | None = None,
+        *,
+        order: Any = None,
+        target_file_size: int | None = None,
+        engine: str | Engine | None = None,
+    ) -> tuple[Commit, ...]:
+        """Make reads fast: compact the log files of a merge-on-read table, then cluster small files
+        into larger ones. No row changes. Returns the commits of what was done, an empty tuple if there
+        was nothing to do.
+
+        ``columns`` are the columns to sort by, and ``order`` is ``linear``, ``zorder``, ``hilbert`` or
+        what else ``cluster`` takes; by default ``linear`` for one column, and ``zorder`` for several.
+        ``target_file_size`` is in bytes. Old files stay until they are cleaned (``table.clean``).
+        Raises what ``compact`` and ``cluster`` raise.
+        """
     def run_cluster(
         self, instant: str, *, order: Any = None, engine: str | Engine | None = None
     ) -> Commit:
@@ -123,6 +152,23 @@ class Brought:
         those of ``cluster``, except that ``order`` cannot be an object, because a plan can store only names. Raises
         ConfigError for invalid arguments, and CommitConflictError while a restore or a rollback is in progress.
         """
+    # hoodoo-frames
+    def to_pandas(
+        self,
+        columns: Sequence[str] | None = None,
+        where: Any = None,
+        as_of: str | date | int | None = None,
+    ) -> Any:
+        """All rows as a pandas DataFrame. The arguments are those of ``read``. Raises EngineError if
+        pandas is not installed."""
+    def to_polars(
+        self,
+        columns: Sequence[str] | None = None,
+        where: Any = None,
+        as_of: str | date | int | None = None,
+    ) -> Any:
+        """All rows as a polars DataFrame; ``hoodoo.scan_polars`` reads only what a query needs. The
+        arguments are those of ``read``. Raises EngineError if polars is not installed."""
     # hoodoo-history
     def changes(
         self,
@@ -225,6 +271,8 @@ class Brought:
         add_columns: bool = False,
     ) -> Commit:
         """Write rows to new files in the order in which they arrive. This is the fastest write, for first loads."""
+    def count(self, where: Any = None, as_of: str | date | int | None = None) -> int:
+        """The number of rows. Without ``where``, only the footers of files are read. The arguments are those of ``read``."""
     def delete(
         self,
         data: Any = None,
@@ -239,6 +287,15 @@ class Brought:
         Or delete all rows for which ``where`` is true: a pyarrow expression, SQL as text, or a Spark Column."""
     def delete_partitions(self, paths: str | Sequence[str]) -> Commit:
         """Drop whole partition paths (``"region=apac"``, or ``"2013/01"`` without hive style)."""
+    def head(
+        self,
+        n: int = 10,
+        columns: Sequence[str] | None = None,
+        where: Any = None,
+        as_of: str | date | int | None = None,
+    ) -> pa.Table:
+        """The first ``n`` rows, in memory, as a pyarrow Table. Reads only as much of the files as
+        necessary. Rows have no order of their own. The other arguments are those of ``read``."""
     def insert(
         self,
         data: Any,
@@ -277,17 +334,27 @@ class Brought:
         self,
         columns: Sequence[str] | None = None,
         where: Any = None,
-        as_of: str | date | None = None,
+        as_of: str | date | int | None = None,
         mode: str = "snapshot",
         meta: bool = False,
     ) -> Scan:
-        """A lazy scan of the newest rows, or of the rows at the time ``as_of`` (inclusive).
+        """A lazy scan of the newest rows, or of the rows at the time ``as_of`` (inclusive): an instant,
+        a datetime, a date (its end), ISO 8601 text with a zone, or the number of a commit: 1 is the
+        first, -1 the newest, 0 none. A rollback, a restore and commits of other writers that completed
+        late change numbers; instants stay.
 
-        ``columns`` are by default the table's own columns. ``meta`` adds Hudi's ``_hoodie_*`` columns after them;
-        ``columns`` may also name these. ``where`` is a pyarrow compute expression over all columns or, with
-        hoodoo-statements, a condition in SQL or a Spark Column. Raises SchemaError for unknown columns, and ConfigError
-        for an invalid time.
+        ``columns`` are by default the table's own columns. ``meta`` adds Hudi's ``_hoodie_*`` columns
+        after them; ``columns`` may also name these. ``where`` is a pyarrow compute expression over all
+        columns or, with hoodoo-statements, a condition in SQL or a Spark Column. Raises SchemaError for
+        unknown columns, and ConfigError for an invalid time.
         """
+    def to_arrow(
+        self,
+        columns: Sequence[str] | None = None,
+        where: Any = None,
+        as_of: str | date | int | None = None,
+    ) -> pa.Table:
+        """All rows in memory, as a pyarrow Table. The arguments are those of ``read``."""
     def upsert(
         self,
         data: Any,
@@ -357,7 +424,7 @@ class Brought:
     def locate(
         self,
         keys: Any,
-        as_of: str | date | None = None,
+        as_of: str | date | int | None = None,
         *,
         index: Any = None,
         engine: str | Engine | None = None,
@@ -473,6 +540,14 @@ class Brought:
 
         >>> table.switch_index("record_index").same
         True
+        """
+    def vacuum(self, retention_hours: int | None = None) -> Cleaned:
+        """Delete files that neither recent readers nor a savepoint need: ``clean`` by the name that
+        Delta Lake has for it. It deletes at once; there is no dry run.
+
+        With ``retention_hours``, the states of the last hours stay readable, and no older one but those
+        of savepoints; the newest state stays always. Without it, the table's ``hoodie.clean.policy``
+        says what stays.
         """
     # hoodoo-statements
     def alter(

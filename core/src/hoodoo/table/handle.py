@@ -99,18 +99,6 @@ class TableHandle:
         other.options, other.made = {**self.options, **options}, dict(self.made)
         return other
 
-    def with_index(self, found: Resolved, options: Mapping[str, str]) -> TableHandle:
-        """This table as if ``found`` were its index, whatever its properties say."""
-        other = copy.copy(self)
-        other.options = dict(options)
-        other.overrides = {k: v for k, v in self.overrides.items() if k != "index"}
-        if found.ref.instance is not None:
-            other.overrides["index"] = found.ref.instance
-        other.participants = TableParticipants(other)
-        other.after_writes = AfterWrites(other)
-        other.made, other.other_index = {}, found
-        return other
-
     # --- what it is -------------------------------------------------------------------------------
     @property
     def settings(self) -> Settings:

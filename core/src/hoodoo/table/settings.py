@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import pyarrow as pa
 
 from hoodoo.actions.writer_queue import WriterQueue
 from hoodoo.errors import ConfigError, OptionConflictError, PluginError
+from hoodoo.hookspecs.creation import FirstRows
 from hoodoo.hookspecs.key_generator import deletes_only
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel import options as option_rules
@@ -24,7 +25,7 @@ from hoodoo.options.table import MERGE_STRATEGY, STORAGE_URI
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
 from hoodoo.storage.lock import GuardedStorage
-from hoodoo.storage.uri import local_path, split
+from hoodoo.storage.uri import split
 from hoodoo.table import index_choice
 
 # A merger that is more than its mode says, as far as other readers are concerned.
@@ -38,20 +39,6 @@ def open_storage(path: str | os.PathLike[str], options: Mapping[str, str]) -> St
     settings = Settings(options={**options, STORAGE_URI.key: path})
     storage, _ref = resolve("storage", scheme, settings)
     return storage
-
-
-def overlap(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
-    """Whether one of two paths is the other or lies within it, by links and other spellings, too."""
-    places = []
-    for path in (one, other):
-        scheme, rest = split(path)
-        if scheme in ("", "file"):
-            places.append(os.path.realpath(local_path(path)).rstrip("/") + "/")
-        else:
-            offer = kernel().find("storage", scheme)  # s3a is s3
-            parts = [part for part in rest.split("/") if part]
-            places.append("/".join([f"{offer.name if offer else scheme}:", *parts, ""]))
-    return places[0].startswith(places[1]) or places[1].startswith(places[0])
 
 
 def check_engine(engine: Any) -> None:
@@ -70,20 +57,28 @@ def check_engine(engine: Any) -> None:
         )  # fmt: skip
 
 
-def arrow_schema(schema: Any) -> pa.Schema:
-    """A pyarrow Schema from what the user gave: pyarrow, or a Spark StructType."""
-    if isinstance(schema, pa.Schema):
-        return schema
-    for _plugin, implementation in kernel().implementations("hoodoo_arrow_schema"):
-        found = implementation.function(schema)
-        if found is not None:
-            return found
-    if hasattr(schema, "__arrow_c_schema__"):
-        return pa.schema(schema)
+def arrow_schema(given: Any) -> pa.Schema:
+    """A pyarrow Schema from what the user gave: that, a StructType, a text or dict of types."""
+    return schema_and_rows(given, ("hoodoo_arrow_schema",))[0]
+
+
+def schema_and_rows(
+    given: Any, hooks: Sequence[str] = ("hoodoo_arrow_schema", "hoodoo_first_rows")
+) -> tuple[pa.Schema, FirstRows | None]:
+    """The schema that the user gave, or data and its schema."""
+    if isinstance(given, pa.Schema):
+        return given, None
+    for hook in hooks:
+        for _plugin, implementation in kernel().implementations(hook):
+            found: Any = implementation.function(given)
+            if found is not None:
+                return (found, None) if isinstance(found, pa.Schema) else (found.schema, found)
+    if hasattr(given, "__arrow_c_schema__"):
+        return pa.schema(given), None
     raise ConfigError(
-        f"schema of type {type(schema).__qualname__}",
-        "is neither a pyarrow.Schema nor a schema that an installed engine knows (StructType)",
-        "give one of these.",
+        f"schema of type {type(given).__qualname__}",
+        "is neither a schema (pyarrow.Schema, StructType, text or dict) nor data that can be read",
+        "give one of these, such as 'id bigint, city string', or a frame.",
     )
 
 

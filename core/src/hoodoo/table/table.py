@@ -9,10 +9,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from attrs import evolve
 
 from hoodoo.calls import checked
-from hoodoo.errors import ConfigError, HoodooError, NotATableError, PluginError, StorageError
-from hoodoo.hookspecs.creation import Found, NewTable
+from hoodoo.errors import (
+    ConfigError,
+    HoodooError,
+    NotATableError,
+    PluginError,
+    StorageError,
+    TableExistsError,
+)
+from hoodoo.hookspecs.creation import FirstRows, Found, NewTable
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.deprecations import old_names, warn_of_old
@@ -128,24 +136,37 @@ def create(
     index: Any = None,
     merger: Any = None,
     engine: str | Engine | None = None,
+    exist_ok: bool = False,
     options: Mapping[str, Any] | None = None,
 ) -> Table:
     """Create a table and return it.
 
-    ``schema`` is a pyarrow.Schema or a Spark StructType. ``record_key``, ``partition_by`` and ``ordering`` are names of
-    columns: a list, or a text with commas between them. ``key_generator``, ``index`` and ``merger`` are names, Java
-    class names or objects. ``table_type`` is COPY_ON_WRITE (the default) or MERGE_ON_READ; ``table_version`` is 9
-    (the default) or 6. ``options`` accepts any ``hoodie.*`` key; options that decide bytes on disk are stored as
-    properties of the table. Instead of arguments, you may use Hudi's own options, as in
-    ``df.write.format("hudi").options(...)``.
+    ``schema`` is a pyarrow.Schema, a Spark StructType, a text (``"id bigint, city string"``) or a
+    dict of columns and types. Or it is data, as writes take it: a frame, Arrow data, a list of
+    rows, a dict of lists. Then the table gets its columns, **and its rows are written** in one
+    commit. Two rows with one key are a DuplicateKeyError, unless ``ordering`` says which one is
+    newer (rows of Spark are not counted: one of them stays). If the write fails, the table is
+    there, and empty.
 
-    Raises OptionConflictError if an argument and an option differ, TableExistsError, ConfigError, MissingColumnError,
-    SchemaError, UnsupportedTableError or PluginError. Nothing has been written then.
+    ``exist_ok=True`` opens a table that is there, and upserts the rows. OptionConflictError or
+    SchemaError if it contradicts an argument that you give, or lacks a column of the schema.
+
+    ``record_key``, ``partition_by`` and ``ordering`` are names of columns: a list, or a text with
+    commas between them. ``key_generator``, ``index`` and ``merger`` are names, Java class names or
+    objects. ``table_type`` is COPY_ON_WRITE (the default) or MERGE_ON_READ, cow or mor;
+    ``table_version`` is 9 (the default) or 6. ``options`` accepts any ``hoodie.*`` key; those that
+    decide bytes on disk become properties of the table. Hudi's own options, as in
+    ``df.write.format("hudi").options(...)``, may stand for the arguments.
+
+    Raises OptionConflictError if an argument and an option differ, TableExistsError, ConfigError,
+    MissingColumnError, SchemaError, UnsupportedTableError or PluginError. Nothing has been written
+    then.
     """
     path, given = str(path), tables.check_options(options, None)
+    columns, rows = tables.schema_and_rows(schema)
     wanted = NewTable(
         path,
-        tables.arrow_schema(schema),
+        columns,
         given,
         name=name,
         record_key=record_key,
@@ -157,6 +178,9 @@ def create(
         index=index,
         merger=merger,
     )
+    if exist_ok:
+        with suppress(NotATableError):
+            return _existing(wanted, rows, engine)
     config = _new_config(wanted)
     tables.check_engine(engine)
     storage = tables.open_storage(path, given)
@@ -166,6 +190,10 @@ def create(
     tables.turns(Settings(config, given))
     try:
         config = init_table(storage, config)
+    except TableExistsError:
+        if not exist_ok:
+            raise
+        return _existing(wanted, rows, engine)  # another process was faster
     except StorageError as error:
         found = _instead(storage, partial(tables.open_storage, options=given))
         if found is None or not found.is_file:
@@ -177,6 +205,19 @@ def create(
     objects = {k: v for k, v in overrides.items() if v is not None and not isinstance(v, str)}
     table = Table(guarded, config, given, engine, objects)
     table.handle.participants.created()
+    if rows is not None:
+        rows.write(table.handle, is_new=True)
+    return table
+
+
+def _existing(wanted: NewTable, rows: FirstRows | None, engine: Any) -> Table:
+    """The table that is there and agrees with ``wanted``; ``rows`` are upserted."""
+    chosen = {k: getattr(wanted, k) for k in ("key_generator", "index", "merger")}
+    table = open(wanted.path, wanted.options, engine=engine, **chosen)
+    columns = wanted.schema if rows is None else table.schema  # of rows, the write judges
+    _new_config(evolve(wanted, schema=columns, exists=table))
+    if rows is not None:
+        rows.write(table.handle, is_new=False)
     return table
 
 

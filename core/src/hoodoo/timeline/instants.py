@@ -61,7 +61,7 @@ def next_instant(now: datetime, after: str | None, zone: str = "UTC") -> str:
         ) from error
 
 
-def parse_point(value: str | date, zone: str = "UTC") -> str:
+def parse_point(value: str | date | int, zone: str = "UTC") -> str:
     """A point in time as a user gives it -> a 17-digit instant in the table's ``zone``.
 
     Takes an instant (17 digits; 14 stand for the end of that second; zeros for the beginning), a

@@ -15,8 +15,8 @@ _REPORTS = {
     "verify": "What is wrong with a table: properties, timeline, files, their bytes, record keys.",
 }
 
-# Reports that are methods of a table, too.
-_VERBS = ("stats", "verify")
+# Methods of a table by report.
+_VERBS = {"stats": "stats", "verify": "verify", "timeline": "history"}
 
 # Those of services come with the distributions that have the services.
 _COMMANDS = {
@@ -84,7 +84,7 @@ def hoodoo_reports() -> list[Registration]:
             name,
             f"hoodoo_cli.reports.registered:{name}",
             summary=summary,
-            verbs={name: f"hoodoo_cli.verbs:{name}"} if name in _VERBS else {},
+            verbs={verb: f"hoodoo_cli.verbs:{verb}" for verb in [_VERBS.get(name)] if verb},
         )
         for name, summary in _REPORTS.items()
     ]

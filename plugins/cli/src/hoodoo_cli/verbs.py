@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 from attrs import evolve
 from hoodoo.errors import CallError, HoodooError, PluginError
+from hoodoo.kernel.archived import load_archived
+from hoodoo.model.action import named
 from hoodoo.model.findings import Finding, Progress, Report, silent
+from hoodoo.participants.travel import numbered
 from hoodoo.table.call_action import installed_action
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.running import report
 from hoodoo.timeline.heartbeat import Liveness
+from hoodoo.timeline.instants import to_datetime
 
 from hoodoo_cli.reports.figures import TableStats
+from hoodoo_cli.reports.timeline import timeline_page
 from hoodoo_cli.reports.verify.kinds import in_order
 
 _LOOKS = 3  # at what looks wrong in a table that writers change meanwhile
@@ -28,6 +34,41 @@ def stats(table: TableHandle, progress: Progress = silent) -> TableStats:
         cleanable = None  # a table that is only read, a policy that is not installed
     found: TableStats = report(table, "stats", cleanable=cleanable, progress=progress)
     return found
+
+
+def history(table: TableHandle, limit: int | None = None) -> list[dict[str, Any]]:
+    """What happened to the table, the newest first: a dict for each completed commit and service,
+    also archived ones. ``limit``: the newest ones alone; each of them costs the read of a file.
+
+    ``version`` is the number of the commit, which ``as_of`` takes (1 is the first; None for
+    services that write no commit); ``instant``, ``timestamp`` (when it completed; in version 6,
+    when it began), ``operation`` and ``action`` say what it was; ``inserted``, ``updated``,
+    ``deleted`` count rows, ``files`` and ``bytes`` what was written.
+
+    >>> [(entry["version"], entry["operation"]) for entry in table.history(2)]
+    [(2, 'upsert'), (1, 'bulk_insert')]
+    """
+    source = table.source()
+    numbers = {instant: at for at, instant in enumerate(numbered(source), 1)}
+    done = evolve(source.timeline, instants=source.timeline.completed())
+    archived = load_archived(source.storage, source.config)
+    page = timeline_page(source.storage, done, archived, limit)
+    zone = source.config.timezone
+    return [
+        {
+            "version": numbers.get(row.requested) if named(row.action).writes else None,
+            "instant": row.requested,
+            "timestamp": to_datetime(row.completed or row.requested, zone),
+            "operation": row.operation or row.action,
+            "action": row.action,
+            "inserted": row.inserted,
+            "updated": row.updated,
+            "deleted": row.deleted,
+            "files": row.files,
+            "bytes": row.bytes,
+        }
+        for row in page.rows
+    ]
 
 
 def verify(

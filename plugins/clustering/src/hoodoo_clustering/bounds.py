@@ -15,13 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.model.column_range import ColumnRange, range_table
+from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
-from hoodoo_rows.produce.base_ranges import base_ranges
+from hoodoo_rows.produce.base_ranges import base_ranges, range_table
 from hoodoo_rows.read.prefetch import in_order
 
 from hoodoo_clustering.hookspecs.clustering import Bounds, Clusterable

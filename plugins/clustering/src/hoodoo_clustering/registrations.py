@@ -15,7 +15,7 @@ from hoodoo_clustering.strategies.planners import planners
 _UPDATES = "org.apache.hudi.client.clustering.update.strategy."
 
 _VERBS = (
-    "cluster", "schedule_clustering", "schedule_cluster", "run_clustering", "run_cluster",
+    "cluster", "optimize", "schedule_clustering", "schedule_cluster", "run_clustering", "run_cluster",
     "cancel_clustering", "clusterings",
 )  # fmt: skip
 

@@ -50,6 +50,36 @@ def cluster(
     return found
 
 
+def optimize(
+    table: TableHandle,
+    columns: str | Sequence[str] | None = None,
+    *,
+    order: Any = None,
+    target_file_size: int | None = None,
+    engine: str | Engine | None = None,
+) -> tuple[Commit, ...]:
+    """Make reads fast: compact the log files of a merge-on-read table, then cluster small files
+    into larger ones. No row changes. Returns the commits of what was done, an empty tuple if there
+    was nothing to do.
+
+    ``columns`` are the columns to sort by, and ``order`` is ``linear``, ``zorder``, ``hilbert`` or
+    what else ``cluster`` takes; by default ``linear`` for one column, and ``zorder`` for several.
+    ``target_file_size`` is in bytes. Old files stay until they are cleaned (``table.clean``).
+    Raises what ``compact`` and ``cluster`` raise.
+    """
+    done: list[Commit] = []
+    if table.config.table_type == "MERGE_ON_READ":
+        done.append(run(table, "compaction", engine=engine))
+    if order is None and columns is not None:
+        order = "linear" if isinstance(columns, str) or len(columns) == 1 else "zorder"
+    done.append(
+        cluster(
+            table, None, order, columns=columns, target_file_size=target_file_size, engine=engine
+        )
+    )
+    return tuple(commit for commit in done if commit.instant)
+
+
 def schedule_clustering(
     table: TableHandle,
     plan: Any = None,

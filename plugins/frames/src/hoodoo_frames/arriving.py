@@ -96,8 +96,11 @@ def arrow_schema(schema: Any) -> pa.Schema | None:
     """The schema of a frame of polars; None for others. SchemaError for a column whose type Arrow lacks."""
     if type(schema).__module__.partition(".")[0] != "polars":
         return None
+    is_frame = hasattr(schema, "__arrow_c_stream__")
+    if is_frame or not hasattr(schema, "__arrow_c_schema__"):
+        return None
     refuse_lost(schema)
-    return pa.schema(schema) if hasattr(schema, "__arrow_c_schema__") else None
+    return pa.schema(schema)
 
 
 def _of_pandas(data: Any) -> pa.Table:

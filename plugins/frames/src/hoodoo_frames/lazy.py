@@ -20,7 +20,7 @@ from hoodoo_frames.polars_predicate import superset
 def scan_polars(
     source: Any,
     *,
-    as_of: str | date | None = None,
+    as_of: str | date | int | None = None,
     mode: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Any:

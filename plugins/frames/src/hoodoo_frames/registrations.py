@@ -36,10 +36,16 @@ def hoodoo_functions() -> Iterable[Registration]:
             "Scan.limit", "hoodoo_frames.limited:limit", summary="A read of the first rows."
         ),
         Registration(
-            "Scan.to_pandas", "hoodoo_frames.eager:to_pandas", summary="A pandas DataFrame."
+            "Scan.to_pandas",
+            "hoodoo_frames.eager:to_pandas",
+            summary="A pandas DataFrame.",
+            verbs={"to_pandas": "hoodoo_frames.verbs:to_pandas"},
         ),
         Registration(
-            "Scan.to_polars", "hoodoo_frames.eager:to_polars", summary="A polars DataFrame."
+            "Scan.to_polars",
+            "hoodoo_frames.eager:to_polars",
+            summary="A polars DataFrame.",
+            verbs={"to_polars": "hoodoo_frames.verbs:to_polars"},
         ),
     ]
 

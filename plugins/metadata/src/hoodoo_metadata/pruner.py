@@ -20,11 +20,12 @@ from hoodoo.errors import CorruptTableError, DataError
 from hoodoo.hookspecs.key_generator import KeyGenerator, Settles
 from hoodoo.hookspecs.pruner import PruneRequest
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.model.column_range import ColumnRange, range_table
+from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.properties import load as load_properties
 from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo_rows.produce.base_ranges import range_table
 from hoodoo_rows.read.prune import satisfiable
 
 from hoodoo_metadata.life.kept_by import knows_all_places

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
+import pyarrow as pa
 from hoodoo.calls import refuse_options
 from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.hookspecs.registration import Settings
@@ -31,7 +32,7 @@ class SnapshotQuery:
         source: ReadSource,
         columns: Sequence[str] | None = None,
         where: Any = None,
-        as_of: str | date | None = None,
+        as_of: str | date | int | None = None,
         mode: str = "snapshot",
         meta: bool = False,
     ) -> ScanPlan:
@@ -43,16 +44,19 @@ def read(
     table: TableHandle,
     columns: Sequence[str] | None = None,
     where: Any = None,
-    as_of: str | date | None = None,
+    as_of: str | date | int | None = None,
     mode: str = "snapshot",
     meta: bool = False,
 ) -> Scan:
-    """A lazy scan of the newest rows, or of the rows at the time ``as_of`` (inclusive).
+    """A lazy scan of the newest rows, or of the rows at the time ``as_of`` (inclusive): an instant,
+    a datetime, a date (its end), ISO 8601 text with a zone, or the number of a commit: 1 is the
+    first, -1 the newest, 0 none. A rollback, a restore and commits of other writers that completed
+    late change numbers; instants stay.
 
-    ``columns`` are by default the table's own columns. ``meta`` adds Hudi's ``_hoodie_*`` columns after them;
-    ``columns`` may also name these. ``where`` is a pyarrow compute expression over all columns or, with
-    hoodoo-statements, a condition in SQL or a Spark Column. Raises SchemaError for unknown columns, and ConfigError
-    for an invalid time.
+    ``columns`` are by default the table's own columns. ``meta`` adds Hudi's ``_hoodie_*`` columns
+    after them; ``columns`` may also name these. ``where`` is a pyarrow compute expression over all
+    columns or, with hoodoo-statements, a condition in SQL or a Spark Column. Raises SchemaError for
+    unknown columns, and ConfigError for an invalid time.
     """
     scan = table.plan_read(
         lambda source: Scan.of(
@@ -61,6 +65,33 @@ def read(
     )
     warn_of_stored_keys(table, scan.plan.slices)
     return scan
+
+
+def to_arrow(
+    table: TableHandle,
+    columns: Sequence[str] | None = None,
+    where: Any = None,
+    as_of: str | date | int | None = None,
+) -> pa.Table:
+    """All rows in memory, as a pyarrow Table. The arguments are those of ``read``."""
+    return read(table, columns, where, as_of).to_arrow()
+
+
+def count(table: TableHandle, where: Any = None, as_of: str | date | int | None = None) -> int:
+    """The number of rows. Without ``where``, only the footers of files are read. The arguments are those of ``read``."""
+    return read(table, None, where, as_of).count()
+
+
+def head(
+    table: TableHandle,
+    n: int = 10,
+    columns: Sequence[str] | None = None,
+    where: Any = None,
+    as_of: str | date | int | None = None,
+) -> pa.Table:
+    """The first ``n`` rows, in memory, as a pyarrow Table. Reads only as much of the files as
+    necessary. Rows have no order of their own. The other arguments are those of ``read``."""
+    return read(table, columns, where, as_of).head(n)
 
 
 def query(table: TableHandle, name: str, /, **arguments: Any) -> Scan | Query:

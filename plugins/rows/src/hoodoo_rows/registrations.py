@@ -15,6 +15,29 @@ _WRITES = (
 )  # fmt: skip
 
 
+_READS = ("read", "query", "to_arrow", "count", "head")
+
+
+@hookimpl
+def hoodoo_functions() -> Iterable[Registration]:
+    """``hoodoo.write``."""
+    return [
+        Registration(
+            "write",
+            "hoodoo_rows.write.first_rows:write",
+            summary="Rows upserted into a table, which is created if there is none.",
+        )
+    ]
+
+
+@hookimpl
+def hoodoo_first_rows(data: Any) -> Any:
+    """Data in place of a schema."""
+    from hoodoo_rows.write.first_rows import first_rows
+
+    return first_rows(data)
+
+
 @hookimpl
 def hoodoo_table_rows() -> Any:
     return import_module("hoodoo_rows.of_table")
@@ -39,6 +62,6 @@ def hoodoo_query_types() -> Iterable[Registration]:
             "snapshot",
             "hoodoo_rows.reads:SnapshotQuery.from_settings",
             summary="The rows of the table now, or at an older instant.",
-            verbs={"read": "hoodoo_rows.reads:read", "query": "hoodoo_rows.reads:query"},
+            verbs={name: f"hoodoo_rows.reads:{name}" for name in _READS},
         )
     ]

@@ -45,7 +45,7 @@ def hoodoo_actions() -> Iterable[Registration]:
             "hoodoo_services.clean.action:CleanAction.from_settings",
             options=options.CLEAN_OPTIONS,
             summary="files that nobody needs are deleted",
-            verbs=_verbs("clean", "schedule_clean", "run_clean"),
+            verbs=_verbs("clean", "vacuum", "schedule_clean", "run_clean"),
         ),
         Registration(
             "archive",

@@ -70,6 +70,19 @@ def clean(table: TableHandle, /, policy: Any = None, **settings: Any) -> Cleaned
     return found
 
 
+def vacuum(table: TableHandle, retention_hours: int | None = None) -> Cleaned:
+    """Delete files that neither recent readers nor a savepoint need: ``clean`` by the name that
+    Delta Lake has for it. It deletes at once; there is no dry run.
+
+    With ``retention_hours``, the states of the last hours stay readable, and no older one but those
+    of savepoints; the newest state stays always. Without it, the table's ``hoodie.clean.policy``
+    says what stays.
+    """
+    if retention_hours is None:
+        return clean(table)
+    return clean(table, "by_hours", hours_retained=retention_hours)
+
+
 def schedule_clean(table: TableHandle, /, policy: Any = None, **settings: Any) -> str | None:
     """Plan a clean. Returns its instant, or None if there is nothing to delete."""
     return schedule(table, "clean", policy=policy, **settings)
@@ -208,7 +221,7 @@ def compare_indexes(
 def locate(
     table: TableHandle,
     keys: Any,
-    as_of: str | date | None = None,
+    as_of: str | date | int | None = None,
     *,
     index: Any = None,
     engine: str | Engine | None = None,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import pyarrow as pa
 from hoodoo.errors import ConfigError, SchemaError
@@ -33,6 +34,31 @@ _MORE = {
 def columns_of(text: str) -> pa.Schema:
     """The schema that ``text`` spells, in the words of Spark's SQL. ConfigError for anything else."""
     return _Parser(text, "schema").schema()
+
+
+def columns_of_dict(given: Mapping[str, Any]) -> pa.Schema | None:
+    """The schema of a dict of columns and types, each a text or a pyarrow type; None for one that
+    is data. Raises as :func:`columns_of`."""
+    if not all(isinstance(kind, (str, pa.DataType)) for kind in given.values()):
+        return None
+    fields = []
+    for name, kind in given.items():
+        if isinstance(kind, str):
+            parser = _Parser(kind, f"column {name!r} of type")
+            kind = parser.kind()
+            nullable = not parser.take("not") or not parser.take("null")
+            if parser.at < len(parser.tokens):
+                raise parser.wrong(f"{parser.tokens[parser.at]!r} is not expected")
+            fields.append(pa.field(name, kind, nullable))
+        else:
+            fields.append(pa.field(name, kind))
+    if not fields:
+        raise ConfigError(
+            "schema {}",
+            "has no columns.",
+            'Write names and types: {"id": "bigint", "city": "string"}.',
+        )
+    return pa.schema(fields)
 
 
 def type_of(text: str, what: str) -> pa.DataType:

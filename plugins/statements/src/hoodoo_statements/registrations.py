@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hoodoo import hookimpl
@@ -71,8 +71,12 @@ def hoodoo_commands() -> Iterable[Registration]:
 
 @hookimpl
 def hoodoo_arrow_schema(schema: Any) -> Any:
-    if not isinstance(schema, str):
-        return None
-    from hoodoo_statements.column_types import columns_of
+    if isinstance(schema, str):
+        from hoodoo_statements.column_types import columns_of
 
-    return columns_of(schema)
+        return columns_of(schema)
+    if not isinstance(schema, Mapping):
+        return None
+    from hoodoo_statements.column_types import columns_of_dict
+
+    return columns_of_dict(schema)

@@ -8,7 +8,7 @@ from typing import Annotated
 import pyarrow as pa
 import typer
 from hoodoo.errors import ConfigError
-from hoodoo.table.settings import overlap
+from hoodoo_rows.engine.sources import overlap
 
 from hoodoo_cli.toolkit import arguments, show
 from hoodoo_cli.toolkit.data_files import STANDARD, kind_of

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import pyarrow as pa
 import typer
 from hoodoo.errors import ConfigError, NotATableError, SchemaError
-from hoodoo.table.settings import overlap
+from hoodoo_rows.engine.sources import overlap
 
 from hoodoo_cli.toolkit import arguments, new_table, show
 from hoodoo_cli.toolkit.data_files import STANDARD, DataFile, open_data

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date
 
 from attrs import frozen
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.participants.listing import build
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.instants import parse_point
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import FileSystemView
 
@@ -39,15 +37,13 @@ def slice_rows(
     storage: Storage,
     timeline: Timeline,
     partition: str | None = None,
-    as_of: str | date | None = None,
+    bound: str | None = None,
     every: bool = False,
 ) -> tuple[SliceRow, ...]:
-    """The newest slice of each file group, by partition path and file id; ``every``: older slices and
-    replaced file groups too. ``partition``: only that path and those below it. ``as_of`` as in a read.
-
-    Raises ConfigError for a bad point in time.
+    """The newest slice of each file group, by partition path and file id; ``every``: older slices
+    and replaced file groups too. ``partition``: only that path and those below it. ``bound``: the
+    requested time of the last write that counts.
     """
-    bound = None if as_of is None else parse_point(as_of, timeline.config.timezone)
     view = build(storage, timeline, bound)
     return tuple(r for r in _rows(view, every) if partition is None or _below(r, partition))
 

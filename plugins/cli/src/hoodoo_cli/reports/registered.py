@@ -13,6 +13,7 @@ from hoodoo.hookspecs import Settings
 from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.kernel.archived import load_archived
 from hoodoo.options.core import SMALL_FILE_LIMIT
+from hoodoo.participants.travel import bound_of
 
 from hoodoo_cli.reports.files import SliceRow, slice_rows
 from hoodoo_cli.reports.timeline import TimelinePage, timeline_page
@@ -79,4 +80,5 @@ def _files(
     as_of: Any = None,
     every: bool = False,
 ) -> tuple[SliceRow, ...]:
-    return slice_rows(source.storage, source.timeline, partition, as_of, every)
+    bound = bound_of(source, as_of)
+    return slice_rows(source.storage, source.timeline, partition, bound, every)

@@ -84,7 +84,7 @@ def table_layout(
     source: ReadSource,
     columns: Sequence[str],
     partitions: Iterable[str] | None = None,
-    as_of: str | date | None = None,
+    as_of: str | date | int | None = None,
 ) -> LayoutReport:
     """The newest slices, or those of ``as_of``, with the ranges of ``columns`` (fields of structs:
     ``outer.inner``); of these partition paths only, if some are given, and of those below them. Reads

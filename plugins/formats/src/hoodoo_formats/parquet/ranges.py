@@ -8,9 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import evolve
 from hoodoo.errors import CorruptTableError
-from hoodoo.model.column_range import ColumnRange, partition_range
+from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.range_values import Raw, is_comparable
 from hoodoo.storage.api import Storage, open_named
+from hoodoo_rows.produce.base_ranges import partition_range
 
 from hoodoo_formats.record_keys import MAX_KEY, MIN_KEY
 

@@ -10,7 +10,7 @@ import hoodoo
 import pyarrow as pa
 from hoodoo.errors import CallError, ConfigError, DuplicateKeyError, SchemaError
 from hoodoo.model.schema.normalize import plain_schema
-from hoodoo.table.settings import overlap
+from hoodoo_rows.engine.sources import overlap
 
 from hoodoo_frames.convert.sources import Source, found_at
 

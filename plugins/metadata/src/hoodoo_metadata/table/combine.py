@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
-from hoodoo.model.column_range import ColumnRange, merge_ranges
+from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
+from hoodoo_rows.produce.base_ranges import merge_ranges
 
 from hoodoo_metadata.partitions.column_stats.ranges import decode_ranges, encode_range
 from hoodoo_metadata.partitions.files.deltas import entries

@@ -12,6 +12,7 @@ import pyarrow as pa
 from hoodoo.errors import DataError
 from hoodoo.kernel.answers import excused
 from hoodoo.kernel.registry import kernel
+from hoodoo.storage.uri import local_path, split
 
 if TYPE_CHECKING:  # pyarrow.dataset imports pandas where there is one: only who has a dataset pays
     import pyarrow.dataset as ds
@@ -126,6 +127,20 @@ _USUAL = (
     "give a pyarrow Table, Dataset or RecordBatchReader, an object with __arrow_c_stream__ "
     "(polars, duckdb, pandas), a list of dictionaries, or a Spark DataFrame."
 )
+
+
+def overlap(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Whether one of two paths is the other or lies within it, by links and other spellings, too."""
+    places = []
+    for path in (one, other):
+        scheme, rest = split(path)
+        if scheme in ("", "file"):
+            places.append(os.path.realpath(local_path(path)).rstrip("/") + "/")
+        else:
+            offer = kernel().find("storage", scheme)  # s3a is s3
+            parts = [part for part in rest.split("/") if part]
+            places.append("/".join([f"{offer.name if offer else scheme}:", *parts, ""]))
+    return places[0].startswith(places[1]) or places[1].startswith(places[0])
 
 
 def not_arrow(data: Any) -> DataError:

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from functools import reduce
 from operator import or_
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 from hoodoo.errors import SchemaError
 from hoodoo.hookspecs.engine import Engine, Task
 from hoodoo.hookspecs.read_source import ReadSource
-from hoodoo.model.schema_whole import LOSSLESS_BITS, inexact
+from hoodoo.model.schema_whole import LOSSLESS_BITS
 from hoodoo.options.table import WIDEN_INTEGERS
 
 from hoodoo_rows.read.scan import Scan
@@ -90,5 +91,15 @@ def _lossy(array: pa.Array, kind: pa.DataType) -> Iterator[pa.Array]:
         yield from _lossy(array.flatten(), kind.value_type)
     elif t.is_map(kind):
         yield from _lossy(array.items, kind.item_type)
-    elif len(found := inexact(array, kind)):
+    elif len(found := _inexact(array, kind)):
         yield found
+
+
+def _inexact(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Those of the integers ``array`` that the floating type ``kind`` does not hold exactly."""
+    whole = np.asarray(pc.fill_null(array.cast(pa.int64()), 0))
+    near = whole.astype(kind.to_pandas_dtype()).astype(np.float64)
+    fits = np.abs(near) < 2.0**63  # else it could not be an int64 again
+    same = np.where(fits, near, 0).astype(np.int64) == whole
+    # The least int64 is a power of two, and exact.
+    return array.filter(pa.array(~((fits & same) | (whole == np.iinfo(np.int64).min))))

@@ -17,8 +17,7 @@ from hoodoo.model import brief
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo.participants.listing import build
-from hoodoo.participants.travel import check_reach, view_as_of
-from hoodoo.timeline.instants import parse_point
+from hoodoo.participants.travel import bound_of, view_as_of
 from hoodoo.timeline.log_sizes import with_committed_sizes
 from hoodoo.timeline.placement import rows_follow_columns
 from hoodoo.timeline.view import FileSystemView
@@ -136,7 +135,7 @@ def plan_scan(
     source: ReadSource,
     columns: Sequence[str] | None = None,
     where: Any = None,
-    as_of: str | date | None = None,
+    as_of: str | date | int | None = None,
     mode: str = SNAPSHOT,
     *,
     view: FileSystemView | None = None,
@@ -158,8 +157,7 @@ def plan_scan(
         )
     file_format = check_readable(source)
     config = source.config
-    bound = None if as_of is None else parse_point(as_of, config.timezone)
-    check_reach(source, bound, f"as_of={as_of!r}")
+    bound = bound_of(source, as_of)
     given = view is not None
     if view is None and (where is None or not source.config.partition_fields):
         view = view_as_of(source, bound)

@@ -12,7 +12,13 @@ from hoodoo.hookspecs.engine import Task
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.conform import conform
 from hoodoo.model.schema.normalize import known_type, normalise_schema, without_index
-from hoodoo.options.table import NAIVE_TIMESTAMPS, NANOSECONDS, WIDEN_INTEGERS, column_rules
+from hoodoo.options.table import (
+    ADD_COLUMNS,
+    FILL_COLUMNS,
+    NAIVE_TIMESTAMPS,
+    NANOSECONDS,
+    WIDEN_INTEGERS,
+)
 
 from hoodoo_rows.write.evolve import evolve
 from hoodoo_rows.write.truncate import truncated
@@ -42,7 +48,7 @@ def target_schema(
             f"(it has: {', '.join(arriving.names)})",
             "add the column to the data.",
         )
-    adds, fills = column_rules(options)
+    adds, fills = _column_rules(options)
     before = table if len(table) else arriving  # nothing says a schema before the first rows
     return evolve(
         before, arriving, tuple(fixed), ordering=ordering, widen_integers=WIDEN_INTEGERS.read(options),
@@ -158,3 +164,14 @@ class Only:
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             yield batch.select(self.out_schema.names)
+
+
+def _column_rules(options: Mapping[str, str]) -> tuple[bool, bool]:
+    """Whether columns that the table lacks are added to it, and whether those that rows lack are
+    null in them.
+
+    All jobs of Spark Hudi name the table in their options, and no call of Hoodoo needs to: there it
+    is as in Spark Hudi (``HoodieSchemaUtils.deduceWriterSchema``)."""
+    of_spark_hudi = bool({"hoodie.table.name", "hoodie.datasource.write.table.name"} & {*options})
+    adds, fills = ADD_COLUMNS.read(options), FILL_COLUMNS.given(options)
+    return adds or of_spark_hudi, (adds or not of_spark_hudi) if fills is None else fills

@@ -17,8 +17,7 @@ from hoodoo.kernel.resolve import resolve
 from hoodoo.model import slice_json
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import RECORD_KEY, with_meta
-from hoodoo.participants.travel import check_reach, view_as_of
-from hoodoo.timeline.instants import parse_point
+from hoodoo.participants.travel import bound_of, view_as_of
 from hoodoo_rows.engine.sources import known_data
 from hoodoo_rows.merge.rule import MergeRule, Visible
 from hoodoo_rows.write.key import AddKeys, KeysOnly
@@ -49,7 +48,7 @@ class LocateKeys:
         self,
         table: TableHandle,
         keys: Any,
-        as_of: str | date | None = None,
+        as_of: str | date | int | None = None,
         index: Any = None,
         engine: str | Engine | None = None,
     ) -> pa.Table:
@@ -62,8 +61,7 @@ class LocateKeys:
         asked, anywhere = _asked(target, keys)
         if as_of is not None:
             source = evolve(table.source(), timeline=target.timeline)
-            bound = parse_point(as_of, table.config.timezone)
-            check_reach(source, bound, f"as_of={as_of!r}")
+            bound = bound_of(source, as_of)
             slices = view_as_of(source, bound).slices
             found = living(target, slices, asked, anywhere, bound)
             return _with_instants(found, slices)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Any
@@ -16,8 +17,10 @@ from hoodoo.kernel.resolve import Resolved, default_name, resolve
 from hoodoo.model.config import HUDI_INDEX, TableConfig
 from hoodoo.options.table import INDEX_CLASS
 from hoodoo.table import index_choice
+from hoodoo.table.after_write import AfterWrites
 from hoodoo.table.call_action import action_run
 from hoodoo.table.handle import TableHandle
+from hoodoo.table.participants import TableParticipants
 from hoodoo.timeline import properties
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import barrier
@@ -152,7 +155,15 @@ def _is_global(table: TableHandle) -> bool:
 
 def _with_index(table: TableHandle, found: Resolved) -> TableHandle:
     """This table as if ``found`` were its index, whatever its properties and the options say."""
-    return table.with_index(found, {k: v for k, v in table.options.items() if k not in _CHOICES})
+    other = copy.copy(table)
+    other.options = {k: v for k, v in table.options.items() if k not in _CHOICES}
+    other.overrides = {k: v for k, v in table.overrides.items() if k != "index"}
+    if found.ref.instance is not None:
+        other.overrides["index"] = found.ref.instance
+    other.participants = TableParticipants(other)
+    other.after_writes = AfterWrites(other)
+    other.made, other.other_index = {}, found
+    return other
 
 
 def _lacks(table: TableHandle, name: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from hoodoo.errors import ConfigError
 
-_AS_OF = 'option("as_of", ...) takes an instant of table.timeline(), or a moment such as 2024-05-01T10:00:00Z.'
+_AS_OF = 'option("as_of", ...) takes an instant of table.timeline(), a moment such as 2024-05-01T10:00:00Z, or the number of a commit (1 is the first, -1 the newest).'
 _BEGIN = 'option("begin", ...) takes an instant of table.timeline(), a moment, or "earliest"; with mode changes or incremental.'
 _REPLACE = 'the operation insert_overwrite replaces the partition paths of the rows: option("operation", "insert_overwrite").'
 _EVOLVES = 'option("hoodie.datasource.write.reconcile.schema", "true") takes in new columns; wider types come in by themselves.'

@@ -51,15 +51,15 @@ class Agreed:
         def one(argument: str, value: Any, option: Option[Any], same: Same = _equal) -> Any:
             return agree(argument, value, options, (option,), same)
 
-        paths = said("partition_by", _names(wanted.partition_by), options, (PARTITIONS,))
-        agree("partition_by", _names(wanted.partition_by), options, (PARTITIONS,), _same_columns)
+        paths = said("partition_by", names_of(wanted.partition_by), options, (PARTITIONS,))
+        agree("partition_by", names_of(wanted.partition_by), options, (PARTITIONS,), _same_columns)
         # Who says types says more of the same columns.
         typed = [spec for _who, spec in paths if any(":" in part for part in spec)]
         return cls(
             name=one("name", wanted.name, NAME),
-            keys=one("record_key", _names(wanted.record_key), RECORD_KEY) or (),
+            keys=one("record_key", names_of(wanted.record_key), RECORD_KEY) or (),
             partitions=typed[0] if typed else paths[0][1] if paths else (),
-            ordering=one("ordering", _names(wanted.ordering), ORDERING) or (),
+            ordering=one("ordering", names_of(wanted.ordering), ORDERING) or (),
             table_type=one("table_type", wanted.table_type, TABLE_TYPE) or TABLE_TYPE.initial,
             version=one("table_version", wanted.table_version, VERSION) or VERSION.initial,
             key_generator=one(
@@ -116,7 +116,7 @@ def _same_columns(one: Sequence[str], other: Sequence[str]) -> bool:
     )
 
 
-def _names(value: str | Sequence[str] | None) -> tuple[str, ...]:
+def names_of(value: str | Sequence[str] | None) -> tuple[str, ...]:
     """Of a text, the names between commas, as Hudi's options have them: no column of a table can have one."""
     if value is None:
         return ()

@@ -51,6 +51,7 @@ from hoodoo_rows.merge.virtual import check_virtual
 from hoodoo_rows.write.prepare import has_column
 
 from hoodoo_standard.creation.agreed import Agreed, agree, conflict, said
+from hoodoo_standard.creation.existing import existing_config
 from hoodoo_standard.creation.foreign import table_above, tables_below
 from hoodoo_standard.creation.options import (
     NEW_TABLE_OPTIONS,
@@ -136,6 +137,8 @@ def new_config(wanted: NewTable) -> TableConfig:
                 f"table type {wanted.table_type!r}", f"is not one of {', '.join(TABLE_TYPES)}",
                 f"give {' or '.join(f'table_type={name!r}' for name in nearest)}, or leave it out for COPY_ON_WRITE.",
             ) from error  # fmt: skip
+    if wanted.exists is not None:
+        return existing_config(wanted)
     agreed = Agreed.of(wanted)
     keys, partitions, order = agreed.keys, agreed.partitions, agreed.ordering
     key_generator, index, version = agreed.key_generator, agreed.index, agreed.version

@@ -19,12 +19,12 @@ from attrs import evolve, field, frozen
 from hoodoo.hookspecs.engine import Engine, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.kernel.log_files import LogFiles, log_files
-from hoodoo.model.column_range import ColumnRange, merge_ranges, partition_range
+from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.filegroup import LogFile, path_of
 from hoodoo.model.payload import Payload
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_data_file
-from hoodoo_rows.produce.base_ranges import base_ranges
+from hoodoo_rows.produce.base_ranges import base_ranges, merge_ranges, partition_range
 
 from hoodoo_metadata.partitions.column_stats.from_files import row_ranges
 from hoodoo_metadata.partitions.column_stats.ranges import decode_ranges, encode_range

@@ -257,7 +257,13 @@ class SerializerContract:
 
     def test_copy_of_an_index_record(self, serializer: Serializer) -> None:
         schema = rows_schema(None)
-        row = InternalRow.index_record("k", "p", "f", "2024")
+        row = InternalRow(
+            record_key="k",
+            partition_path="p",
+            file_id="f",
+            instant_time="2024",
+            is_index_record=True,
+        )
         copied = serializer.bind(schema).copy(row)
         assert copied == row and copied.row_data is None
 
