@@ -198,3 +198,14 @@ def test_a_read_takes_a_column_of_spark(tmp_path: Path, spark: Any) -> None:
     assert [
         r.ride for r in made.read(["ride"], where=F.col("ride") < 2.5).to_spark(spark).collect()
     ] == [1, 2]
+
+
+def test_short_forms_take_data_frames(tmp_path: Path, spark: Any) -> None:
+    path = str(tmp_path / "short")
+    made = hoodoo.create(path, spark.range(5).selectExpr("id", "id * 2 AS v"), record_key="id")
+    assert made.count() == 5
+    commit = hoodoo.write(path, spark.range(3, 8).selectExpr("id", "id * 3 AS v"), record_key="id")
+    assert (commit.inserted, commit.updated) == (3, 2)
+    for number, count in (("1", 5), ("-1", 8)):
+        frame = spark.read.format("hoodoo").option("as_of", number).load(path)
+        assert frame.count() == made.count(as_of=int(number)) == count

@@ -38,9 +38,10 @@ def hoodoo_functions() -> list[Registration]:
 def hoodoo_arrow_schema(schema: Any) -> Any:
     if not type(schema).__module__.startswith("pyspark."):
         return None
+    from hoodoo_spark.engine import is_dataframe
     from hoodoo_spark.types import arrow_schema
 
-    return arrow_schema(schema)
+    return None if is_dataframe(schema) else arrow_schema(schema)
 
 
 @hookimpl
