@@ -20,6 +20,7 @@ _VERBS = {"stats": "stats", "verify": "verify", "timeline": "history"}
 
 # Those of services come with the distributions that have the services.
 _COMMANDS = {
+    "ls": "List the tables below a folder or the prefix of an object store.",
     "schema": "Show the columns of a table: types, and which are the record key, the partition and the ordering.",
     "head": "Print some rows of a table.",
     "count": "Count the rows of a table.",

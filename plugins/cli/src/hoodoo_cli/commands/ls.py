@@ -1,0 +1,88 @@
+"""``hoodoo ls``: the tables below a folder or a prefix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hoodoo_cli.toolkit import arguments, show
+
+if TYPE_CHECKING:
+    from hoodoo_rows.tables_below import TableBelow
+
+_SHORT = {"COPY_ON_WRITE": "cow", "MERGE_ON_READ": "mor"}
+
+
+def ls(
+    place: Annotated[str, typer.Argument(help="A folder, or a prefix such as s3://bucket/lake.")],
+    options: arguments.Options = None,
+    as_json: arguments.Json = False,
+) -> None:
+    """List the tables below a folder or the prefix of an object store, a line for each.
+
+    Exit code 1 says that something could not be read; its line says what.
+
+    Example: hoodoo ls s3://bucket/lake
+    """
+    from hoodoo_rows.tables_below import tables_below
+
+    with show.waiting("listing"):
+        seen = sorted(tables_below(place, arguments.pairs(options)), key=lambda table: table.name)
+    if as_json:
+        show.put_json([_fields(table) for table in seen])
+    else:
+        _print(place, seen)
+    if any(table.error for table in seen):
+        raise typer.Exit(1)
+
+
+def _fields(table: TableBelow) -> dict[str, Any]:
+    config, last = table.config, table.last
+    return {
+        "path": table.path,
+        "name": table.name,
+        "table": config.name if config is not None else None,
+        "type": config.table_type if config is not None else None,
+        "version": config.version if config is not None else None,
+        "last": last.requested if last is not None else None,
+        "completed": last.completed if last is not None else None,
+        "action": last.action if last is not None else None,
+        "pending": table.pending,
+        "is_table": table.is_table,
+        "state": table.state,
+        "error": str(table.error) if table.error is not None else None,
+    }
+
+
+def _print(place: str, seen: list[TableBelow]) -> None:
+    out = show.console()
+    if not seen:
+        show.say(out, f"{place}: there are no tables.", "dim")
+        return
+    found = show.grid(
+        "table",
+        "type",
+        "version",
+        "last commit",
+        "pending",
+        "",
+        right=("version", "pending"),
+        fold=("table",),
+    )
+    for table in seen:
+        config = table.config
+        found.add_row(
+            show.text(table.name or ".", "" if table.is_table else "dim"),
+            show.text(_SHORT.get(config.table_type, "") if config is not None else ""),
+            show.text(config.version if config is not None else ""),
+            show.text(table.last.requested if table.last is not None else ""),
+            show.text(show.amount(table.pending)),
+            show.text(table.state if table.error else "", "yellow"),
+        )
+    show.put(out, found)
+    tables = sum(table.is_table for table in seen)
+    show.say(out, show.count(tables, "table"), "dim")
+    for table in seen:
+        if table.error is not None:
+            show.say(out, f"{table.state}: {table.error}", "yellow")

@@ -1,0 +1,194 @@
+"""Tables below a place: a folder, or the prefix of an object store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any, cast
+
+from attrs import frozen
+from hoodoo.errors import (
+    ConfigError,
+    CorruptTableError,
+    HoodooError,
+    NotATableError,
+    UnsupportedTableError,
+)
+from hoodoo.model.config import TableConfig
+from hoodoo.model.instant import Instant
+from hoodoo.storage.api import Entry, Storage, get_if_there, names_in
+from hoodoo.storage.together import side_by_side
+from hoodoo.storage.uri import local_path, split
+from hoodoo.table.settings import open_storage, typed_options
+from hoodoo.timeline import properties
+from hoodoo.timeline.timeline import from_names
+
+_HIDDEN = (".", "_")
+# Metadata of other formats: below these are no tables of Hudi.
+_FOREIGN = ("_delta_log", "_versions")
+_LEVELS = 12
+
+
+@frozen
+class TableBelow:
+    """A table, or what can't be looked into.
+
+    ``path`` is its URI, ``name`` the same relative to the place ("" for the place itself). ``config``
+    are its properties; ``last`` is the newest completed write (None: none on the active timeline),
+    ``pending`` counts actions that are not completed. With an ``error`` some of them are missing, and
+    ``state`` says which kind: ``denied`` (no permission), ``unsupported`` (a version that is not
+    read), ``damaged``, or ``unreachable``. ``is_table``: whether a table was seen there; if not, a
+    folder could not be listed."""
+
+    path: str
+    name: str
+    is_table: bool = True
+    config: TableConfig | None = None
+    last: Instant | None = None
+    pending: int = 0
+    error: HoodooError | None = None
+
+    @property
+    def state(self) -> str:
+        """``ok``, or what is wrong."""
+        if self.error is None:
+            return "ok"
+        if _is_denied(self.error):
+            return "denied"
+        if isinstance(self.error, UnsupportedTableError):
+            return "unsupported"
+        return "damaged" if _is_damage(self.error) else "unreachable"
+
+
+def tables_below(
+    place: Storage | str | os.PathLike[str], options: Mapping[str, Any] | None = None
+) -> Iterator[TableBelow]:
+    """The tables at and below ``place``, a URI, a local path or a storage, as they are seen: those
+    of the upper levels first, then by name. ``options`` are those of the storage.
+
+    Two requests for each table, at the same time on object stores, and two for each other folder.
+    Tables within tables, and folders whose names begin with a dot or an underscore, are not looked
+    at; 12 levels are. What can't be read is an item with an ``error``. Raises ConfigError if there
+    is nothing at ``place``, and StorageError if it can't be listed.
+    """
+    storage: Storage
+    if isinstance(place, (str, os.PathLike)):
+        storage = open_storage(place, typed_options(options))
+    else:
+        storage = place
+    first = storage.list("")
+    if not first:
+        raise _nothing(storage.root)
+    return _walk(storage, first)
+
+
+def _walk(storage: Storage, first: list[Entry]) -> Iterator[TableBelow]:
+    table, level = _seen(storage, "", first)
+    if table is not None:
+        yield table
+    places: set[str] = set()  # of this machine, which links lead to again
+    for _ in range(_LEVELS):
+        level = [folder for folder in level if _is_new(storage, folder, places)]
+        looks = ((partial(_look, storage, folder), 0) for folder in level)
+        level = []
+        for table, folders in side_by_side(storage, looks, most=0):
+            if table is not None:
+                yield table
+            level += folders
+
+
+def _look(storage: Storage, folder: str) -> tuple[TableBelow | None, list[str]]:
+    stored = None
+    with suppress(HoodooError):  # the listing shows whether there is a table that may not be read
+        # What all tables have is asked for first: a listing costs more than a small file.
+        stored = get_if_there(storage, f"{folder}/{properties.PATH}")
+    if stored is not None:
+        return _table(storage, folder, {properties.PATH: stored}), []
+    try:
+        return _seen(storage, folder, storage.list(folder))
+    except HoodooError as error:
+        return TableBelow(_uri(storage, folder), folder, is_table=False, error=error), []
+
+
+def _seen(
+    storage: Storage, folder: str, entries: list[Entry]
+) -> tuple[TableBelow | None, list[str]]:
+    """The table of a ``folder`` with these ``entries``, or the folders in it."""
+    folders = [entry for entry in entries if entry.is_dir]
+    names = {entry.name for entry in folders}
+    if ".hoodie" in names:
+        return _table(storage, folder, {}), []
+    if not names.isdisjoint(_FOREIGN):
+        return None, []
+    return None, [entry.path for entry in folders if not entry.name.startswith(_HIDDEN)]
+
+
+def _table(storage: Storage, folder: str, known: Mapping[str, bytes]) -> TableBelow:
+    path, config = _uri(storage, folder), None
+    inside = cast(Storage, _Inside(storage, folder, known) if folder else storage)
+    try:
+        config = properties.load(inside)
+        timeline = from_names(names_in(inside, config.timeline_path), config)
+    except HoodooError as error:
+        return TableBelow(path, folder, config=config, error=error)
+    last = next(reversed(timeline.writes()), None)
+    return TableBelow(path, folder, config=config, last=last, pending=len(timeline.pending()))
+
+
+@frozen
+class _Inside:
+    """``inner`` as it is read from its folder ``prefix``; ``known`` are files that have been read."""
+
+    inner: Storage
+    prefix: str
+    known: Mapping[str, bytes]
+
+    @property
+    def root(self) -> str:
+        """The URI of the folder."""
+        return _uri(self.inner, self.prefix)
+
+    def get(self, path: str) -> bytes:
+        """The bytes of ``path`` in the folder."""
+        return self.known[path] if path in self.known else self.inner.get(f"{self.prefix}/{path}")
+
+    def list(self, prefix: str = "", recursive: bool = False) -> list[Entry]:
+        """What is in ``prefix``; its paths are those of ``inner``."""
+        return self.inner.list(f"{self.prefix}/{prefix}".rstrip("/"), recursive)
+
+
+def _uri(storage: Storage, folder: str) -> str:
+    return f"{storage.root.rstrip('/')}/{folder}" if folder else storage.root
+
+
+def _is_new(storage: Storage, folder: str, places: set[str]) -> bool:
+    if split(storage.root)[0] not in ("", "file"):
+        return True
+    place = os.path.realpath(local_path(_uri(storage, folder)))
+    is_new = place not in places
+    places.add(place)
+    return is_new
+
+
+def _is_denied(error: BaseException) -> bool:
+    """Whether the store refused. Errors of the clients of object stores have names of their own."""
+    cause = error.__cause__
+    denied = isinstance(cause, PermissionError) or "access is denied" in str(error)
+    return denied or (cause is not None and "PermissionDenied" in type(cause).__name__)
+
+
+def _is_damage(error: HoodooError) -> bool:
+    return isinstance(error, (CorruptTableError, NotATableError))
+
+
+def _nothing(root: str) -> ConfigError:
+    what = "has nothing below it"
+    if split(root)[0] in ("", "file"):
+        place = local_path(root)
+        there = "is a file" if os.path.exists(place) else "does not exist"
+        what = "is empty" if os.path.isdir(place) else there
+    return ConfigError(
+        f"place {root}", f"{what}.", "Give a folder, or a prefix of a store, with tables."
+    )
