@@ -5,6 +5,7 @@ from datetime import date
 from typing import Any
 
 import pyarrow as pa
+from hoodoo_catalogs.sync import Synced
 from hoodoo_cli.reports.figures import TableStats
 from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter
 from hoodoo_clustering.outcome import PendingClustering
@@ -22,6 +23,13 @@ from hoodoo.model.outcome import RolledBack
 from hoodoo.timeline.batches import Batch
 
 class Brought:
+    # hoodoo-catalogs
+    def sync(self) -> tuple[Synced, ...]:
+        """Update the catalogs that have the table now, also with what other programs committed. Writes and services do
+        this by themselves. Returns what was done in each catalog; empty if the table is in none.
+
+        Raises the error of the first catalog that could not be updated, after all others were.
+        """
     # hoodoo-cli
     def history(self, limit: int | None = None) -> list[dict[str, Any]]:
         """What happened to the table, the newest first: a dict for each completed commit and service,

@@ -1,0 +1,83 @@
+"""Entries as Hudi's sync tools make them for Hive and AWS Glue: input formats, serdes, databases, names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from attrs import frozen
+from hoodoo.errors import ConfigError
+
+from hoodoo_catalogs import options
+from hoodoo_catalogs.hookspecs.catalog import CatalogTable, Column, Values
+
+_HUDI = "org.apache.hudi.hadoop."
+_PARQUET = "org.apache.hadoop.hive.ql.io.parquet."
+INPUTS = {
+    "snapshot": f"{_HUDI}HoodieParquetInputFormat",
+    "read_optimized": f"{_HUDI}HoodieParquetInputFormat",
+    "realtime": f"{_HUDI}realtime.HoodieParquetRealtimeInputFormat",
+}
+OUTPUT = f"{_PARQUET}MapredParquetOutputFormat"
+SERDE = f"{_PARQUET}serde.ParquetHiveSerDe"
+AS_RO = "hoodie.query.as.ro.table"
+_NAME = re.compile(r"\w+", re.ASCII)
+
+
+@frozen
+class Name:
+    """``database.table``, in lower case, as Hive and Glue have them."""
+
+    database: str
+    table: str
+
+    @classmethod
+    def of(cls, name: str) -> Name:
+        """ConfigError for a name that they cannot have."""
+        database, _, table = name.rpartition(".")
+        if not _NAME.fullmatch(table) or not _NAME.fullmatch(database or "default"):
+            raise ConfigError(
+                f"table name {name!r}",
+                "may have letters, digits and underscores only, and one dot between database and table.",
+                f"Choose another name: {options.DATABASE.key} and {options.TABLE.key}, or database.table.",
+            )  # fmt: skip
+        return cls((database or "default").lower(), table.lower())
+
+    def __str__(self) -> str:
+        return f"{self.database}.{self.table}"
+
+
+def serde_parameters(table: CatalogTable, more: str) -> dict[str, str]:
+    """Those of the serde; ``more``: lines ``key=value``."""
+    pairs = (line.partition("=") for line in more.splitlines() if line.strip())
+    return {
+        "serialization.format": "1",
+        "path": table.location,
+        AS_RO: "true" if table.view == "read_optimized" else "false",
+        **{key.strip(): value.strip() for key, _, value in pairs},
+    }
+
+
+def view_of(input_format: str, serde: Mapping[str, str]) -> str:
+    """The view that a stored entry shows."""
+    if input_format == INPUTS["realtime"]:
+        return "realtime"
+    return "read_optimized" if serde.get(AS_RO) == "true" else "snapshot"
+
+
+def lower(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """With names in lower case."""
+    return tuple(Column(c.name.lower(), c.type, c.comment) for c in columns)
+
+
+def expression(keys: tuple[str, ...], among: list[Values]) -> str:
+    """A condition of partitions, as both take it: some of these values."""
+    each = (
+        " and ".join(f"{key} = '{_quoted(value)}'" for key, value in zip(keys, values, strict=True))
+        for values in among
+    )
+    return " or ".join(f"({one})" for one in each)
+
+
+def _quoted(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("'", "\\'")

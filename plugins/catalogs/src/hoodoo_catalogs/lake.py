@@ -1,0 +1,148 @@
+"""``hoodoo.catalog(...)``: tables by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve, frozen
+from hoodoo.calls import checked
+from hoodoo.errors import ConfigError, NotATableError, TableExistsError
+from hoodoo.options.judge import as_text
+from hoodoo.table.table import Table
+from hoodoo.table.table import create as create_table
+from hoodoo.table.table import open as open_table
+
+from hoodoo_catalogs import options as keys
+from hoodoo_catalogs.described import Described
+from hoodoo_catalogs.errors import CatalogError
+from hoodoo_catalogs.hookspecs.catalog import Catalog, CatalogTable
+from hoodoo_catalogs.places import Place
+from hoodoo_catalogs.sync import refuse_other, sync
+
+
+@frozen
+class Lake:
+    """The tables of one catalog. Returned by ``hoodoo.catalog``."""
+
+    place: Place
+    catalog: Catalog
+    options: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return f"<catalog {self.place}>"
+
+    def tables(self) -> tuple[str, ...]:
+        """The names of all tables, sorted."""
+        return self.catalog.tables()
+
+    def entry(self, name: str) -> CatalogTable:
+        """What the catalog has of the table: location, columns, parameters. Raises NotATableError if it has no
+        such table."""
+        found = self.catalog.find(name)
+        if found is None:
+            raise NotATableError(
+                f"{evolve(self.place, table=name)}", "the catalog has no table of this name.",
+                "hoodoo.catalog(...).tables() lists the names.",
+            )  # fmt: skip
+        return found
+
+    def open(self, name: str, **arguments: Any) -> Table:
+        """Open the table. ``arguments`` are those of ``hoodoo.open``."""
+        return open_table(self.entry(name).location, **self._with_options(arguments))
+
+    def create(self, name: str, schema: Any, path: str | None = None, **arguments: Any) -> Table:
+        """Create a table and its entry. ``path``: by default the folder that the catalog has for it. The table notes
+        its catalog, which all writers update. ``arguments`` are those of ``hoodoo.create``.
+
+        Raises TableExistsError if the catalog has the name, and what ``hoodoo.create`` raises.
+        """
+        found = self.catalog.find(name)
+        if found is not None:
+            raise TableExistsError(
+                f"{evolve(self.place, table=name)}", f"is the table at {found.location}.",
+                "Choose another name, or open this table.",
+            )  # fmt: skip
+        where = path or self._location_of(name)
+        arguments = self._with_options(arguments)
+        noted = self._noted(name, keys.CATALOGS.given(arguments["options"]) or ())
+        arguments["options"][keys.CATALOGS.key] = keys.CATALOGS.spell(noted)
+        arguments.setdefault("name", name.rpartition(".")[2])
+        table = create_table(where, schema, **arguments)
+        self._sync(name, table)
+        return table
+
+    def register(self, name: str, path: str) -> Table:
+        """Give the table at ``path`` an entry of this name. The table notes its catalog, which all writers update.
+        Harmless if it has the entry. Raises CatalogError if another table has the name."""
+        table = open_table(path, **self._with_options({}))
+        found, handle = self.catalog.find(name), table.handle
+        wanted = Described(handle.storage, table.timeline(), handle.options).entry(name, "", False)
+        if found is not None:
+            refuse_other(found, wanted)
+        noted = keys.CATALOGS.stored(table.config.properties) or ()
+        if str(evolve(self.place, table=name)) not in map(str, map(Place.of, noted)):
+            now = keys.CATALOGS.spell(self._noted(name, noted))
+            handle.change_properties({keys.CATALOGS.key: now})
+        self._sync(name, table)
+        return table
+
+    def drop(self, name: str) -> bool:
+        """Remove the entry, and no file. The table no longer notes this catalog. False if there is no such entry."""
+        found = self.catalog.find(name)
+        if found is None:
+            return False
+        try:
+            table = open_table(found.location, **self._with_options({}))
+        except (NotATableError, ConfigError, CatalogError):
+            return self.catalog.drop(name)
+        noted = keys.CATALOGS.stored(table.config.properties) or ()
+        mine = {str(self.place), str(evolve(self.place, table=name))}
+        others = tuple(one for one in noted if str(Place.of(one)) not in mine)
+        if others != noted:
+            now = keys.CATALOGS.spell(others) if others else None
+            table.handle.change_properties({keys.CATALOGS.key: now})
+        return self.catalog.drop(name)
+
+    # --- inside -----------------------------------------------------------------------------------
+    def _noted(self, name: str, noted: tuple[str, ...]) -> tuple[str, ...]:
+        return (*noted, str(evolve(self.place, table=name)))
+
+    def _location_of(self, name: str) -> str:
+        found = self.catalog.location_of(name) if hasattr(self.catalog, "location_of") else None
+        if found is None:
+            raise ConfigError(
+                f"{evolve(self.place, table=name)}", "the catalog does not say where new tables lie.",
+                "Give the path: catalog.create(name, schema, path).",
+            )  # fmt: skip
+        return str(found)
+
+    def _sync(self, name: str, table: Table) -> None:
+        handle = table.handle
+        seen = Described(handle.storage, table.timeline(), handle.options)
+        sync(seen, evolve(self.place, table=name), self.catalog)
+
+    def _with_options(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        return {**arguments, "options": {**self.options, **(arguments.get("options") or {})}}
+
+
+@checked
+def catalog(place: str, options: Mapping[str, Any] | None = None) -> Lake:
+    """The catalog at ``place``: a folder or the URI of a bucket or folder (a file catalog, which needs no server),
+    ``glue://`` (AWS Glue), or ``hms://host:port`` (a Hive Metastore). ``options`` are those of its tables.
+
+    Raises ConfigError or PluginError for a place that no installed catalog stands for.
+
+    >>> lake = hoodoo.catalog("lake")
+    >>> lake.create("trips", schema, record_key="ride").upsert(rows)
+    >>> lake.tables(), lake.open("trips").read().count()
+    """
+    given = as_text(options)
+    found = Place.of(place)
+    if found.table is not None:
+        raise ConfigError(
+            f"catalog {place}",
+            f"names a table, {found.table}.",
+            f"Open it: hoodoo.open({place!r}).",
+        )
+    return Lake(found, found.open(given), given)

@@ -1,0 +1,182 @@
+"""Sync: the entries of one table in one catalog become what the table is now.
+
+Idempotent, and safe beside others that do the same: an entry is replaced by the version that it was made of, and who is too
+late starts again. The state of an entry is written last: what a crash interrupts is repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attrs import evolve, frozen
+from hoodoo.timeline.timeline import load
+
+from hoodoo_catalogs import options
+from hoodoo_catalogs.described import REQUESTED, STATE, Described
+from hoodoo_catalogs.errors import CatalogError
+from hoodoo_catalogs.hookspecs.catalog import Catalog, CatalogTable, Values
+from hoodoo_catalogs.places import Place
+
+ATTEMPTS = 5
+
+
+@frozen
+class Synced:
+    """What a sync did. ``instant``: the newest write that the catalog knows now. ``skipped``: all was so before."""
+
+    catalog: str
+    name: str
+    instant: str | None = None
+    created: bool = False
+    columns_changed: bool = False
+    partitions_added: int = 0
+    partitions_dropped: int = 0
+    skipped: bool = False
+
+    @property
+    def detail(self) -> dict[str, Any]:
+        """For observers."""
+        return {
+            "catalog": self.catalog,
+            "name": self.name,
+            "created": self.created,
+            "columns_changed": self.columns_changed,
+            "partitions_added": self.partitions_added,
+            "partitions_dropped": self.partitions_dropped,
+        }
+
+
+def sync(table: Described, place: Place, catalog: Catalog) -> Synced:
+    """Update the entries of ``table`` at ``place``. Raises CatalogError, ConfigError or SchemaError, and leaves the
+    table as it is."""
+    assert place.table is not None
+    has_views = bool(getattr(catalog, "has_views", False))
+    done = Synced(place.uri, place.table, skipped=True)
+    for wanted in table.entries(place.table, has_views):
+        one = _sync_entry(table, wanted, catalog, has_views)
+        done = Synced(
+            place.uri,
+            place.table,
+            one.instant,
+            done.created or one.created,
+            done.columns_changed or one.columns_changed,
+            done.partitions_added + one.partitions_added,
+            done.partitions_dropped + one.partitions_dropped,
+            done.skipped and one.skipped,
+        )
+    return done
+
+
+def _sync_entry(
+    table: Described, wanted: CatalogTable, catalog: Catalog, has_views: bool
+) -> Synced:
+    for _ in range(ATTEMPTS):
+        found = catalog.find(wanted.name)
+        if found is not None:
+            refuse_other(found, wanted)
+            if _is_ahead(table, found):  # another process has synced a later state
+                table = evolve(table, timeline=load(table.storage, table.config))
+                wanted = table.entry(wanted.name, wanted.view, has_views)
+        done = _attempt(table, wanted, found, catalog)
+        if done is not None:
+            return done
+    raise CatalogError(
+        f"{wanted.name} in the catalog", f"was changed by others {ATTEMPTS} times during a sync.",
+        "The next commit, or table.sync(), repeats it.",
+    )  # fmt: skip
+
+
+def _attempt(
+    table: Described, wanted: CatalogTable, found: CatalogTable | None, catalog: Catalog
+) -> Synced | None:
+    """What was done; None if another one was faster."""
+    instant = wanted.parameters.get(REQUESTED)
+    said = Synced("", wanted.name, instant)
+    if found is None:
+        if not catalog.put(evolve(wanted, parameters=_without_state(wanted.parameters))):
+            return None
+        found = catalog.find(wanted.name)
+        if found is None:
+            return None
+        said = evolve(said, created=True)
+    added, dropped = _sync_partitions(table, wanted, found, catalog)
+    said = evolve(said, partitions_added=added, partitions_dropped=dropped)
+    parameters = {**_without_spark(found.parameters), **wanted.parameters}
+    now = evolve(found, columns=wanted.columns, partition_keys=wanted.partition_keys)
+    columns_change = _spelt(now) != _spelt(found)
+    now = evolve(now, view=wanted.view, parameters=parameters)
+    if not columns_change and _is_same(parameters, found.parameters):
+        return evolve(said, skipped=not (said.created or added or dropped))
+    only_state = _without_state(parameters) == _without_state(found.parameters)
+    only_state &= not (columns_change or said.created or added or dropped)
+    if only_state and options.CONDITIONAL.read(table.given):
+        return evolve(said, skipped=True, instant=found.parameters.get(REQUESTED))
+    if not catalog.put(now):
+        return None
+    return evolve(said, columns_changed=columns_change and not said.created)
+
+
+def _sync_partitions(
+    table: Described, wanted: CatalogTable, found: CatalogTable, catalog: Catalog
+) -> tuple[int, int]:
+    """How many partitions were added to the catalog (or had another location), and dropped from it."""
+    held: Any = catalog
+    if not wanted.partition_keys or not hasattr(held, "add_partitions"):
+        return 0, 0
+    paths = table.changed_since(found.parameters)
+    if paths is not None and not paths:
+        return 0, 0
+    there = table.locations(paths)
+    among: set[Values] | None = None if paths is None else {table.values(p) for p in paths}
+    known: Mapping[Values, str] = held.partitions(wanted.name, among)
+    new = {values: at for values, at in there.items() if known.get(values) != at}
+    gone = [values for values in known if values not in there]
+    if new:
+        held.add_partitions(evolve(wanted, version=found.version), new)
+    if gone:
+        held.drop_partitions(wanted.name, gone)
+    return len(new), len(gone)
+
+
+def refuse_other(found: CatalogTable, wanted: CatalogTable) -> None:
+    """CatalogError if the entry is one of another table."""
+    if _place(found.location) != _place(wanted.location):
+        raise CatalogError(
+            f"{wanted.name} in the catalog", f"is the table at {found.location}, not the one at {wanted.location}.",
+            "Give this table another name there, or drop the entry if it is not needed.",
+        )  # fmt: skip
+
+
+def _place(location: str) -> str:
+    """Without the scheme: one bucket is s3 and s3a."""
+    scheme, colon, rest = location.partition(":")
+    return (rest if colon and len(scheme) > 1 else location).strip("/")
+
+
+def _is_ahead(table: Described, found: CatalogTable) -> bool:
+    state, newest = found.parameters, table.newest
+    known = table.timeline.find(state.get(REQUESTED, ""))
+    return bool(state.get(REQUESTED)) and known is None and newest is not None
+
+
+def _spelt(table: CatalogTable) -> list[tuple[str, str, str]]:
+    each: Callable[[str], str] = lambda text: text.lower().replace(" ", "")  # noqa: E731
+    columns = (*table.columns, *table.partition_keys)
+    return [(each(c.name), each(c.type), c.comment or "") for c in columns]
+
+
+def _is_same(wanted: Mapping[str, str], found: Mapping[str, str]) -> bool:
+    return (
+        all(found.get(key) == value for key, value in wanted.items())
+        and wanted.keys() == found.keys()
+    )
+
+
+def _without_state(parameters: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in parameters.items() if key not in STATE}
+
+
+def _without_spark(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Without what is written as a whole: of a longer schema, parts would stay."""
+    return {k: v for k, v in parameters.items() if not k.startswith("spark.sql.sources.schema")}

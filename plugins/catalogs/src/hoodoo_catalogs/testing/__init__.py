@@ -1,0 +1,1 @@
+"""For tests of catalogs: the contract suite, and fakes that fail and hang."""

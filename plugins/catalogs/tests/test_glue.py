@@ -1,0 +1,139 @@
+"""AWS Glue, on moto: the contract, entries as Hudi's sync tool makes them, names in the place of paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import hoodoo
+import pyarrow as pa
+import pytest
+from attrs import evolve
+from botocore.exceptions import ClientError
+from hoodoo.errors import HoodooWarning, NotATableError
+from hoodoo_catalogs.errors import CatalogError
+from hoodoo_catalogs.glue import GlueCatalog
+from hoodoo_catalogs.testing.catalog import CatalogContract
+from moto import mock_aws
+
+SCHEMA = pa.schema([("id", pa.int64()), ("City", pa.string()), ("at", pa.timestamp("us", "UTC"))])
+ROWS = [{"id": 1, "City": "oslo", "at": None}, {"id": 2, "City": "rome", "at": None}]
+
+
+@pytest.fixture(autouse=True)
+def glue(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    with mock_aws():
+        yield boto3.client("glue")
+
+
+class TestGlue(CatalogContract):
+    @pytest.fixture
+    def catalog(self, glue: Any) -> GlueCatalog:
+        return GlueCatalog(glue, {})
+
+
+def test_entries_as_hudis_sync_tool_makes_them(tmp_path: Path, glue: Any) -> None:
+    options = {
+        "hoodie.datasource.meta.sync.enable": "true",
+        "hoodie.meta.sync.client.tool.class": "org.apache.hudi.aws.sync.AwsGlueCatalogSyncTool",
+        "hoodie.datasource.hive_sync.database": "Lake",
+        "hoodie.datasource.hive_sync.table": "trips",
+    }
+    table = hoodoo.create(
+        str(tmp_path / "t"), SCHEMA, name="t", record_key="id", partition_by="City", options=options,
+        table_type="MERGE_ON_READ",
+    )  # fmt: skip
+    commit = table.upsert(ROWS)
+    found = {t["Name"]: t for t in glue.get_tables(DatabaseName="lake")["TableList"]}
+    assert sorted(found) == ["trips", "trips_ro", "trips_rt"]
+    for name, entry in found.items():
+        stored = entry["StorageDescriptor"]
+        realtime = "realtime.HoodieParquetRealtimeInputFormat"
+        wanted = "HoodieParquetInputFormat" if name == "trips_ro" else realtime
+        assert stored["InputFormat"] == f"org.apache.hudi.hadoop.{wanted}"
+        as_ro = stored["SerdeInfo"]["Parameters"]["hoodie.query.as.ro.table"]
+        assert as_ro == ("true" if name == "trips_ro" else "false")
+        assert [c["Name"] for c in stored["Columns"]][-2:] == ["id", "at"]
+        assert stored["Columns"][-1]["Type"] == "bigint"
+        assert [c["Name"] for c in entry["PartitionKeys"]] == ["city"]
+        assert entry["Parameters"]["last_commit_time_sync"] == commit.instant
+        assert entry["Parameters"]["spark.sql.sources.provider"] == "hudi"
+        paths = glue.get_partitions(DatabaseName="lake", TableName=name)["Partitions"]
+        assert sorted(p["Values"] for p in paths) == [["oslo"], ["rome"]]
+    table.delete_partitions("oslo")
+    table.alter(add={"fare": "double"})
+    entry = glue.get_table(DatabaseName="lake", Name="trips")["Table"]
+    assert entry["StorageDescriptor"]["Columns"][-1] == {"Name": "fare", "Type": "double"}
+    paths = glue.get_partitions(DatabaseName="lake", TableName="trips")["Partitions"]
+    assert [p["Values"] for p in paths] == [["rome"]]
+
+
+def test_a_name_in_the_place_of_a_path(tmp_path: Path, glue: Any) -> None:
+    place = {"Name": "lake", "LocationUri": f"file://{tmp_path}/lake"}
+    glue.create_database(DatabaseInput=place)
+    lake = hoodoo.catalog("glue://")
+    lake.create("lake.trips", SCHEMA, record_key="id").upsert(ROWS)
+    table = hoodoo.open("glue://lake.trips")
+    assert table.path == f"file://{tmp_path}/lake/trips" and table.read().count() == 2
+    table.upsert([{**ROWS[0], "id": 3}])
+    assert lake.tables() == ("lake.trips",) and lake.open("lake.trips").read().count() == 3
+    with pytest.raises(NotATableError, match=r"glue://lake\.other: the catalog has no table"):
+        hoodoo.open("glue://lake.other")
+
+
+def test_many_partitions(tmp_path: Path, glue: Any) -> None:
+    options = {"hoodoo.catalogs": "glue://lake.t"}
+    table = hoodoo.create(
+        str(tmp_path / "t"), SCHEMA, record_key="id", partition_by="City", options=options
+    )
+    table.bulk_insert([{"id": n, "City": f"c{n}", "at": None} for n in range(230)])
+    assert len(GlueCatalog(glue, {}).partitions("lake.t")) == 230
+
+
+def test_no_right_and_no_entry_are_two(glue: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = GlueCatalog(glue, {})
+    assert catalog.find("lake.t") is None
+
+    def denied(**arguments: Any) -> Any:
+        raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, "GetTable")
+
+    monkeypatch.setattr(glue, "get_table", denied)
+    with pytest.raises(CatalogError, match="may exist: give the user"):
+        catalog.find("lake.t")
+
+
+def test_without_a_region_the_commit_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    options = {"hoodoo.catalogs": "glue://lake.t"}
+    table = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id", options=options)
+    with pytest.warns(HoodooWarning, match="region"):
+        table.upsert(ROWS)
+    assert table.read().count() == 2
+
+
+def test_a_stale_version_is_refused_by_the_server(glue: Any) -> None:
+    """Glue's own check, which moto lacks."""
+    catalog = GlueCatalog(glue, {})
+    assert catalog.put(TestGlue().table())
+    entry = catalog.find("db.t")
+    assert entry is not None
+
+    class Refuses:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(glue, name)
+
+        def update_table(self, **arguments: Any) -> Any:
+            assert arguments["VersionId"] == entry.version and arguments["SkipArchive"]
+            code = "ConcurrentModificationException"
+            raise ClientError({"Error": {"Code": code, "Message": "another"}}, "UpdateTable")
+
+    assert not GlueCatalog(Refuses(), {}).put(evolve(entry, parameters={}))

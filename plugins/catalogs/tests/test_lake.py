@@ -1,0 +1,102 @@
+"""`hoodoo.catalog`: tables by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+import pytest
+from hoodoo.errors import ConfigError, NotATableError, TableExistsError
+from hoodoo_catalogs.errors import CatalogError
+from hoodoo_catalogs.places import Place
+
+SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string())])
+ROWS = [{"id": 1, "city": "oslo"}, {"id": 2, "city": "rome"}]
+
+
+def test_created_found_and_dropped(tmp_path: Path) -> None:
+    lake = hoodoo.catalog(str(tmp_path / "lake"))
+    assert lake.tables() == ()
+    table = lake.create("trips", SCHEMA, record_key="id", partition_by="city")
+    assert table.path == f"file://{tmp_path}/lake/trips"
+    commit = table.upsert(ROWS)
+    assert lake.tables() == ("trips",)
+    assert lake.open("trips").read().count() == 2
+    entry = lake.entry("trips")
+    assert [c.name for c in entry.columns] == ["id"]
+    assert [c.name for c in entry.partition_keys] == ["city"]
+    assert entry.parameters["last_commit_time_sync"] == commit.instant
+    with pytest.raises(TableExistsError, match="trips"):
+        lake.create("trips", SCHEMA)
+    assert lake.drop("trips") and not lake.drop("trips")
+    with pytest.raises(NotATableError, match="trips"):
+        lake.open("trips")
+    # It is a table as before, and no write makes it one of the catalog again.
+    again = hoodoo.open(table.path)
+    again.upsert(ROWS)
+    assert again.read().count() == 2 and lake.tables() == ()
+
+
+def test_any_writer_updates_the_catalog(tmp_path: Path) -> None:
+    """The table notes its catalogs: nobody has to name them."""
+    lake = hoodoo.catalog(str(tmp_path / "lake"))
+    lake.create("db.trips", SCHEMA, record_key="id")
+    table = hoodoo.open(str(tmp_path / "lake/db/trips"))
+    commit = table.upsert(ROWS)
+    assert lake.entry("db.trips").parameters["last_commit_time_sync"] == commit.instant
+    table.alter(add={"fare": "double"})
+    assert [c.name for c in lake.entry("db.trips").columns] == ["id", "city", "fare"]
+
+
+def test_a_table_that_is_there_is_registered_in_several(tmp_path: Path) -> None:
+    table = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id")
+    table.upsert(ROWS)
+    one, two = (hoodoo.catalog(str(tmp_path / name)) for name in ("one", "two"))
+    for lake in (one, one, two):
+        lake.register("mine", str(tmp_path / "t"))
+    noted = hoodoo.open(str(tmp_path / "t")).config.get("hoodoo.catalogs")
+    assert noted == f"file://{tmp_path}/one#mine,file://{tmp_path}/two#mine"
+    commit = hoodoo.open(str(tmp_path / "t")).upsert(ROWS)
+    for lake in (one, two):
+        assert lake.entry("mine").parameters["last_commit_time_sync"] == commit.instant
+    assert one.drop("mine")
+    assert hoodoo.open(str(tmp_path / "t")).config.get("hoodoo.catalogs") == noted.split(",")[1]
+
+
+def test_two_tables_of_one_name(tmp_path: Path) -> None:
+    lake = hoodoo.catalog(str(tmp_path / "lake"))
+    lake.create("trips", SCHEMA, record_key="id")
+    other = hoodoo.create(str(tmp_path / "other"), SCHEMA, record_key="id")
+    with pytest.raises(CatalogError, match="is the table at"):
+        lake.register("trips", str(tmp_path / "other"))
+    assert hoodoo.open(other.path).config.get("hoodoo.catalogs") is None
+    assert lake.entry("trips").location.endswith("lake/trips")
+
+
+def test_a_name_that_cannot_be_leaves_no_table(tmp_path: Path) -> None:
+    lake = hoodoo.catalog(str(tmp_path / "lake"))
+    for name in ("a b", "../up", "", "a/b"):
+        with pytest.raises(ConfigError):
+            lake.create(name, SCHEMA, record_key="id")
+    assert lake.tables() == ()
+    assert not [p for p in tmp_path.rglob("hoodie.properties")]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("glue://", ("glue", "glue://", None)),
+        ("glue://db.trips", ("glue", "glue://", "db.trips")),
+        ("hms://host:9083", ("hms", "hms://host:9083", None)),
+        ("hms://host:9083/db.trips", ("hms", "hms://host:9083", "db.trips")),
+        ("s3://lake", ("file", "s3://lake", None)),
+        ("s3://lake/x/#db.trips", ("file", "s3://lake/x", "db.trips")),
+        ("/a#b/lake", ("file", "file:///a#b/lake", None)),
+    ],
+)
+def test_places(text: str, wanted: tuple[Any, ...]) -> None:
+    found = Place.of(text)
+    assert (found.plugin, found.uri, found.table) == wanted
+    assert Place.of(str(found)) == found
