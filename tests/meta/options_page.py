@@ -35,6 +35,7 @@ OURS = (
     "hoodoo-frames",
     "hoodoo-serve",
     "hoodoo-hashing",
+    "hoodoo-catalogs",
     "hoodoo-statements",
     "hoodoo-cloud",
     "hoodoo-spark",

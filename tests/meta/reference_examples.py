@@ -175,6 +175,10 @@ ERRORS = {
 EXAMPLES = {
     # functions
     "hoodoo.create": 'table = hoodoo.create("rides", rides, record_key="ride", partition_by="city")  # with its rows\nassert table.count() == 2',
+    "hoodoo.catalog": """\
+lake = hoodoo.catalog("lake")
+lake.create("rides", rides.schema, record_key="ride").upsert(rides)
+assert lake.tables() == ("rides",) and lake.open("rides").read().count() == 2""",
     "hoodoo.convert": """\
 import pyarrow.parquet as pq
 from pathlib import Path
@@ -279,6 +283,7 @@ plain.enable_virtual_keys()""",
     "table.location_changes": "since = table.upsert(rows([70])).instant\nassert table.location_changes(since).to_arrow().num_rows == 0",
     "table.report": 'assert table.report("timeline", limit=1).rows[0].action == "commit"',
     "table.history": 'newest = table.history(1)[0]\nassert newest["version"] is None or table.count(as_of=newest["version"]) == table.count()',
+    "table.sync": "assert table.sync() == ()  # it is in no catalog",
     "table.stats": "assert table.stats().bytes > 0  # sizes are in bytes",
     "table.verify": "assert table.verify().ok",
     # reads

@@ -69,6 +69,8 @@ GUIDES = {
     "table.verify": "command-line.md#verify",
     "hoodoo.create": "quickstart.md",
     "hoodoo.write": "quickstart.md#in-one-line",
+    "hoodoo.catalog": "catalogs.md",
+    "table.sync": "catalogs.md#what-is-updated-and-when",
     "hoodoo.convert": "converting.md",
     "hoodoo.sql": "statements.md#sql",
     "hoodoo.scan_polars": "reading.md#in-data-frames",

@@ -54,6 +54,7 @@ from hoodoo_clustering.hookspecs import clustering as clustering_family
 from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter, TablePartition
 from hoodoo_metadata.hookspecs import metadata_partition as partition_family
 from hoodoo_metadata.hookspecs.index_hash import KeyHash
+from hoodoo_catalogs.hookspecs import catalog as catalog_family
 from hoodoo_serve.hookspecs.service_policy import ServicePolicy
 from hoodoo_services.hookspecs import cleaning as cleaning_family
 from hoodoo_services.hookspecs import compaction as compaction_family
@@ -523,6 +524,13 @@ TYPES: dict[str, tuple[type, ...]] = {
         cleaning_family.Aged,
     ),
     "service_policy": (ServicePolicy,),
+    "catalog": (
+        catalog_family.Catalog,
+        catalog_family.HasPartitions,
+        catalog_family.ServesEngines,
+        catalog_family.CatalogTable,
+        catalog_family.Column,
+    ),
     "check": (Check,),
     "inspector": (Inspector, Inspected),
     "report": (Reporter,),

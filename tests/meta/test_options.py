@@ -31,6 +31,7 @@ OURS = (
     "hoodoo-frames",
     "hoodoo-serve",
     "hoodoo-hashing",
+    "hoodoo-catalogs",
     "hoodoo-statements",
     "hoodoo-cloud",
     "hoodoo-spark",

@@ -21,8 +21,8 @@ OFFERED = (
     "hoodoo_cli.toolkit",
     "hoodoo_native",  # compiled loops, by their functions
     # The families that a distribution brings, and the contract suites of their plugins.
-    *(f"hoodoo_{one}.hookspecs" for one in ("cli", "clustering", "metadata", "serve", "services")),
-    *(f"hoodoo_{one}.testing" for one in ("cli", "clustering", "metadata", "serve", "services")),
+    *(f"hoodoo_{one}.hookspecs" for one in ("catalogs", "cli", "clustering", "metadata", "serve", "services")),
+    *(f"hoodoo_{one}.testing" for one in ("catalogs", "cli", "clustering", "metadata", "serve", "services")),
 )
 
 

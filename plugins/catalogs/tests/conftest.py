@@ -29,9 +29,11 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]
     from hoodoo_catalogs.testing.fakes import MemoryCatalog
 
     folder = fake_distribution(
-        tmp_path / "installed", "acme", entry_points={"acme_catalog": "acme_catalog"},
+        tmp_path / "installed",
+        "acme",
+        entry_points={"acme_catalog": "acme_catalog"},
         modules={"acme_catalog": SOURCE},
-    )  # fmt: skip
+    )
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.delitem(sys.modules, "acme_catalog", raising=False)
     kernel.cache_clear()

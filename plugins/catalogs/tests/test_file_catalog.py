@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from attrs import evolve
 from hoodoo.errors import StorageError
-from hoodoo_catalogs.errors import CatalogError
 from hoodoo_catalogs.file import FOLDER, FileCatalog
-from hoodoo_catalogs.hookspecs.catalog import CatalogTable
+from hoodoo_catalogs.hookspecs.catalog import CatalogError, CatalogTable
 from hoodoo_catalogs.testing.catalog import CatalogContract
 from hoodoo_catalogs.testing.fakes import MemoryCatalog
 from hoodoo_standard.storage.local import LocalStorage
@@ -45,8 +44,10 @@ def test_one_file_for_each_table(tmp_path: Path, catalog: FileCatalog) -> None:
     for n in range(3):
         assert catalog.put(evolve(catalog.find("t"), parameters={"n": str(n)}))
     assert files(tmp_path) == [
-        "db.t.0000000001.json", "t.0000000001.0000000001.json", "t.0000000004.json"
-    ]  # fmt: skip
+        "db.t.0000000001.json",
+        "t.0000000001.0000000001.json",
+        "t.0000000004.json",
+    ]
     assert catalog.tables() == ("db.t", "t", "t.0000000001")
     assert catalog.drop("t")
     assert files(tmp_path)[-1] == "t.0000000005.dropped"
@@ -57,7 +58,8 @@ def test_one_file_for_each_table(tmp_path: Path, catalog: FileCatalog) -> None:
 def test_a_writer_that_is_late_replaces_nothing(
     tmp_path: Path, catalog: FileCatalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It has looked, others put two versions and deleted its own: the file that it puts is taken back."""
+    """It has looked, others put two versions and deleted its own: the file that it puts is taken
+    back."""
     assert catalog.put(TABLE)
     old = catalog.find("t")
     late = FileCatalog(catalog.storage)

@@ -1,4 +1,5 @@
-"""AWS Glue, on moto: the contract, entries as Hudi's sync tool makes them, names in the place of paths."""
+"""AWS Glue, on moto: the contract, entries as Hudi's sync tool makes them, names in the place of
+paths."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ import pytest
 from attrs import evolve
 from botocore.exceptions import ClientError
 from hoodoo.errors import HoodooWarning, NotATableError
-from hoodoo_catalogs.errors import CatalogError
 from hoodoo_catalogs.glue import GlueCatalog
+from hoodoo_catalogs.hookspecs.catalog import CatalogError
 from hoodoo_catalogs.testing.catalog import CatalogContract
 from moto import mock_aws
 
@@ -46,9 +47,14 @@ def test_entries_as_hudis_sync_tool_makes_them(tmp_path: Path, glue: Any) -> Non
         "hoodie.datasource.hive_sync.table": "trips",
     }
     table = hoodoo.create(
-        str(tmp_path / "t"), SCHEMA, name="t", record_key="id", partition_by="City", options=options,
+        str(tmp_path / "t"),
+        SCHEMA,
+        name="t",
+        record_key="id",
+        partition_by="City",
+        options=options,
         table_type="MERGE_ON_READ",
-    )  # fmt: skip
+    )
     commit = table.upsert(ROWS)
     found = {t["Name"]: t for t in glue.get_tables(DatabaseName="lake")["TableList"]}
     assert sorted(found) == ["trips", "trips_ro", "trips_rt"]

@@ -9,7 +9,7 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, NotATableError, TableExistsError
-from hoodoo_catalogs.errors import CatalogError
+from hoodoo_catalogs.hookspecs.catalog import CatalogError
 from hoodoo_catalogs.places import Place
 
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string())])

@@ -1,4 +1,5 @@
-"""Catalogs follow each action, whoever does it; one that is down or hangs fails and delays nothing."""
+"""Catalogs follow each action, whoever does it; one that is down or hangs fails and delays
+nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, HoodooWarning, OptionConflictError
 from hoodoo_catalogs import participant
-from hoodoo_catalogs.errors import CatalogError
+from hoodoo_catalogs.hookspecs.catalog import CatalogError
 from hoodoo_catalogs.testing.fakes import Faulty, Hangs, MemoryCatalog, is_down
 
 SCHEMA = pa.schema(
@@ -21,7 +22,7 @@ OPTIONS = {"hoodoo.catalogs": "fake://db.t"}
 LAST = "last_commit_time_sync"
 
 
-def rows(*ids: int, day: str = "mon") -> list[dict[str, Any]]:
+def trips(*ids: int, day: str = "mon") -> list[dict[str, Any]]:
     return [{"id": n, "day": day, "at": None} for n in ids]
 
 
@@ -40,12 +41,12 @@ def partitions(catalog: MemoryCatalog, name: str = "db.t") -> list[str]:
 def test_every_action_is_followed(tmp_path: Path, fake: list[Any], version: int) -> None:
     catalog = fake[0]
     table = table_at(tmp_path / "t", table_version=version)
-    first = table.upsert(rows(1, day="mon") + rows(2, day="tue"))
+    first = table.upsert(trips(1, day="mon") + trips(2, day="tue"))
     entry = catalog.find("db.t")
     assert entry.location == table.path and entry.parameters[LAST] == first.instant
     assert partitions(catalog) == ["mon", "tue"]
     assert catalog.partitions("db.t")[("mon",)] == f"{table.path}/mon"
-    second = table.upsert(rows(3, day="wed"))
+    second = table.upsert(trips(3, day="wed"))
     assert partitions(catalog) == ["mon", "tue", "wed"]
     table.delete_partitions("tue")
     assert partitions(catalog) == ["mon", "wed"]
@@ -55,17 +56,19 @@ def test_every_action_is_followed(tmp_path: Path, fake: list[Any], version: int)
     table.rollback(second.instant)
     assert partitions(catalog) == ["mon", "tue"]
     assert catalog.find("db.t").parameters[LAST] == first.instant
-    table.insert_overwrite_table(rows(1, day="sun"))
+    table.insert_overwrite_table(trips(1, day="sun"))
     assert partitions(catalog) == ["sun"]
 
 
 def test_columns_are_changed_and_commented(tmp_path: Path, fake: list[Any]) -> None:
     table = table_at(tmp_path / "t")
-    table.upsert(rows(1))
+    table.upsert(trips(1))
     table.alter(add={"n": "int"})
     assert [(c.name, c.type) for c in fake[0].find("db.t").columns] == [
-        ("id", "bigint"), ("at", "timestamp"), ("n", "int")
-    ]  # fmt: skip
+        ("id", "bigint"),
+        ("at", "timestamp"),
+        ("n", "int"),
+    ]
     table.alter(widen={"n": "bigint"})
     assert fake[0].find("db.t").columns[-1].type == "bigint"
 
@@ -73,15 +76,16 @@ def test_columns_are_changed_and_commented(tmp_path: Path, fake: list[Any]) -> N
 def test_it_catches_up_with_others(
     tmp_path: Path, fake: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Writers that know nothing of catalogs commit, evolve, drop and archive; the next action, or sync(), tells all."""
+    """Writers that know nothing of catalogs commit, evolve, drop and archive; the next action, or
+    sync(), tells all."""
     table = table_at(tmp_path / "t")
-    table.upsert(rows(1))
+    table.upsert(trips(1))
     with monkeypatch.context() as patched:
         patched.setattr(participant, "catalogs_of", lambda config, given: ())
         other = hoodoo.open(str(tmp_path / "t"))
-        other.upsert(rows(2, day="tue"))
+        other.upsert(trips(2, day="tue"))
         other.alter(add={"n": "int"})
-        last = other.upsert([{**rows(3, day="wed")[0], "n": 1}])
+        last = other.upsert([{**trips(3, day="wed")[0], "n": 1}])
     assert partitions(fake[0]) == ["mon"]
     done = table.sync()
     assert [d.partitions_added for d in done] == [2] and done[0].columns_changed
@@ -90,21 +94,24 @@ def test_it_catches_up_with_others(
     assert all(one.skipped for one in table.sync())
     with monkeypatch.context() as patched:
         patched.setattr(participant, "catalogs_of", lambda config, given: ())
-        options = {"hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3",
-                   "hoodie.clean.commits.retained": "1"}  # fmt: skip
+        options = {
+            "hoodie.keep.min.commits": "2",
+            "hoodie.keep.max.commits": "3",
+            "hoodie.clean.commits.retained": "1",
+        }
         other = hoodoo.open(str(tmp_path / "t"), options)
         other.delete_partitions("tue")
         for n in range(8):
-            other.upsert(rows(n, day="thu"))
-    table.upsert(rows(1))
+            other.upsert(trips(n, day="thu"))
+    table.upsert(trips(1))
     assert partitions(fake[0]) == ["mon", "thu", "wed"]
 
 
 def test_an_older_look_replaces_no_newer_entry(tmp_path: Path, fake: list[Any]) -> None:
     table = table_at(tmp_path / "t")
-    table.upsert(rows(1))
+    table.upsert(trips(1))
     seen = table.timeline()
-    last = hoodoo.open(str(tmp_path / "t"), OPTIONS).upsert(rows(2, day="tue"))
+    last = hoodoo.open(str(tmp_path / "t"), OPTIONS).upsert(trips(2, day="tue"))
     request = table.handle.participants.request()
     table.handle.participants.each.after_action(request, seen)
     assert fake[0].find("db.t").parameters[LAST] == last.instant
@@ -113,15 +120,15 @@ def test_an_older_look_replaces_no_newer_entry(tmp_path: Path, fake: list[Any]) 
 
 def test_one_that_is_down_fails_no_commit(tmp_path: Path, fake: list[Any]) -> None:
     works, table = fake[0], table_at(tmp_path / "t")
-    table.upsert(rows(1))
+    table.upsert(trips(1))
     fake[0] = Faulty(works, is_down)
     with pytest.warns(HoodooWarning, match=r"fake://db\.t is not updated .*is down"):
-        table.upsert(rows(2, day="tue"))
+        table.upsert(trips(2, day="tue"))
     with pytest.raises(CatalogError, match="is down"):
         table.sync()
     assert table.read().count() == 2 and partitions(works) == ["mon"]
     fake[0] = works
-    table.upsert(rows(3))
+    table.upsert(trips(3))
     assert partitions(works) == ["mon", "tue"]
 
 
@@ -138,8 +145,8 @@ def test_it_fails_once_anywhere(tmp_path: Path, fake: list[Any], call: str) -> N
     fake[0] = Faulty(works, once)
     table = table_at(tmp_path / "t")
     with pytest.warns(HoodooWarning, match="broken pipe"):
-        table.upsert(rows(1) + rows(2, day="tue"))
-    last = table.upsert(rows(3))
+        table.upsert(trips(1) + trips(2, day="tue"))
+    last = table.upsert(trips(3))
     assert partitions(works) == ["mon", "tue"]
     assert works.find("db.t").parameters[LAST] == last.instant
 
@@ -152,23 +159,23 @@ def test_one_that_hangs_delays_a_commit_no_longer_than_said(
     table = table_at(tmp_path / "t", given={"hoodoo.catalogs.wait": "200ms"})
     began = time.monotonic()
     with pytest.warns(HoodooWarning, match="not answered in time"):
-        table.upsert(rows(1))
+        table.upsert(trips(1))
     with pytest.warns(HoodooWarning, match="still in progress"):
-        table.upsert(rows(2))
+        table.upsert(trips(2))
     assert time.monotonic() - began < 20  # not the minute that a call takes
     hangs.released.set()
     for _ in range(200):
         if not participant._running:
             break
         time.sleep(0.01)
-    last = table.upsert(rows(3))
+    last = table.upsert(trips(3))
     assert works.find("db.t").parameters[LAST] == last.instant
 
 
 def test_many_at_once(tmp_path: Path, fake: list[Any]) -> None:
     catalogs = f"fake://db.t,{tmp_path}/lake#t,fake://other.t"
     table = table_at(tmp_path / "t", given={"hoodoo.catalogs": catalogs})
-    table.upsert(rows(1))
+    table.upsert(trips(1))
     assert fake[0].tables() == ("db.t", "other.t")
     assert hoodoo.catalog(str(tmp_path / "lake")).tables() == ("t",)
 
@@ -177,32 +184,34 @@ def test_views_of_a_merge_on_read_table(tmp_path: Path, fake: list[Any]) -> None
     fake[0].has_views = True
     given = {"hoodoo.catalogs": "fake://db.t"}
     table = table_at(tmp_path / "t", given=given, table_type="MERGE_ON_READ")
-    table.upsert(rows(1))
+    table.upsert(trips(1))
     found = {name: fake[0].find(name) for name in fake[0].tables()}
     assert {name: entry.view for name, entry in found.items()} == {
-        "db.t": "realtime", "db.t_ro": "read_optimized", "db.t_rt": "realtime",
-    }  # fmt: skip
+        "db.t": "realtime",
+        "db.t_ro": "read_optimized",
+        "db.t_rt": "realtime",
+    }
     assert [c.name for c in found["db.t"].columns][:1] == ["_hoodie_commit_time"]
     assert found["db.t"].columns[-1].type == "bigint"  # of a timestamp, as Hudi's sync tools say
     assert partitions(fake[0], "db.t_ro") == ["mon"]
 
 
 def test_two_tables_of_one_name_stay_two(tmp_path: Path, fake: list[Any]) -> None:
-    table_at(tmp_path / "one").upsert(rows(1))
+    table_at(tmp_path / "one").upsert(trips(1))
     with pytest.warns(HoodooWarning, match="is the table at"):
-        table_at(tmp_path / "two").upsert(rows(1))
+        table_at(tmp_path / "two").upsert(trips(1))
     assert fake[0].find("db.t").location == f"file://{tmp_path}/one"
 
 
 def test_commits_that_change_no_entry(tmp_path: Path, fake: list[Any]) -> None:
     given = {"hoodie.datasource.meta_sync.condition.sync": "true"}
     table = table_at(tmp_path / "t", given=given)
-    first = table.upsert(rows(1))
+    first = table.upsert(trips(1))
     writes = fake[0].writes
-    table.upsert(rows(2))
+    table.upsert(trips(2))
     assert fake[0].writes == writes
     assert fake[0].find("db.t").parameters[LAST] == first.instant
-    last = table.upsert(rows(3, day="tue"))
+    last = table.upsert(trips(3, day="tue"))
     assert fake[0].find("db.t").parameters[LAST] == last.instant
 
 
@@ -210,9 +219,11 @@ def test_wrong_options_are_refused_before_anything(tmp_path: Path, fake: list[An
     wrong = (
         {"hoodoo.catalogs.wait": "soon"},
         {"hoodie.datasource.hive_sync.mode": "jdbc"},
-        {"hoodie.datasource.meta.sync.enable": "true",
-         "hoodie.meta.sync.client.tool.class": "org.apache.hudi.NoTool"},
-    )  # fmt: skip
+        {
+            "hoodie.datasource.meta.sync.enable": "true",
+            "hoodie.meta.sync.client.tool.class": "org.apache.hudi.NoTool",
+        },
+    )
     for given in wrong:
         with pytest.raises((ConfigError, OptionConflictError)):
             table_at(tmp_path / "t", given=given)
@@ -225,12 +236,12 @@ def test_doctor_says_what_is_behind(
     from hoodoo_catalogs.check import CatalogsCheck
 
     table = table_at(tmp_path / "t")
-    table.upsert(rows(1))
+    table.upsert(trips(1))
     storage = table.handle.storage
     assert not CatalogsCheck({}).table(storage, probe=False).findings
     with monkeypatch.context() as patched:
         patched.setattr(participant, "catalogs_of", lambda config, given: ())
-        hoodoo.open(str(tmp_path / "t")).upsert(rows(2))
+        hoodoo.open(str(tmp_path / "t")).upsert(trips(2))
     (found,) = CatalogsCheck({}).table(storage, probe=False).findings
     assert found.kind == "catalogs.behind" and "hoodoo sync" in found.fix
     fake[0] = Faulty(fake[0], is_down)

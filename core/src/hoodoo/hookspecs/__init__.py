@@ -48,6 +48,7 @@ _BRINGS = {
     "hoodoo-rows": ("rows",),
     "hoodoo-history": ("change_log",),
     "hoodoo-serve": ("service_policy",),
+    "hoodoo-catalogs": ("catalog",),
     "hoodoo-cli": ("report", "command", "check", "inspector"),
     "hoodoo-frames": ("function",),
 }

@@ -17,7 +17,7 @@ OF_READS = "Scan."
 _READS = ("limit", "to_dataset", "to_duckdb", "to_pandas", "to_polars")  # for errors alone
 _FRAMES = ("convert", "scan_polars", *(OF_READS + name for name in _READS))
 _USUAL = dict.fromkeys(_FRAMES, "hoodoo-frames")
-_USUAL |= dict.fromkeys(("sql", "where"), "hoodoo-statements")
+_USUAL |= dict.fromkeys(("sql", "where"), "hoodoo-statements") | {"catalog": "hoodoo-catalogs"}
 
 
 def function(name: str) -> Callable[..., Any] | None:

@@ -1,4 +1,5 @@
-"""What ``hoodoo doctor`` looks at: are the catalogs of a table reachable, and do they know its newest commit?"""
+"""What ``hoodoo doctor`` looks at: are the catalogs of a table reachable, and do they know its
+newest commit?"""
 
 from __future__ import annotations
 

@@ -46,8 +46,8 @@ class Described:
         return max(self.timeline.writes(), key=lambda i: i.completion_order, default=None)
 
     def entries(self, name: str, has_views: bool) -> tuple[CatalogTable, ...]:
-        """The entries of the table under ``name``: several for one that is merged on read, if the catalog
-        ``has_views``."""
+        """The entries of the table under ``name``: several for one that is merged on read, if the
+        catalog ``has_views``."""
         views = self._views() if has_views else (("", "snapshot"),)
         return tuple(self.entry(f"{name}{end}", view, has_views) for end, view in views)
 
@@ -143,13 +143,15 @@ class Described:
         )
 
     def locations(self, paths: Collection[str] | None) -> dict[Values, str]:
-        """The partitions that have files (of ``paths``, if they are given), with their locations."""
+        """The partitions that have files (of ``paths``, if they are given), with their
+        locations."""
         found = build_whole(self.storage, self.timeline, paths).partitions()
         return {self.values(path): f"{self.location}/{path}" for path in found}
 
     def changed_since(self, state: Mapping[str, str]) -> frozenset[str] | None:
-        """The partition paths that writes have changed since the ``state`` of an entry; None if only a comparison of
-        all partitions can say it: there is no state, or its write was archived or undone."""
+        """The partition paths that writes have changed since the ``state`` of an entry; None if
+        only a comparison of all partitions can say it: there is no state, or its write was archived
+        or undone."""
         known = self.timeline.find(state.get(REQUESTED, ""))
         if known is None:
             return None

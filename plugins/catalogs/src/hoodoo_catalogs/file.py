@@ -1,8 +1,9 @@
-"""The file catalog: a folder or a bucket, with one JSON file for each table in its folder ``.hoodoo-catalog``.
+"""The file catalog: a folder or a bucket, with one JSON file for each table in its folder
+``.hoodoo-catalog``.
 
-The file of version 7 of the entry ``trips`` is ``trips.0000000007.json``. The next version is put only if nobody has put it
-yet; then the older ones are deleted. A file that ends with ``.dropped`` stands for a table that was dropped.
-"""
+The file of version 7 of the entry ``trips`` is ``trips.0000000007.json``. The next version is put
+only if nobody has put it yet; then the older ones are deleted. A file that ends with ``.dropped``
+stands for a table that was dropped."""
 
 from __future__ import annotations
 
@@ -20,8 +21,7 @@ from hoodoo.storage.uri import absolute
 from hoodoo.table.settings import open_storage
 
 from hoodoo_catalogs import options
-from hoodoo_catalogs.errors import CatalogError
-from hoodoo_catalogs.hookspecs.catalog import CatalogTable, Column
+from hoodoo_catalogs.hookspecs.catalog import CatalogError, CatalogTable, Column
 from hoodoo_catalogs.places import NAME
 
 FOLDER = ".hoodoo-catalog"
@@ -31,7 +31,8 @@ _FORMAT = 1
 
 @frozen
 class FileCatalog:
-    """Implements :class:`~hoodoo_catalogs.hookspecs.catalog.Catalog`. ``storage``: of its folder ``.hoodoo-catalog``."""
+    """Implements :class:`~hoodoo_catalogs.hookspecs.catalog.Catalog`. ``storage``: of its folder
+    ``.hoodoo-catalog``."""
 
     storage: Storage
 
@@ -92,9 +93,10 @@ class FileCatalog:
                 return False
         except StorageUnknownError as error:
             raise CatalogError(
-                f"{self.storage.root}/{path}", f"it is not known whether it was stored: {error.rule}",
+                f"{self.storage.root}/{path}",
+                f"it is not known whether it was stored: {error.rule}",
                 "Repeat the call.",
-            ) from error  # fmt: skip
+            ) from error
         except StorageError as error:
             raise self._unreachable(error) from error
         files = self._files(name)
@@ -136,9 +138,10 @@ class FileCatalog:
 def _check(name: str) -> None:
     if not NAME.fullmatch(name):
         raise ConfigError(
-            f"table name {name!r}", "may have letters, digits, dots, dashes and underscores only.",
+            f"table name {name!r}",
+            "may have letters, digits, dots, dashes and underscores only.",
             "Choose another name.",
-        )  # fmt: skip
+        )
 
 
 def _parsed(data: bytes, where: str, version: str) -> CatalogTable:
@@ -161,6 +164,7 @@ def _parsed(data: bytes, where: str, version: str) -> CatalogTable:
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CatalogError(
-            where, f"is no entry of a table ({type(error).__name__}: {error}).",
+            where,
+            f"is no entry of a table ({type(error).__name__}: {error}).",
             "Delete the file, then register the table again.",
-        ) from error  # fmt: skip
+        ) from error

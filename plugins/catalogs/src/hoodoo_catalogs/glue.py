@@ -1,8 +1,8 @@
 """The catalog of AWS Glue, with the entries that Hudi's ``AwsGlueCatalogSyncTool`` makes.
 
-Glue replaces a table only if it is still of the version that the caller has read. Without this check by the server (some
-emulators have none) two writers at the same time may lose one of two updates, which the next commit repeats.
-"""
+Glue replaces a table only if it is still of the version that the caller has read. Without this
+check by the server (some emulators have none) two writers at the same time may lose one of two
+updates, which the next commit repeats."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.registration import Settings
 
 from hoodoo_catalogs import options
-from hoodoo_catalogs.errors import CatalogError
 from hoodoo_catalogs.hive_entry import (
     INPUTS,
     OUTPUT,
@@ -24,7 +23,7 @@ from hoodoo_catalogs.hive_entry import (
     serde_parameters,
     view_of,
 )
-from hoodoo_catalogs.hookspecs.catalog import CatalogTable, Column, Values
+from hoodoo_catalogs.hookspecs.catalog import CatalogError, CatalogTable, Column, Values
 
 T = TypeVar("T")
 # What Glue takes in one call.
@@ -34,7 +33,8 @@ _LISTING = "hudi.metadata-listing-enabled"
 
 @frozen
 class GlueCatalog:
-    """Implements :class:`~hoodoo_catalogs.hookspecs.catalog.Catalog`. ``client``: boto3's client of Glue."""
+    """Implements :class:`~hoodoo_catalogs.hookspecs.catalog.Catalog`. ``client``: boto3's client of
+    Glue."""
 
     client: Any
     options: Mapping[str, str]
@@ -46,8 +46,10 @@ class GlueCatalog:
             from botocore.config import Config
         except ImportError as error:
             raise ConfigError(
-                "catalog glue://", "needs boto3, which is not installed.", "pip install hoodoo-catalogs[glue]."
-            ) from error  # fmt: skip
+                "catalog glue://",
+                "needs boto3, which is not installed.",
+                "pip install hoodoo-catalogs[glue].",
+            ) from error
         config = Config(connect_timeout=5, read_timeout=30, retries={"mode": "standard"})
         try:
             return cls(boto3.client("glue", config=config), settings.options)
@@ -154,8 +156,10 @@ class GlueCatalog:
         of = {"DatabaseName": name.database, "TableName": name.table}
         stored = self._input(table)["StorageDescriptor"]
         for some in _batches(sorted(locations), _CREATED):
-            wanted = {v: {"Values": list(v), "StorageDescriptor": {**stored, "Location": locations[v]}}
-                      for v in some}  # fmt: skip
+            wanted = {
+                v: {"Values": list(v), "StorageDescriptor": {**stored, "Location": locations[v]}}
+                for v in some
+            }
             answer = self._call(
                 "batch_create_partition", **of, PartitionInputList=[*wanted.values()]
             )
@@ -190,9 +194,10 @@ class GlueCatalog:
     def _create_database(self, name: Name) -> None:
         if not options.CREATE_DATABASE.read(self.options):
             raise CatalogError(
-                str(name), f"Glue has no database {name.database}.",
+                str(name),
+                f"Glue has no database {name.database}.",
                 f"Create it, or set {options.CREATE_DATABASE.key}=true.",
-            )  # fmt: skip
+            )
         try:
             self.client.create_database(DatabaseInput={"Name": name.database})
         except Exception as error:
@@ -270,12 +275,20 @@ def _is(error: Exception, *codes: str) -> bool:
     return response.get("Error", {}).get("Code") in codes
 
 
-_DENIED = ("AccessDeniedException", "AccessDenied", "UnrecognizedClientException",
-           "ExpiredTokenException", "InvalidClientTokenId")  # fmt: skip
+_DENIED = (
+    "AccessDeniedException",
+    "AccessDenied",
+    "UnrecognizedClientException",
+    "ExpiredTokenException",
+    "InvalidClientTokenId",
+)
 
 
 def _failed(error: Exception, what: str) -> CatalogError:
     fix = "Check the network, the region and the credentials of AWS."
     if _is(error, *_DENIED):
-        fix = "The entry may exist: give the user of these credentials the right to it (glue:GetTable and others)."
+        fix = (
+            "The entry may exist: give the user of these credentials the right to it "
+            "(glue:GetTable and others)."
+        )
     return CatalogError(f"AWS Glue, {what}", f"{type(error).__name__}: {error}", fix)

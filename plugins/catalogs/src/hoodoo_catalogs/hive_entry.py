@@ -1,4 +1,5 @@
-"""Entries as Hudi's sync tools make them for Hive and AWS Glue: input formats, serdes, databases, names."""
+"""Entries as Hudi's sync tools make them for Hive and AWS Glue: input formats, serdes, databases,
+names."""
 
 from __future__ import annotations
 
@@ -38,9 +39,11 @@ class Name:
         if not _NAME.fullmatch(table) or not _NAME.fullmatch(database or "default"):
             raise ConfigError(
                 f"table name {name!r}",
-                "may have letters, digits and underscores only, and one dot between database and table.",
-                f"Choose another name: {options.DATABASE.key} and {options.TABLE.key}, or database.table.",
-            )  # fmt: skip
+                "may have letters, digits and underscores only, and one dot between database "
+                "and table.",
+                f"Choose another name: {options.DATABASE.key} and {options.TABLE.key}, or "
+                "database.table.",
+            )
         return cls((database or "default").lower(), table.lower())
 
     def __str__(self) -> str:

@@ -26,8 +26,9 @@ _SPARK = {
 
 
 def hive_type(kind: pa.DataType, timestamps: bool) -> str:
-    """The type as text. ``timestamps``: Hive's own type is used for them, not ``bigint``, as Hudi's sync tools do
-    unless ``hoodie.datasource.hive_sync.support_timestamp`` is true. SchemaError for a type without a counterpart."""
+    """The type as text. ``timestamps``: Hive's own type is used for them, not ``bigint``, as Hudi's
+    sync tools do unless ``hoodie.datasource.hive_sync.support_timestamp`` is true. SchemaError for
+    a type without a counterpart."""
     if kind in _HIVE:
         return _HIVE[kind]
     if _is_text(kind):
@@ -49,9 +50,10 @@ def hive_type(kind: pa.DataType, timestamps: bool) -> str:
         inner = (f"{f.name}:{hive_type(f.type, timestamps)}" for f in kind)
         return f"struct<{','.join(inner)}>"
     raise SchemaError(
-        f"type {kind}", "has no counterpart in Hive's types, so a catalog cannot have the column.",
+        f"type {kind}",
+        "has no counterpart in Hive's types, so a catalog cannot have the column.",
         "Store another type, or leave the table out of the catalog.",
-    )  # fmt: skip
+    )
 
 
 def spark_field(field: pa.Field) -> dict[str, Any]:

@@ -15,8 +15,7 @@ from hoodoo.table.table import open as open_table
 
 from hoodoo_catalogs import options as keys
 from hoodoo_catalogs.described import Described
-from hoodoo_catalogs.errors import CatalogError
-from hoodoo_catalogs.hookspecs.catalog import Catalog, CatalogTable
+from hoodoo_catalogs.hookspecs.catalog import Catalog, CatalogError, CatalogTable
 from hoodoo_catalogs.places import Place
 from hoodoo_catalogs.sync import refuse_other, sync
 
@@ -37,14 +36,15 @@ class Lake:
         return self.catalog.tables()
 
     def entry(self, name: str) -> CatalogTable:
-        """What the catalog has of the table: location, columns, parameters. Raises NotATableError if it has no
-        such table."""
+        """What the catalog has of the table: location, columns, parameters. Raises NotATableError
+        if it has no such table."""
         found = self.catalog.find(name)
         if found is None:
             raise NotATableError(
-                f"{evolve(self.place, table=name)}", "the catalog has no table of this name.",
+                f"{evolve(self.place, table=name)}",
+                "the catalog has no table of this name.",
                 "hoodoo.catalog(...).tables() lists the names.",
-            )  # fmt: skip
+            )
         return found
 
     def open(self, name: str, **arguments: Any) -> Table:
@@ -52,17 +52,19 @@ class Lake:
         return open_table(self.entry(name).location, **self._with_options(arguments))
 
     def create(self, name: str, schema: Any, path: str | None = None, **arguments: Any) -> Table:
-        """Create a table and its entry. ``path``: by default the folder that the catalog has for it. The table notes
-        its catalog, which all writers update. ``arguments`` are those of ``hoodoo.create``.
+        """Create a table and its entry. ``path``: by default the folder that the catalog has for
+        it. The table notes its catalog, which all writers update. ``arguments`` are those of
+        ``hoodoo.create``.
 
         Raises TableExistsError if the catalog has the name, and what ``hoodoo.create`` raises.
         """
         found = self.catalog.find(name)
         if found is not None:
             raise TableExistsError(
-                f"{evolve(self.place, table=name)}", f"is the table at {found.location}.",
+                f"{evolve(self.place, table=name)}",
+                f"is the table at {found.location}.",
                 "Choose another name, or open this table.",
-            )  # fmt: skip
+            )
         where = path or self._location_of(name)
         arguments = self._with_options(arguments)
         noted = self._noted(name, keys.CATALOGS.given(arguments["options"]) or ())
@@ -73,8 +75,9 @@ class Lake:
         return table
 
     def register(self, name: str, path: str) -> Table:
-        """Give the table at ``path`` an entry of this name. The table notes its catalog, which all writers update.
-        Harmless if it has the entry. Raises CatalogError if another table has the name."""
+        """Give the table at ``path`` an entry of this name. The table notes its catalog, which all
+        writers update. Harmless if it has the entry. Raises CatalogError if another table has the
+        name."""
         table = open_table(path, **self._with_options({}))
         found, handle = self.catalog.find(name), table.handle
         wanted = Described(handle.storage, table.timeline(), handle.options).entry(name, "", False)
@@ -88,7 +91,8 @@ class Lake:
         return table
 
     def drop(self, name: str) -> bool:
-        """Remove the entry, and no file. The table no longer notes this catalog. False if there is no such entry."""
+        """Remove the entry, and no file. The table no longer notes this catalog. False if there is
+        no such entry."""
         found = self.catalog.find(name)
         if found is None:
             return False
@@ -112,9 +116,10 @@ class Lake:
         found = self.catalog.location_of(name) if hasattr(self.catalog, "location_of") else None
         if found is None:
             raise ConfigError(
-                f"{evolve(self.place, table=name)}", "the catalog does not say where new tables lie.",
+                f"{evolve(self.place, table=name)}",
+                "the catalog does not say where new tables lie.",
                 "Give the path: catalog.create(name, schema, path).",
-            )  # fmt: skip
+            )
         return str(found)
 
     def _sync(self, name: str, table: Table) -> None:
@@ -128,8 +133,9 @@ class Lake:
 
 @checked
 def catalog(place: str, options: Mapping[str, Any] | None = None) -> Lake:
-    """The catalog at ``place``: a folder or the URI of a bucket or folder (a file catalog, which needs no server),
-    ``glue://`` (AWS Glue), or ``hms://host:port`` (a Hive Metastore). ``options`` are those of its tables.
+    """The catalog at ``place``: a folder or the URI of a bucket or folder (a file catalog, which
+    needs no server), ``glue://`` (AWS Glue), or ``hms://host:port`` (a Hive Metastore). ``options``
+    are those of its tables.
 
     Raises ConfigError or PluginError for a place that no installed catalog stands for.
 

@@ -13,15 +13,18 @@ URI = Option("hoodoo.catalog.uri", "The absolute URI of the catalog that is open
 
 CATALOGS = Option(
     "hoodoo.catalogs",
-    "Catalogs that have the table and are updated after each commit, separated by commas: a folder or bucket, "
-    "glue://database.table, hms://host:port/database.table. A table notes those that it is created with.",
+    "Catalogs that have the table and are updated after each commit, separated by commas: a "
+    "folder or bucket, "
+    "glue://database.table, hms://host:port/database.table. A table notes those that it is "
+    "created with.",
     kind=NAMES,
 )
 WAIT = Option(
     "hoodoo.catalogs.wait",
-    "How long a commit waits for its catalogs at most; then the update goes on in the background, or is repeated "
+    "How long a commit waits for its catalogs at most; then the update goes on in the "
+    "background, or is repeated "
     "after the next commit.",
-    "10s",
+    "10",
     kind=Duration("s", whole=False),
 )
 # --- Hudi's ---------------------------------------------------------------------------------------
@@ -33,15 +36,16 @@ ENABLED = Option(
 )
 HIVE_ENABLED = Option(
     f"{_HIVE}enable",
-    "The table is in the Hive Metastore of hoodie.datasource.hive_sync.metastore.uris, and is updated after each "
+    "The table is in the Hive Metastore of hoodie.datasource.hive_sync.metastore.uris, and is "
+    "updated after each "
     "commit.",
     "false",
     kind=FLAG,
-    older=("hoodie.datasource.hive_sync.enabled",),
 )
 TOOLS = Option(
     "hoodie.meta.sync.client.tool.class",
-    "Hudi's sync tools, separated by commas: HiveSyncTool (the Hive Metastore), AwsGlueCatalogSyncTool (AWS Glue).",
+    "Hudi's sync tools, separated by commas: HiveSyncTool (the Hive Metastore), "
+    "AwsGlueCatalogSyncTool (AWS Glue).",
     "org.apache.hudi.hive.HiveSyncTool",
     kind=Names(least=1),
 )
@@ -65,7 +69,8 @@ KEYS = Option(
 )
 EXTRACTOR = Option(
     f"{_HIVE}partition_extractor_class",
-    "Hudi's class that makes the values of partition columns from a partition path; by default from the number of "
+    "Hudi's class that makes the values of partition columns from a partition path; by default "
+    "from the number of "
     "columns.",
 )
 TIMESTAMPS = Option(
@@ -133,7 +138,6 @@ CONDITIONAL = Option(
     "A commit that changes neither columns nor partitions does not update catalogs.",
     "false",
     kind=FLAG,
-    older=("hoodie.meta_sync.condition.sync",),
 )
 DECODE = Option(
     "hoodie.meta.sync.decode_partition", "Partition paths are URL-decoded.", "false", kind=FLAG
@@ -152,9 +156,29 @@ GLUE_ARCHIVE = Option(
 )
 
 OPTIONS = (
-    CATALOGS, WAIT, ENABLED, HIVE_ENABLED, TOOLS, METASTORE, MODE, DATABASE, TABLE, KEYS, EXTRACTOR, TIMESTAMPS,
-    OMIT_META, COMMENTS, STRATEGY, SKIP_RO, SNAPSHOT_NAME, AS_SOURCE, SCHEMA_LENGTH, CONDITIONAL, DECODE,
-    TABLE_PROPERTIES, SERDE_PROPERTIES,
-)  # fmt: skip
+    CATALOGS,
+    WAIT,
+    ENABLED,
+    HIVE_ENABLED,
+    TOOLS,
+    METASTORE,
+    MODE,
+    DATABASE,
+    TABLE,
+    KEYS,
+    EXTRACTOR,
+    TIMESTAMPS,
+    OMIT_META,
+    COMMENTS,
+    STRATEGY,
+    SKIP_RO,
+    SNAPSHOT_NAME,
+    AS_SOURCE,
+    SCHEMA_LENGTH,
+    CONDITIONAL,
+    DECODE,
+    TABLE_PROPERTIES,
+    SERDE_PROPERTIES,
+)
 HIVE_OPTIONS = (URI, CREATE_DATABASE, MANAGED, BATCH, SERDE_PROPERTIES)
 GLUE_OPTIONS = (URI, CREATE_DATABASE, GLUE_LISTING, GLUE_ARCHIVE)

@@ -1,8 +1,8 @@
 """The participant that keeps catalogs up to date after each action of a table.
 
-A catalog that is down, slow or wrong never fails an action, and delays it by ``hoodoo.catalogs.wait`` at most. It is updated
-after the next action, whoever has committed meanwhile: its entries say how far they are synced.
-"""
+A catalog that is down, slow or wrong never fails an action, and delays it by
+``hoodoo.catalogs.wait`` at most. It is updated after the next action, whoever has committed
+meanwhile: its entries say how far they are synced."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from hoodoo.hookspecs.participant import RebuildRequest
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.events import action_events
 from hoodoo.model.config import TableConfig
-from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_catalogs import options
 from hoodoo_catalogs.described import Described
-from hoodoo_catalogs.errors import CatalogError
+from hoodoo_catalogs.hookspecs.catalog import CatalogError
 from hoodoo_catalogs.places import Place, catalogs_of
 from hoodoo_catalogs.sync import Synced, sync
 
@@ -33,17 +32,12 @@ _running: dict[tuple[str, str], _InBackground] = {}
 
 
 @define
-class CatalogParticipant:
-    """Implements :class:`~hoodoo.hookspecs.participant.Participant`."""
+class OfNoCatalog:
+    """The participant of a table that is in no catalog: nothing follows its actions."""
 
     settings: Settings
-    _known: dict[Place, tuple[object, ...]] = field(factory=dict, init=False)
 
-    @classmethod
-    def from_settings(cls, settings: Settings) -> CatalogParticipant:
-        return cls(settings)
-
-    def join(self, storage: Storage, timeline: Timeline) -> None:
+    def join(self, *look: object) -> None:
         """It has no part in decisions: what it does comes after them."""
         return None
 
@@ -56,6 +50,15 @@ class CatalogParticipant:
             return config
         text = options.CATALOGS.spell(noted)
         return TableConfig({**config.properties, options.CATALOGS.key: text})
+
+
+@define
+class OfCatalogs(OfNoCatalog):
+    """The participant of a table that is in catalogs.
+
+    Implements :class:`~hoodoo.hookspecs.participant.Participant`."""
+
+    _known: dict[Place, tuple[object, ...]] = field(factory=dict, init=False)
 
     def after_action(self, request: RebuildRequest, timeline: Timeline) -> tuple[str, ...]:
         given = self.settings.options
@@ -80,10 +83,17 @@ class CatalogParticipant:
         return tuple(done)
 
 
+def of_settings(settings: Settings) -> OfNoCatalog:
+    """The participant of a table with these properties and options. ConfigError for wrong ones."""
+    found = catalogs_of(settings.table, settings.options)
+    return OfCatalogs(settings) if found else OfNoCatalog(settings)
+
+
 def sync_all(
     table: Described, places: list[Place], given: Mapping[str, str]
 ) -> list[tuple[Place, Synced | HoodooError]]:
-    """Sync all ``places`` at the same time, and report each of them; waits ``hoodoo.catalogs.wait`` at most."""
+    """Sync all ``places`` at the same time, and report each of them; waits ``hoodoo.catalogs.wait``
+    at most."""
     end = time.monotonic() + options.WAIT.read(given)
     begun = [(place, _begin(table, place, given)) for place in places]
     return [(place, _reported(table, place, work, end)) for place, work in begun]
@@ -135,24 +145,27 @@ class _InBackground:
         """What came of it. CatalogError if it takes longer."""
         if not self._done.wait(seconds) or self.found is None:
             raise CatalogError(
-                f"catalog {self.place}", "has not answered in time, and goes on in the background.",
+                f"catalog {self.place}",
+                "has not answered in time, and goes on in the background.",
                 f"Check that it is reachable; {options.WAIT.key} says how long is waited.",
-            )  # fmt: skip
+            )
         if isinstance(self.found, HoodooError):
             raise self.found
         return self.found
 
 
 def _begin(table: Described, place: Place, given: Mapping[str, str]) -> _InBackground:
-    """One sync at a time of a table and a place in this process: one that hangs holds no second one."""
+    """One sync at a time of a table and a place in this process: one that hangs holds no second
+    one."""
     key = (table.storage.root, str(place))
     with _lock:
         running = _running.get(key)
         if running is not None:
             waits = CatalogError(
-                f"catalog {place}", "an earlier update of this table is still in progress.",
+                f"catalog {place}",
+                "an earlier update of this table is still in progress.",
                 "Check that the catalog is reachable.",
-            )  # fmt: skip
+            )
             found = _InBackground(place, lambda: _raise(waits))
             found.start(lambda: None)
             return found

@@ -1,4 +1,5 @@
-"""Values of partition columns, from partition paths, as the extractor classes of Hudi's sync tools make them."""
+"""Values of partition columns, from partition paths, as the extractor classes of Hudi's sync tools
+make them."""
 
 from __future__ import annotations
 
@@ -19,14 +20,15 @@ _KNOWN = (*_WHOLE, *_PARTS, *_HIVE_STYLE, *_DAYS, *_NONE)
 
 
 def partition_values(path: str, keys: int, extractor: str | None, decoded: bool) -> Values:
-    """The values of ``keys`` partition columns. ``extractor``: a class name of Hudi; None: what follows from the
-    number of columns. ConfigError where the path has another number of them."""
+    """The values of ``keys`` partition columns. ``extractor``: a class name of Hudi; None: what
+    follows from the number of columns. ConfigError where the path has another number of them."""
     name = (extractor or "").rpartition(".")[2]
     if name and name not in _KNOWN:
         raise ConfigError(
-            f"option {options.EXTRACTOR.key}", f"names {extractor}, which is not known.",
+            f"option {options.EXTRACTOR.key}",
+            f"names {extractor}, which is not known.",
             f"Name one of {', '.join(_KNOWN)}, or leave it out.",
-        )  # fmt: skip
+        )
     parts = (unquote(path) if decoded else path).split("/")
     if name in _NONE:
         return ()
@@ -37,9 +39,10 @@ def partition_values(path: str, keys: int, extractor: str | None, decoded: bool)
         return (_value("/".join(parts)),)
     if len(parts) != keys:
         raise ConfigError(
-            f"partition path {path!r}", f"has {len(parts)} parts, but there are {keys} partition columns.",
+            f"partition path {path!r}",
+            f"has {len(parts)} parts, but there are {keys} partition columns.",
             f"Set {options.KEYS.key} or {options.EXTRACTOR.key} so that they fit.",
-        )  # fmt: skip
+        )
     return tuple(map(_value, parts))
 
 

@@ -23,7 +23,8 @@ NAME = re.compile(r"[\w-][\w.-]*", re.ASCII)
 
 @frozen
 class Place:
-    """A catalog, and perhaps the name of a table in it. ``plugin``: the name of the catalog's plugin."""
+    """A catalog, and perhaps the name of a table in it. ``plugin``: the name of the catalog's
+    plugin."""
 
     plugin: str
     uri: str
@@ -31,7 +32,8 @@ class Place:
 
     @classmethod
     def of(cls, text: str) -> Place:
-        """What ``glue://``, ``glue://db.t``, ``hms://host:port/db.t``, ``s3://lake`` or ``/lake#db.t`` names."""
+        """What ``glue://``, ``glue://db.t``, ``hms://host:port/db.t``, ``s3://lake`` or
+        ``/lake#db.t`` names."""
         text = text.strip()
         scheme, rest = split(text)
         offer = kernel().find("catalog", scheme) if scheme else None
@@ -58,8 +60,8 @@ class Place:
 
 
 def catalogs_of(config: TableConfig, given: Mapping[str, str]) -> tuple[Place, ...]:
-    """The catalogs that have the table, each with its name there: those that the table notes, those of the options,
-    and those of Hudi's sync tools."""
+    """The catalogs that have the table, each with its name there: those that the table notes, those
+    of the options, and those of Hudi's sync tools."""
     texts = [*(options.CATALOGS.stored(config.properties) or ())]
     texts += options.CATALOGS.given(given) or ()
     places = [Place.of(text) for text in texts] + _of_tools(given)
@@ -78,9 +80,11 @@ def _of_tools(given: Mapping[str, str]) -> list[Place]:
                 alias for one in kernel().offers("catalog") for alias in one.registration.aliases
             )
             raise ConfigError(
-                f"option {options.TOOLS.key}", f"names {tool}, which no installed catalog stands for.",
-                f"Name some of {', '.join(a for a in known if '.' in a)}, or {options.CATALOGS.key}.",
-            )  # fmt: skip
+                f"option {options.TOOLS.key}",
+                f"names {tool}, which no installed catalog stands for.",
+                f"Name some of {', '.join(a for a in known if '.' in a)}, or "
+                f"{options.CATALOGS.key}.",
+            )
         found += [Place(offer.name, uri) for uri in _uris(offer.name, given)]
     return found
 

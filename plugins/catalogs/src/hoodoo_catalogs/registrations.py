@@ -1,4 +1,5 @@
-"""What hoodoo-catalogs offers: catalogs, the participant that updates them, names of tables in the place of paths."""
+"""What hoodoo-catalogs offers: catalogs, the participant that updates them, names of tables in the
+place of paths."""
 
 from __future__ import annotations
 
@@ -24,59 +25,71 @@ def hoodoo_families() -> Mapping[str, str]:
 def hoodoo_catalogs() -> Iterable[Registration]:
     return [
         Registration(
-            "file", "hoodoo_catalogs.file:FileCatalog.from_settings", options=(options.URI,),
+            "file",
+            "hoodoo_catalogs.file:FileCatalog.from_settings",
+            options=(options.URI,),
             summary="a folder or bucket with one JSON file for each table; needs no server",
         ),
         Registration(
-            "glue", "hoodoo_catalogs.glue:GlueCatalog.from_settings", _GLUE_TOOLS, options.GLUE_OPTIONS,
+            "glue",
+            "hoodoo_catalogs.glue:GlueCatalog.from_settings",
+            _GLUE_TOOLS,
+            options.GLUE_OPTIONS,
             "AWS Glue, with the entries that Hudi's sync tool makes",
         ),
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl
 def hoodoo_storages() -> Iterable[Registration]:
     return [
-        Registration("glue", "hoodoo_catalogs.stores:store_of", summary="a table by its name in AWS Glue"),
-    ]  # fmt: skip
+        Registration(
+            "glue", "hoodoo_catalogs.stores:store_of", summary="a table by its name in AWS Glue"
+        ),
+    ]
 
 
 @hookimpl
 def hoodoo_participants() -> Iterable[Registration]:
     return [
         Registration(
-            "catalogs", "hoodoo_catalogs.participant:CatalogParticipant.from_settings",
-            options=options.OPTIONS, summary="updates the catalogs that have the table after each action",
+            "catalogs",
+            "hoodoo_catalogs.participant:of_settings",
+            options=options.OPTIONS,
+            summary="updates the catalogs that have the table after each action",
             verbs={"sync": "hoodoo_catalogs.verbs:sync"},
         )
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl
 def hoodoo_functions() -> Iterable[Registration]:
     return [
         Registration(
-            "catalog", "hoodoo_catalogs.lake:catalog",
+            "catalog",
+            "hoodoo_catalogs.lake:catalog",
             summary="A catalog, in which tables are created, opened and listed by name.",
         )
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl
 def hoodoo_commands() -> Iterable[Registration]:
     return [
         Registration(
-            "sync", "hoodoo_catalogs.commands.sync:sync",
+            "sync",
+            "hoodoo_catalogs.commands.sync:sync",
             summary="Update the catalogs that have a table.",
         )
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl(optionalhook=True)
 def hoodoo_checks() -> Iterable[Registration]:
     return [
         Registration(
-            "catalogs", "hoodoo_catalogs.check:CatalogsCheck.from_settings",
+            "catalogs",
+            "hoodoo_catalogs.check:CatalogsCheck.from_settings",
             summary="whether the catalogs of a table are reachable and know its newest commit",
         )
-    ]  # fmt: skip
+    ]

@@ -1,4 +1,5 @@
-"""Names such as ``glue://db.trips`` in the place of paths: the store of the table that the catalog has there."""
+"""Names such as ``glue://db.trips`` in the place of paths: the store of the table that the catalog
+has there."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from hoodoo_catalogs.places import Place
 
 
 def store_of(settings: Settings) -> Storage:
-    """The store of the table whose name is the option ``hoodoo.storage.uri``. NotATableError if there is none."""
+    """The store of the table whose name is the option ``hoodoo.storage.uri``. NotATableError if
+    there is none."""
     uri = STORAGE_URI.read(settings.options)
     place = Place.of(uri)
     if place.table is None:
@@ -23,7 +25,8 @@ def store_of(settings: Settings) -> Storage:
     found = place.open(given).find(place.table)
     if found is None:
         raise NotATableError(
-            uri, "the catalog has no table of this name.",
+            uri,
+            "the catalog has no table of this name.",
             f"Create it with hoodoo.catalog({place.uri!r}).create(...), or check the name.",
-        )  # fmt: skip
+        )
     return open_storage(found.location, given)

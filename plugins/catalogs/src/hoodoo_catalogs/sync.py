@@ -1,8 +1,8 @@
 """Sync: the entries of one table in one catalog become what the table is now.
 
-Idempotent, and safe beside others that do the same: an entry is replaced by the version that it was made of, and who is too
-late starts again. The state of an entry is written last: what a crash interrupts is repeated.
-"""
+Idempotent, and safe beside others that do the same: an entry is replaced by the version that it was
+made of, and who is too late starts again. The state of an entry is written last: what a crash
+interrupts is repeated."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from hoodoo.timeline.timeline import load
 
 from hoodoo_catalogs import options
 from hoodoo_catalogs.described import REQUESTED, STATE, Described
-from hoodoo_catalogs.errors import CatalogError
-from hoodoo_catalogs.hookspecs.catalog import Catalog, CatalogTable, Values
+from hoodoo_catalogs.hookspecs.catalog import Catalog, CatalogError, CatalogTable, Values
 from hoodoo_catalogs.places import Place
 
 ATTEMPTS = 5
@@ -23,7 +22,8 @@ ATTEMPTS = 5
 
 @frozen
 class Synced:
-    """What a sync did. ``instant``: the newest write that the catalog knows now. ``skipped``: all was so before."""
+    """What a sync did. ``instant``: the newest write that the catalog knows now. ``skipped``: all
+    was so before."""
 
     catalog: str
     name: str
@@ -48,8 +48,8 @@ class Synced:
 
 
 def sync(table: Described, place: Place, catalog: Catalog) -> Synced:
-    """Update the entries of ``table`` at ``place``. Raises CatalogError, ConfigError or SchemaError, and leaves the
-    table as it is."""
+    """Update the entries of ``table`` at ``place``. Raises CatalogError, ConfigError or
+    SchemaError, and leaves the table as it is."""
     assert place.table is not None
     has_views = bool(getattr(catalog, "has_views", False))
     done = Synced(place.uri, place.table, skipped=True)
@@ -82,9 +82,10 @@ def _sync_entry(
         if done is not None:
             return done
     raise CatalogError(
-        f"{wanted.name} in the catalog", f"was changed by others {ATTEMPTS} times during a sync.",
+        f"{wanted.name} in the catalog",
+        f"was changed by others {ATTEMPTS} times during a sync.",
         "The next commit, or table.sync(), repeats it.",
-    )  # fmt: skip
+    )
 
 
 def _attempt(
@@ -120,7 +121,8 @@ def _attempt(
 def _sync_partitions(
     table: Described, wanted: CatalogTable, found: CatalogTable, catalog: Catalog
 ) -> tuple[int, int]:
-    """How many partitions were added to the catalog (or had another location), and dropped from it."""
+    """How many partitions were added to the catalog (or had another location), and dropped from
+    it."""
     held: Any = catalog
     if not wanted.partition_keys or not hasattr(held, "add_partitions"):
         return 0, 0
@@ -143,9 +145,10 @@ def refuse_other(found: CatalogTable, wanted: CatalogTable) -> None:
     """CatalogError if the entry is one of another table."""
     if _place(found.location) != _place(wanted.location):
         raise CatalogError(
-            f"{wanted.name} in the catalog", f"is the table at {found.location}, not the one at {wanted.location}.",
+            f"{wanted.name} in the catalog",
+            f"is the table at {found.location}, not the one at {wanted.location}.",
             "Give this table another name there, or drop the entry if it is not needed.",
-        )  # fmt: skip
+        )
 
 
 def _place(location: str) -> str:

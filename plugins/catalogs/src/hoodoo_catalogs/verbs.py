@@ -12,8 +12,9 @@ from hoodoo_catalogs.sync import Synced
 
 
 def sync(table: TableHandle) -> tuple[Synced, ...]:
-    """Update the catalogs that have the table now, also with what other programs committed. Writes and services do
-    this by themselves. Returns what was done in each catalog; empty if the table is in none.
+    """Update the catalogs that have the table now, also with what other programs committed. Writes
+    and services do this by themselves. Returns what was done in each catalog; empty if the table is
+    in none.
 
     Raises the error of the first catalog that could not be updated, after all others were.
     """

@@ -1,4 +1,5 @@
-"""What every catalog promises: the contract of :class:`hoodoo_catalogs.hookspecs.catalog.Catalog` as tests.
+"""What every catalog promises: the contract of :class:`hoodoo_catalogs.hookspecs.catalog.Catalog`
+as tests.
 
 Usage::
 

@@ -9,8 +9,7 @@ from typing import Any
 from attrs import Factory, define, evolve
 from hoodoo.errors import ConfigError
 
-from hoodoo_catalogs.errors import CatalogError
-from hoodoo_catalogs.hookspecs.catalog import CatalogTable, Values
+from hoodoo_catalogs.hookspecs.catalog import CatalogError, CatalogTable, Values
 
 
 @define
