@@ -236,7 +236,7 @@ def two_plugins_of_one_name(room: Room) -> None:
 @broken("plugins.lacking", "storage, engine", "pip install hoodoo-standard")
 def hoodoo_standard_is_missing(room: Room) -> None:
     room.variable(
-        "HOODOO_DISABLE", "hoodoo-standard,hoodoo-spark,hoodoo-cloud,hoodoo-hashing,metadata"
+        "HOODOO_DISABLE", "hoodoo-standard,hoodoo-spark,hoodoo-cloud,hoodoo-catalogs,hoodoo-hashing,metadata"
     )
 
 

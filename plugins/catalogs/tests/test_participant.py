@@ -247,3 +247,32 @@ def test_doctor_says_what_is_behind(
     fake[0] = Faulty(fake[0], is_down)
     (found,) = CatalogsCheck({}).table(storage, probe=False).findings
     assert found.kind == "catalogs.failed" and "is down" in found.rule
+
+
+@pytest.mark.parametrize(
+    ("call", "answer"),
+    [
+        ("find", 7),
+        ("find", "text"),
+        ("put", None),
+        ("put", "yes"),
+        ("partitions", None),
+        ("partitions", 7),
+    ],
+)
+def test_a_wrong_answer_names_the_plugin(
+    tmp_path: Path, fake: list[Any], call: str, answer: Any
+) -> None:
+    fake[0] = type("Wrong", (MemoryCatalog,), {call: lambda self, *arguments: answer})()
+    table = table_at(tmp_path / "t")
+    with pytest.warns(HoodooWarning, match=r"acme 1\.0"):
+        table.upsert(trips(1))
+    assert table.read().count() == 1
+
+
+def test_every_member_of_the_protocols_is_called_by_the_suite() -> None:
+    from hoodoo_catalogs.testing import catalog
+
+    text = Path(catalog.__file__).read_text("utf-8")
+    members = ("tables", "find", "put", "drop", "partitions", "add_partitions", "drop_partitions")
+    assert all(f"catalog.{member}(" in text for member in members)

@@ -7,7 +7,7 @@ updates, which the next commit repeats."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from attrs import frozen
 from hoodoo.errors import ConfigError
@@ -19,13 +19,13 @@ from hoodoo_catalogs.hive_entry import (
     OUTPUT,
     SERDE,
     Name,
+    batches,
     lower,
     serde_parameters,
     view_of,
 )
 from hoodoo_catalogs.hookspecs.catalog import CatalogError, CatalogTable, Column, Values
 
-T = TypeVar("T")
 # What Glue takes in one call.
 _CREATED, _READ, _DELETED = 100, 1000, 25
 _LISTING = "hudi.metadata-listing-enabled"
@@ -145,7 +145,7 @@ class GlueCatalog:
             found = list(self._pages("get_partitions", "Partitions", **of))
         else:
             found = []
-            for some in _batches(sorted(among), _READ):
+            for some in batches(sorted(among), _READ):
                 asked = [{"Values": list(values)} for values in some]
                 answer = self._call("batch_get_partition", **of, PartitionsToGet=asked)
                 found += answer.get("Partitions", ())
@@ -155,7 +155,7 @@ class GlueCatalog:
         name = Name.of(table.name)
         of = {"DatabaseName": name.database, "TableName": name.table}
         stored = self._input(table)["StorageDescriptor"]
-        for some in _batches(sorted(locations), _CREATED):
+        for some in batches(sorted(locations), _CREATED):
             wanted = {
                 v: {"Values": list(v), "StorageDescriptor": {**stored, "Location": locations[v]}}
                 for v in some
@@ -175,7 +175,7 @@ class GlueCatalog:
     def drop_partitions(self, name: str, values: Collection[Values]) -> None:
         known = Name.of(name)
         of = {"DatabaseName": known.database, "TableName": known.table}
-        for some in _batches(sorted(values), _DELETED):
+        for some in batches(sorted(values), _DELETED):
             asked = [{"Values": list(one)} for one in some]
             answer = self._call("batch_delete_partition", **of, PartitionsToDelete=asked)
             _refused(answer, known, "EntityNotFoundException")
@@ -249,11 +249,6 @@ def _glue_columns(columns: tuple[Column, ...]) -> list[dict[str, str]]:
         {"Name": c.name, "Type": c.type, **({"Comment": c.comment[:255]} if c.comment else {})}
         for c in lower(columns)
     ]
-
-
-def _batches(items: list[T], most: int) -> Iterator[list[T]]:
-    for at in range(0, len(items), most):
-        yield items[at : at + most]
 
 
 def _refused(answer: Mapping[str, Any], name: Name, *harmless: str) -> list[Values]:

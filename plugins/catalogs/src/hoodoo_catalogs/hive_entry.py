@@ -4,14 +4,16 @@ names."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
 
 from attrs import frozen
 from hoodoo.errors import ConfigError
 
 from hoodoo_catalogs import options
-from hoodoo_catalogs.hookspecs.catalog import CatalogTable, Column, Values
+from hoodoo_catalogs.hookspecs.catalog import CatalogTable, Column
 
+T = TypeVar("T")
 _HUDI = "org.apache.hudi.hadoop."
 _PARQUET = "org.apache.hadoop.hive.ql.io.parquet."
 INPUTS = {
@@ -73,14 +75,7 @@ def lower(columns: tuple[Column, ...]) -> tuple[Column, ...]:
     return tuple(Column(c.name.lower(), c.type, c.comment) for c in columns)
 
 
-def expression(keys: tuple[str, ...], among: list[Values]) -> str:
-    """A condition of partitions, as both take it: some of these values."""
-    each = (
-        " and ".join(f"{key} = '{_quoted(value)}'" for key, value in zip(keys, values, strict=True))
-        for values in among
-    )
-    return " or ".join(f"({one})" for one in each)
-
-
-def _quoted(value: str) -> str:
-    return value.replace("\\", "\\\\").replace("'", "\\'")
+def batches(items: list[T], most: int) -> Iterator[list[T]]:
+    """``items``, at most so many at a time."""
+    for at in range(0, len(items), most):
+        yield items[at : at + most]

@@ -10,6 +10,7 @@ from hoodoo.hookspecs import Registration
 
 from hoodoo_catalogs import options
 
+_HIVE_TOOLS = ("thrift", "org.apache.hudi.hive.HiveSyncTool")
 _GLUE_TOOLS = (
     "org.apache.hudi.aws.sync.AwsGlueCatalogSyncTool",
     "org.apache.hudi.aws.sync.AWSGlueCatalogSyncTool",
@@ -37,15 +38,22 @@ def hoodoo_catalogs() -> Iterable[Registration]:
             options.GLUE_OPTIONS,
             "AWS Glue, with the entries that Hudi's sync tool makes",
         ),
+        Registration(
+            "hms",
+            "hoodoo_catalogs.hive:HiveCatalog.from_settings",
+            _HIVE_TOOLS,
+            options.HIVE_OPTIONS,
+            "a Hive Metastore, with the entries that Hudi's sync tool makes",
+        ),
     ]
 
 
 @hookimpl
 def hoodoo_storages() -> Iterable[Registration]:
+    store = "hoodoo_catalogs.stores:store_of"
     return [
-        Registration(
-            "glue", "hoodoo_catalogs.stores:store_of", summary="a table by its name in AWS Glue"
-        ),
+        Registration("glue", store, summary="a table by its name in AWS Glue"),
+        Registration("hms", store, summary="a table by its name in a Hive Metastore"),
     ]
 
 

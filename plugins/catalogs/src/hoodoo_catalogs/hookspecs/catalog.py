@@ -51,9 +51,9 @@ class Catalog(Protocol):
     """Contract suite: ``hoodoo_catalogs.testing.catalog``. Called on the driver, by several
     threads.
 
-    Every method raises :class:`~hoodoo_catalogs.hookspecs.catalog.CatalogError` if the catalog is not
-    reachable or refuses the call: the message tells an entry that is missing from one that may not
-    be seen."""
+    Every method raises :class:`~hoodoo_catalogs.hookspecs.catalog.CatalogError` if the catalog is
+    not reachable or refuses the call: the message tells an entry that is missing from one that may
+    not be seen."""
 
     def tables(self) -> tuple[str, ...]:
         """The names of all tables, sorted."""
