@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from attrs import frozen
-from hoodoo.errors import HoodooError, NotATableError
+from hoodoo.errors import HoodooError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.findings import Finding, Found
 from hoodoo.storage.api import Storage
@@ -34,9 +34,9 @@ class CatalogsCheck:
     def table(self, storage: Storage, probe: bool) -> Found:
         try:
             config = properties.load(storage)
-        except NotATableError:
+            seen = Described(storage, load(storage, config), self.options)
+        except HoodooError:  # the check of the table says it
             return Found()
-        seen = Described(storage, load(storage, config), self.options)
         places = catalogs_of(config, self.options)
         findings = [one for place in places for one in self._entries(seen, place)]
         notes = (f"catalogs: {', '.join(map(str, places))}",) if places else ()

@@ -26,6 +26,8 @@ from hoodoo_catalogs.sync import Synced, sync
 
 ACTION = "catalog_sync"
 _LATER = "The next action, table.sync() or `hoodoo sync` repeats it."
+# Options without which a table that notes no catalog is in none.
+_SAY = frozenset(one.key for one in (options.CATALOGS, options.ENABLED, options.HIVE_ENABLED))
 _lock = threading.Lock()
 # Table and place -> what is in progress there.
 _running: dict[tuple[str, str], _InBackground] = {}
@@ -84,9 +86,11 @@ class OfCatalogs(OfNoCatalog):
 
 
 def of_settings(settings: Settings) -> OfNoCatalog:
-    """The participant of a table with these properties and options. ConfigError for wrong ones."""
-    found = catalogs_of(settings.table, settings.options)
-    return OfCatalogs(settings) if found else OfNoCatalog(settings)
+    """The participant of a table with these properties and options. It is made for each look at
+    the table, and parses nothing: wrong options are found by ``check``."""
+    if options.CATALOGS.key in settings.table.properties or not _SAY.isdisjoint(settings.options):
+        return OfCatalogs(settings)
+    return OfNoCatalog(settings)
 
 
 def sync_all(
