@@ -135,11 +135,14 @@ Row = tuple[int, int | None, int | None]  # ts, v, w
 @define
 class Key:
     """``row``: what is to be seen. ``mark``: the ordering value of a mark that won, which a log file may hold; ``late``:
-    rows below it, one of which is seen once no log file holds the mark."""
+    rows below it, one of which is seen once no log file holds the mark. ``lost``: values of ``w`` in rows that were
+    late. Log rows are merged before they meet the base file, as Hudi's readers do it: a row that lacks ``w`` and is
+    merged with one of these in the log has its value."""
 
     row: Row | None = None
     mark: int | None = None
     late: Row | None = None
+    lost: set[int | None] = field(factory=set)
 
 
 @define
@@ -247,6 +250,8 @@ class History:
             return "nothing"
         older = known.row
         if self.kind.mode == "keep_first" or (self.kind.ordered and row[0] < older[0]):
+            if self.kind.type == MERGE and self.kind.partial and not lacks and not dead:
+                known.lost.add(row[2])
             return "nothing"
         if dead:
             remembers = self.kind.type == MERGE and self.kind.ordered
@@ -255,6 +260,8 @@ class History:
             return "deleted"
         if lacks:
             row = (row[0], row[1], older[2])
+        else:
+            known.lost.clear()
         if self.kind.mode == "sums":
             row = (row[0], (older[1] or 0) + (row[1] or 0), row[2])
         known.row = row
@@ -323,6 +330,9 @@ class History:
             if known.late is not None and row == known.late:
                 self.keys[key] = Key(row)  # no log file holds the mark any more
                 continue
+            if row is not None and known.row is not None and row[2] in known.lost:
+                known.lost.add(known.row[2])
+                known.row = (*known.row[:2], row[2])
             assert row == known.row, (self, key)
         self.check_other_reader(table, seen)
 
