@@ -41,7 +41,7 @@ WHOLE = NUMBERS[:4]
 PLAIN = tuple(k for k in KINDS if k != "list")
 _LETTERS = {
     "S": ("text", "written", "int", "day", "double"), "I": ("int", "tinyint"), "L": ("bigint", "int"),
-    "D": ("double", "float", "int", "money"), "B": ("boolean",), "V": ("text", "written", "int", "day"), "T": ("day", "moment"), "Z": ("moment", "day"), "Q": ("moment", "local"),
+    "D": ("double", "float", "int", "money"), "B": ("boolean",), "V": ("text", "written", "int", "day"), "T": ("day", "moment"), "E": ("day",), "Z": ("moment", "day"), "Q": ("moment", "local"),
     "Y": ("bytes",), "N": NUMBERS, "W": WHOLE, "M": ("double", "float", "money", "exact"), "C": PLAIN, "X": tuple(KINDS),
     "A": ("list",),
 }  # fmt: skip

@@ -1,6 +1,6 @@
 """Functions: those that text may call, with the kinds of their arguments, their result, and what DuckDB computes for them.
 
-A signature has a letter for each argument: S text, V text that is no other value as text, I int, L bigint, D double, B boolean, T date, Z timestamp, Q timestamp and no date, Y binary, N any
+A signature has a letter for each argument: S text, V text that is no other value as text, I int, L bigint, D double, B boolean, T date, E date and no timestamp, Z timestamp, Q timestamp and no date, Y binary, N any
 number, W any whole number, M a number with digits after the point (decimal or double), C any plain value, of one kind
 with the other C; X: anything, also nested. In lower case: a literal of the statement. ``*`` repeats the last one.
 ``0``: no argument.
@@ -352,7 +352,7 @@ _text("date_sub", "TI", "CAST({0} - {1} AS DATE)", DATE)
 _text("datediff date_diff", "TT", "CAST({0} - {1} AS INTEGER)", INT)
 _text("add_months", "TI", "CAST({0} + to_months({1}) AS DATE)", DATE)
 _text("make_date", "III", "make_date({0}, {1}, {2})", DATE)
-_text("unix_date", "T", "CAST({0} - DATE '1970-01-01' AS INTEGER)", INT)
+_text("unix_date", "E", "CAST({0} - DATE '1970-01-01' AS INTEGER)", INT)
 _text("date_from_unix_date", "I", "CAST(DATE '1970-01-01' + {0} AS DATE)", DATE)
 # These cut off what cast(... AS BIGINT) and unix_seconds round down.
 _text(

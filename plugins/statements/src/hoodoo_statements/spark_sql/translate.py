@@ -713,7 +713,7 @@ def _not_zero(divisor: Made, sql: str) -> str:
     return f"(CASE WHEN {divisor.sql} = 0 THEN error('division by zero') ELSE {sql} END)"
 
 
-_LETTERS = {"S": STRING, "V": STRING, "I": INT, "L": BIGINT, "D": DOUBLE, "B": BOOLEAN, "T": DATE, "Z": TIMESTAMP, "Q": TIMESTAMP, "Y": BINARY}  # fmt: skip
+_LETTERS = {"S": STRING, "V": STRING, "I": INT, "L": BIGINT, "D": DOUBLE, "B": BOOLEAN, "T": DATE, "E": DATE, "Z": TIMESTAMP, "Q": TIMESTAMP, "Y": BINARY}  # fmt: skip
 _NODES: dict[type, Callable[[Translator, Any], Made]] = {
     exp.Column: Translator._column, exp.Literal: Translator._literal, exp.Null: Translator._null,
     exp.Boolean: Translator._boolean, exp.HexString: Translator._bytes, exp.RawString: Translator._raw, exp.Var: Translator._as_it_is,
