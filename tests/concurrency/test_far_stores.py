@@ -16,7 +16,7 @@ from typing import Any
 
 import hoodoo.storage.together
 import hoodoo_cloud.remembering
-import hoodoo_rows.write.attempts
+import hoodoo_rows.write.run
 import pytest
 from effort import MORE, effort
 from hoodoo.errors import CommitConflictError
@@ -90,7 +90,7 @@ def far(still: World, monkeypatch: pytest.MonkeyPatch) -> World:
     for module in (hoodoo.storage.together, hoodoo_cloud.remembering):
         monkeypatch.setattr(module, "ThreadPoolExecutor", Shuffled)
     monkeypatch.setattr(
-        hoodoo_rows.write.attempts, "datetime", SimpleNamespace(now=lambda zone: still.now(None))
+        hoodoo_rows.write.run, "datetime", SimpleNamespace(now=lambda zone: still.now(None))
     )
     return still
 

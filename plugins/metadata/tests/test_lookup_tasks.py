@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from hoodoo.model import slice_json
 from hoodoo.model.filegroup import BaseFile, FileSlice
+from hoodoo.model.payload import unpack_slices
 from hoodoo_metadata.partitions.record_index.index import _dealt
 from hoodoo_metadata.table.layout import RECORD_INDEX
 
@@ -29,7 +29,7 @@ def test_each_bucket_is_in_one_of_a_few_tasks(tasks: int) -> None:
     assert sorted(number for mine in dealt for number, _ in mine) == numbers
     for payload, mine in zip(payloads, dealt, strict=True):
         for number, slices in mine:
-            assert tuple(slice_json.unpack(slices.encode())) == buckets[number]
+            assert tuple(unpack_slices(slices.encode())) == buckets[number]
         assert payload.reads == sum((number + 1) << 20 for number, _ in mine)
     if tasks == 4:
         assert max(p.reads for p in payloads) < 1.3 * min(p.reads for p in payloads)

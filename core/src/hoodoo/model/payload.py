@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
+from attrs import asdict
+
+from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
+
 
 class Payload(bytes):
-    """A payload for ``Engine.tasks`` whose task reads at most ``reads`` bytes of stored files: an engine may choose by
-    it where the task runs. Plain bytes say nothing of that."""
+    """A payload for ``Engine.tasks`` whose task reads at most ``reads`` bytes of stored files: an
+    engine may choose by it where the task runs. Plain bytes say nothing of that."""
 
     reads: int
 
@@ -14,3 +21,23 @@ class Payload(bytes):
         found = cls(content)
         found.reads = reads
         return found
+
+
+def pack_slices(slices: Sequence[FileSlice]) -> Payload:
+    """File slices as bytes, on their way to a task."""
+    content = json.dumps([asdict(slice_) for slice_ in slices], separators=(",", ":")).encode()
+    return Payload.of(content, sum(slice_.size for slice_ in slices))
+
+
+def unpack_slices(payload: bytes) -> list[FileSlice]:
+    return [_slice(data) for data in json.loads(payload)]
+
+
+def _slice(data: dict[str, object]) -> FileSlice:
+    base, logs = data.pop("base_file"), data.pop("log_files")
+    assert isinstance(logs, list)
+    return FileSlice(
+        **data,  # type: ignore[arg-type]  # the names are FileSlice's own: written by pack_slices()
+        base_file=BaseFile(**base) if isinstance(base, dict) else None,
+        log_files=tuple(LogFile(**log) for log in logs),
+    )

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 
 from attrs import Factory, frozen
-from hoodoo.model import slice_json
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.payload import pack_slices, unpack_slices
 
 
 @frozen
@@ -31,14 +31,14 @@ class GroupJob:
 
     def pack(self) -> bytes:
         return json.dumps(
-            [self.number, slice_json.pack(self.slices).decode(), dict(self.extra), self.outputs]
+            [self.number, pack_slices(self.slices).decode(), dict(self.extra), self.outputs]
         ).encode()
 
     @classmethod
     def unpack(cls, data: bytes) -> GroupJob:
         """The inverse of :meth:`pack`."""
         number, slices, extra, outputs = json.loads(data)
-        return cls(number, tuple(slice_json.unpack(slices.encode())), extra, outputs)
+        return cls(number, tuple(unpack_slices(slices.encode())), extra, outputs)
 
 
 def payloads(jobs: Sequence[GroupJob], at_once: int | None) -> list[bytes]:

@@ -16,8 +16,8 @@ from hoodoo.hookspecs.merger import Merger
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.internal_row import DELETE, OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
+from hoodoo.model.payload import unpack_slices
 from hoodoo.model.schema.conform import conform_array
-from hoodoo.model.slice_json import unpack
 from hoodoo.options.table import BY_ARRIVAL
 from hoodoo_rows.merge.pairs import flat as one_array
 from hoodoo_rows.merge.pairs import merge_pairs, needed_columns
@@ -62,7 +62,7 @@ class FindChanges:
         work = _Work(self, Evaluator(), source, task.number << _TASK_BITS)
         for batch in batches:
             for payload in batch.column(PAYLOAD):  # one turn per task, not per row of data
-                for slice_ in unpack(payload.as_py()):
+                for slice_ in unpack_slices(payload.as_py()):
                     for rows in _gathered(self.reader.rows(slice_)):
                         for made in work.changes(rows, slice_):
                             yield from made.combine_chunks().to_batches()

@@ -117,7 +117,8 @@ def between(answer: pa.Array, least: int, below: int | None = None) -> pa.Array:
 
 def schema(answer: Any, wanted: pa.Schema, what: str) -> pa.Schema:
     """The same names and types, in the same order."""
-    instance(answer, pa.Schema, what)
+    if not isinstance(answer, pa.Schema):
+        raise Wrong(says(answer), what)
     if not answer.equals(wanted):
         raise Wrong(f"the schema {_fields(answer)}", f"{what}: {_fields(wanted)}")
     return answer

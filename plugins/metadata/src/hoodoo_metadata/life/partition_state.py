@@ -39,16 +39,13 @@ def current_partitions(storage: Storage, timeline: Timeline) -> tuple[str, ...]:
     if not config.traits.writes_metadata:
         return ()
     ready, mine = listed(config), keepable(config)
-    kept = [p for p in mine if p in ready and not _is_stale(storage, timeline, p)]
+    # Others have written without these: a commit that said that it updated them would hide that.
+    stale = {p for p in OWN_INDEXES if p in ready and why_stale(storage, timeline, p) is not None}
+    kept = [p for p in mine if p in ready and p not in stale]
     begun = [p for p in building(config) if p in mine and p not in ready]
     if begun:
         kept += built(storage, timeline, begun)
     return tuple(kept)
-
-
-def _is_stale(storage: Storage, timeline: Timeline, partition: str) -> bool:
-    """Whether others have written without it: a commit that said that it kept it would hide theirs."""
-    return partition in OWN_INDEXES and why_stale(storage, timeline, partition) is not None
 
 
 def keepable(config: TableConfig) -> tuple[str, ...]:

@@ -13,10 +13,10 @@ import pyarrow as pa
 from attrs import evolve, field, frozen
 from hoodoo.hookspecs.engine import Engine, Task
 from hoodoo.kernel.log_files import LogFiles, log_files
-from hoodoo.model import slice_json
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant, State
+from hoodoo.model.payload import pack_slices, unpack_slices
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import ledger, publish
 from hoodoo.timeline.instants import next_instant, order_key
@@ -212,7 +212,7 @@ def _run(
     pending = Pending.of(table.timeline, instant)
     text = record_schema(table.data.config.version)
     slices = [*plan.slices, *_own_slices(table, instant.requested, partitions)]
-    tasks = engine.tasks([slice_json.pack([slice_]) for slice_ in slices])
+    tasks = engine.tasks([pack_slices([slice_]) for slice_ in slices])
     step = _CompactGroups(table.storage, pending, text, _merging(slices))
     stats = read_stats(engine.collect(engine.map(tasks, step)))
     told = tuple(stat for stat in stats if not is_own(stat.partition_path))
@@ -261,7 +261,7 @@ class _CompactGroups:
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for payload in batch.column("payload").to_pylist():
-                for slice_ in slice_json.unpack(payload):
+                for slice_ in unpack_slices(payload):
                     yield stats_batch([self._compact(slice_, task)])
 
     def _compact(self, slice_: FileSlice, task: Task) -> WriteStat:

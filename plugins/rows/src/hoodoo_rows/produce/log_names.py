@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 from attrs import Factory, evolve, frozen
 from hoodoo.hookspecs.index import BucketPlace
-from hoodoo.model import slice_json
 from hoodoo.model.filegroup import FileSlice, LogFile
+from hoodoo.model.payload import pack_slices
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.layouts import TimelineLayout
 from hoodoo.timeline.timeline import Timeline
@@ -61,7 +61,7 @@ class LogPlan:
         partial = self.partial and (self.take_inserts or (slice_ and slice_.log_files))
         deletes = slice_ is not None and self.may_delete(slice_)
         if partial or deletes:
-            packed = slice_json.pack([slice_] if slice_ else [])
+            packed = pack_slices([slice_] if slice_ else [])
             compacting = (path, file_id) in self.pending
             planned = evolve(planned, slice=packed, after_deletes=deletes, compacting=compacting)
         return file, planned

@@ -10,9 +10,9 @@ from attrs import frozen
 from hoodoo.hookspecs.engine import Engine, Stream, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.participant import KEY_CHANGES
-from hoodoo.model import slice_json
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import RECORD_KEY
+from hoodoo.model.payload import pack_slices, unpack_slices
 from hoodoo.storage.api import Storage
 
 from hoodoo_rows.merge.rule import MergeRule
@@ -37,7 +37,7 @@ class ReadKeys:
         for batch in batches:
             for payload in batch.column("payload").to_pylist():
                 number, slices = json.loads(payload)
-                for slice_ in slice_json.unpack(slices.encode()):
+                for slice_ in unpack_slices(slices.encode()):
                     for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
                         yield key_changes(rows.column(RECORD_KEY), number, self.deleted)
 
@@ -52,7 +52,7 @@ def key_changes(keys: pa.Array, file: int, deleted: bool) -> pa.RecordBatch:
 def slice_tasks(engine: Engine, slices: Sequence[FileSlice], first: int = 0) -> Stream:
     """A task for each slice; their numbers from ``first`` on."""
     payloads = [
-        json.dumps([number, slice_json.pack([slice_]).decode()]).encode()
+        json.dumps([number, pack_slices([slice_]).decode()]).encode()
         for number, slice_ in enumerate(slices, first)
     ]
     return engine.tasks(payloads)

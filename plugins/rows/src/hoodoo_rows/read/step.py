@@ -10,7 +10,7 @@ from attrs import frozen
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.model.slice_json import pack, unpack
+from hoodoo.model.payload import pack_slices, unpack_slices
 from hoodoo.storage.api import Storage
 
 from hoodoo_rows.merge.rule import MergeRule
@@ -36,7 +36,7 @@ class ReadSlices:
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for payload in batch.column(PAYLOAD):  # one turn per task, not per row of data
-                for slice_ in unpack(payload.as_py()):
+                for slice_ in unpack_slices(payload.as_py()):
                     yield from self.rows(slice_)
 
     def rows(self, unit: FileSlice) -> Iterator[pa.RecordBatch]:
@@ -68,4 +68,4 @@ def dealt(pieces: Sequence[Piece], tasks: int) -> list[list[Piece]]:
 
 def payloads(slices: Sequence[FileSlice], tasks: int) -> list[bytes]:
     """``slices`` packed, in their order, into at most ``tasks`` payloads of similar bytes."""
-    return [pack(group) for group in dealt(slices, tasks)]
+    return [pack_slices(group) for group in dealt(slices, tasks)]

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.model import slice_json
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.internal_row import DELETE, OP, PUT
 from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, emptied
+from hoodoo.model.payload import unpack_slices
 from hoodoo.storage.api import Storage
 from hoodoo.storage.temporaries import scratch_file
 
@@ -52,7 +52,7 @@ class AppendLog:
         survive; and an update as an insert if the index finds keys that a log file has deleted, or
         computes places."""
         if target["after_deletes"]:
-            (slice_,) = slice_json.unpack(target["slice"])
+            (slice_,) = unpack_slices(target["slice"])
             stored = MergedSlice(self.storage, self.file_format, self.rule, slice_)
             rows, gone = stored.after_deletes(rows, target["compacting"])
             if gone is not None:
@@ -143,7 +143,7 @@ class AppendLog:
             return
         keys = data.column(RECORD_KEY)
         known = np.zeros(data.num_rows, bool)
-        for slice_ in slice_json.unpack(text):
+        for slice_ in unpack_slices(text):
             keys_only = self.rule.narrowed([RECORD_KEY])
             for rows in merged_rows(self.storage, self.file_format, keys_only, slice_):
                 at = pc.index_in(rows.column(RECORD_KEY), value_set=flat(keys)).drop_null()

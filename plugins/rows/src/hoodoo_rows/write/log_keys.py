@@ -18,10 +18,10 @@ from attrs import evolve, frozen
 from hoodoo.hookspecs.engine import Side, Stream, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
-from hoodoo.model import slice_json
 from hoodoo.model.config import STORED_UNTIL, TableConfig
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.model.meta import RECORD_KEY, with_meta
+from hoodoo.model.payload import pack_slices, unpack_slices
 from hoodoo.model.schema.conform import conform
 from hoodoo.storage.api import Storage
 from hoodoo.storage.together import read_ahead
@@ -100,7 +100,7 @@ def all_living(
     """LOCATIONS_SCHEMA of the keys that rows of ``slices`` have; of ``asked`` ones, if they are given."""
     rule = target.merge_rule(stored).narrowed([RECORD_KEY])
     step = LivingRows(target.storage, target.file_format, rule, asked)
-    return target.engine.map(target.engine.tasks([slice_json.pack([s]) for s in slices]), step)
+    return target.engine.map(target.engine.tasks([pack_slices([s]) for s in slices]), step)
 
 
 def _doubtful(target: WriteTarget, slice_: FileSlice) -> tuple[LogFile, ...]:
@@ -134,7 +134,7 @@ class LivingRows:
         if self.wanted is not None:
             wanted = KeyTable(self.wanted.table().column("record_key"))
         texts = (text for batch in batches for text in batch.column("payload").to_pylist())
-        slices = (slice_ for text in texts for slice_ in slice_json.unpack(text))
+        slices = (slice_ for text in texts for slice_ in unpack_slices(text))
         reads = ((partial(self._of, slice_, wanted), slice_.size) for slice_ in slices)
         yield from read_ahead(self.storage, reads)
 

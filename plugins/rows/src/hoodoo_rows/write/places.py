@@ -12,8 +12,8 @@ from attrs import evolve, frozen
 from hoodoo.hookspecs.engine import Side, Stream, Task, Workspace
 from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA, LookupIndex, Tees
 from hoodoo.kernel.answers import check_asked
-from hoodoo.model import slice_json
 from hoodoo.model.meta import with_meta, without_meta
+from hoodoo.model.payload import pack_slices
 from hoodoo.options.kinds import FLAG
 from hoodoo.options.table import BY_ARRIVAL
 from hoodoo.timeline.placement import FOLLOWS
@@ -182,7 +182,7 @@ def _settle_moves(target: WriteTarget, places: Places, rows: Stream) -> Stream:
     if not moving.num_rows:
         return rows
     lying = set(pc.unique(moving.column("file_id")).to_pylist())
-    wanted = [slice_json.pack([s]) for s in target.slices if s.file_id in lying]
+    wanted = [pack_slices([s]) for s in target.slices if s.file_id in lying]
     table_schema = own_columns(rows)
     rule = target.merge_rule(with_meta(without_meta(table_schema)))
     side = engine.side(moving)

@@ -18,6 +18,7 @@ from hoodoo.timeline.timeline import Timeline
 from hoodoo_rows.write.operation import WriteKind
 from hoodoo_rows.write.target import WriteTarget
 
+WRITE = "write"  # the name of a write in events
 Follow = Callable[[Timeline, KnownFiles], Following | None]
 
 

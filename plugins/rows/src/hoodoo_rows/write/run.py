@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from functools import partial
+from typing import Any, TypeVar
 
+from hoodoo.errors import CommitConflictError
+from hoodoo.kernel.events import ActionEvents, action_events
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.instant import Instant
+from hoodoo.storage.together import at_once, beside
+from hoodoo.timeline.heartbeat import Beating
 
+from hoodoo_rows.produce.key_changes import WriteResult
 from hoodoo_rows.write import batches
-from hoodoo_rows.write.attempts import ArrivingRows, attempts
 from hoodoo_rows.write.commit import Commit, replaced_groups
-from hoodoo_rows.write.request import WriteRequest
+from hoodoo_rows.write.pipeline import plan
+from hoodoo_rows.write.pipeline import write as write_files
+from hoodoo_rows.write.request import WRITE, WriteRequest
 from hoodoo_rows.write.target import WriteTarget
-from hoodoo_rows.write.transaction import NothingToDoError, Transaction, give_way
+from hoodoo_rows.write.transaction import (
+    ArrivingRows,
+    NothingToDoError,
+    Transaction,
+    give_way,
+)
 
+C = TypeVar("C", Commit, "Commit | None")
 Files = Callable[[Instant], tuple[WriteStat, ...]]
 
 
@@ -33,16 +49,18 @@ def run(request: WriteRequest, data: Any) -> Commit:
                 nothing = Commit("", action, kind.operation.value.lower())
                 if batch and batches.applied(target.storage, target.timeline, batch).has(batch):
                     return each.done(nothing)
-                write = Transaction.begin_looking(request, target, each.beats, each.began)
+                write = Transaction.begin(request, target, each.beats, each.began, plans=True)
                 try:
                     with write.withdrawn_on_error():
                         prepared = write.prepare(rows)
-                        planned = write.plan(prepared)
+                        planned = plan(write.target, prepared, write.life.requested)
+                        write.use(planned, prepared)
                 except NothingToDoError:
                     return each.done(nothing)
                 each.events.step("planned", file_groups=len(planned.slots), tasks=planned.parts)
                 with write.undone_on_error():
-                    write.work(prepared, planned)
+                    instant = write.inflight()
+                    write.wrote(write_files(write.target, prepared, planned, instant))
                     write.settle()
                     return each.done(write.decide())
     raise AssertionError("not reached")
@@ -91,6 +109,89 @@ def commit_files(
 
 def _committed(write: Transaction, files: Files) -> Commit:
     with write.undone_on_error():
-        write.work_with(files)
+        write.wrote(WriteResult(files(write.inflight())))
         write.settle()
         return write.decide()
+
+
+# --- attempts -------------------------------------------------------------------------------------
+class Attempts:
+    """The table as each attempt sees it. They end with a publish, with bad input, or after the
+    request's ``repeats``."""
+
+    def __init__(
+        self,
+        request: WriteRequest,
+        can_repeat: Callable[[WriteTarget], bool],
+        beats: Beating,
+        events: ActionEvents,
+    ) -> None:
+        self.request, self.can_repeat, self.beats, self.events = request, can_repeat, beats, events
+        self._left, self._began = request.repeats, 0.0
+        self.began: datetime | None = None
+        far = at_once(request.storage) > 1 and request.likely is not None
+        self._look = self._look_beating if far else request.look
+        self._conflict: CommitConflictError | None = None
+
+    def __iter__(self) -> Iterator[WriteTarget]:
+        request, turns = self.request, self.request.turns
+        if turns.is_wary:
+            turns.take(request.storage)
+        target = self._look()
+        target.engine.check(target.plugins.refs)
+        while True:
+            self._began = time.monotonic()
+            yield target
+            conflict = self._conflict
+            assert conflict is not None  # else the attempt has returned
+            turns.lost(time.monotonic() - self._began)
+            if not self._left:
+                raise conflict
+            turns.take(request.storage)
+            target = self._look()
+            if not self.can_repeat(target):
+                raise conflict
+            self.events.step("repeated", after=str(conflict), left=self._left)
+            self._left -= 1
+
+    def _look_beating(self) -> WriteTarget:
+        """Across a network the heartbeat of the likely instant goes with the look."""
+        assert self.request.likely is not None
+        self.began = datetime.now(timezone.utc)
+        ahead = partial(self.beats.add_ahead, self.request.likely(self.began))
+        with beside(self.request.storage, ahead):
+            return self.request.look()
+
+    @contextmanager
+    def repeated(self) -> Iterator[None]:
+        """The body is one attempt: after a conflict with other writers another one follows."""
+        try:
+            yield
+        except CommitConflictError as conflict:
+            self._conflict = conflict
+
+    def done(self, commit: C) -> C:
+        """Return an attempt's ``commit``: it was the last attempt."""
+        self.request.turns.won()
+        if commit is None or not commit.instant:
+            self.events.skip()
+        return commit
+
+
+@contextmanager
+def attempts(
+    request: WriteRequest, can_repeat: Callable[[WriteTarget], bool] = lambda target: True
+) -> Iterator[Attempts]:
+    """The attempts of a write, with its events and its heartbeat around them."""
+    with action_events(
+        WRITE,
+        request.table,
+        request.storage.root,
+        end="committed",
+        operation=request.kind.operation.value,
+    ) as events:
+        try:
+            with Beating(request.storage) as beats:
+                yield Attempts(request, can_repeat, beats, events)
+        finally:
+            request.turns.give_back()

@@ -1,9 +1,9 @@
 """A transaction: one attempt of a write. Its steps, in their order, are its methods.
 
-``begin`` puts the request on the timeline; ``prepare`` and ``plan`` read the rows and name every
-file; ``work`` runs the tasks; ``settle`` leaves no file that the commit does not name; ``decide``
-publishes. Until ``plan`` has ended, an error withdraws the request; after that, an error undoes the
-write."""
+``begin`` puts the request on the timeline; ``prepare`` reads the rows; ``use`` takes a plan, which
+names every file; ``inflight`` begins the tasks, and ``wrote`` ends them; ``settle`` leaves no file
+that the commit does not name; ``decide`` publishes. Until ``use`` has ended, an error withdraws the
+request; after that, an error undoes the write."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 from attrs import Factory, define, evolve
@@ -18,10 +19,10 @@ from hoodoo.actions import life as actions
 from hoodoo.actions.life import Life, leftovers
 from hoodoo.actions.rollback.files import take_own
 from hoodoo.actions.rollback.run import found_now
-from hoodoo.errors import CommitConflictError, CommitUnknownError, CorruptTableError
-from hoodoo.hookspecs.engine import uses_workspace
+from hoodoo.errors import CommitConflictError, CommitUnknownError, CorruptTableError, StorageError
+from hoodoo.hookspecs.engine import Workspace, uses_workspace
 from hoodoo.kernel.events import ActionEvents, running
-from hoodoo.model.commit import CommitMetadata, WriteStat
+from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.instant import Instant, State
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.options.kinds import FLAG
@@ -37,7 +38,6 @@ from hoodoo.timeline.timeline import Timeline, reload
 
 from hoodoo_rows.produce.key_changes import WriteResult
 from hoodoo_rows.write import batches
-from hoodoo_rows.write.attempts import WRITE, ArrivingRows
 from hoodoo_rows.write.commit import Commit, begin_joined, profile, replaced_groups
 from hoodoo_rows.write.conflicts import CommitCheck, refuse_clustered
 from hoodoo_rows.write.evolve import outgrown
@@ -48,12 +48,60 @@ from hoodoo_rows.write.pipeline import (
     alone,
     markers_of,
     paths_needed,
-    plan,
+    prepare,
     replaced_partitions,
-    write,
 )
-from hoodoo_rows.write.request import WriteRequest
+from hoodoo_rows.write.request import WRITE, WriteRequest
 from hoodoo_rows.write.target import WriteTarget
+
+
+class ArrivingRows:
+    """The rows of a write, prepared once for all its attempts where that is possible."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+        self._prepared: tuple[pa.Schema, Prepared] | None = None
+        self._workspace: Workspace | None = None
+        self._used = True
+
+    def __enter__(self) -> ArrivingRows:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._discard()
+
+    def prepared(self, target: WriteTarget, request: WriteRequest, instant: str) -> Prepared:
+        """The rows for ``target``: those of the attempt before, if its schema was the same. Raises
+        the errors of bad input."""
+        if self._prepared is not None and self._prepared[0] == target.schema:
+            return self._prepared[1]
+        self._discard()
+        self._workspace = target.workspace(f"w{instant}")
+        self._used = uses_workspace(target.engine)
+        prepared = prepare(target, request.kind, self.data, self._workspace, instant)
+        if prepared.staged and prepared.changes is None:
+            self._prepared = (target.schema, prepared)
+        return prepared
+
+    def can_repeat(self, target: WriteTarget) -> bool:
+        """Whether the rows are still there for another attempt."""
+        staged = self._prepared is not None and self._prepared[0] == target.schema
+        return staged or self._workspace is None or not _is_read_once(self.data)
+
+    def _discard(self) -> None:
+        workspace, self._workspace, self._prepared = self._workspace, None, None
+        if workspace is not None and self._used:
+            with suppress(StorageError):  # the next write's recovery does it
+                workspace.storage.delete_prefix(workspace.prefix)
+
+
+def _is_read_once(data: Any) -> bool:
+    """Whether ``data`` may be a stream, which has no rows left when it has been read. Data with a
+    length is there as a whole; a Spark DataFrame and a scan are evaluated again."""
+    if hasattr(data, "__next__") or isinstance(data, pa.RecordBatchReader):
+        return True
+    anew = type(data).__module__.split(".")[0] in ("pyspark", "hoodoo")
+    return hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__len__") and not anew
 
 
 class NothingToDoError(Exception):
@@ -89,28 +137,40 @@ class Transaction:
         target: WriteTarget,
         beats: Beating,
         later: datetime | None = None,
+        plans: bool = False,
     ) -> Transaction:
         """The request is on the timeline. With ``later``, the time now, it is confirmed beside the
-        preparation."""
-        life = _requested(request, target, beats, later)
-        return cls(request, target, life, beats, target.schema)
-
-    @classmethod
-    def begin_looking(
-        cls,
-        request: WriteRequest,
-        target: WriteTarget,
-        beats: Beating,
-        later: datetime | None,
-    ) -> Transaction:
-        """The same; what the plan will read of the table is asked for beside the request."""
-        ask = partial(cls.begin, request, target, beats, later)
+        preparation. ``plans``: what a plan will read of the table is asked for beside the request.
+        """
+        action = request.kind.action(target.logs is not None)
+        content = b""
+        if action == "replacecommit":
+            content = codec_avro.encode("HoodieRequestedReplaceMetadata", {})
+        ask = partial(
+            actions.request,
+            target.storage,
+            target.timeline,
+            action,
+            content,
+            what="instant",
+            named=beats.add,
+            retry="Repeat the write.",
+            unknown="Open the table and look at table.timeline() before writing the same rows again.",
+            later=later,
+        )
         with ExitStack() as begun:
-            with beside(target.storage, ask) as asked:
-                begun.enter_context(looking(target.storage, "plan"))
-            asked[0].look = begun.pop_all()
-        transaction: Transaction = asked[0]
-        return transaction
+            if plans:
+                with beside(target.storage, ask) as asked:
+                    begun.enter_context(looking(target.storage, "plan"))
+                life: Life = asked[0]
+            else:
+                life = ask()
+            look = begun.pop_all()
+        events = _events(target)
+        if events is not None:
+            events.report(instant=life.requested)
+            events.step("requested")
+        return cls(request, target, life, beats, target.schema, look)
 
     @contextmanager
     def withdrawn_on_error(self) -> Iterator[None]:
@@ -150,17 +210,15 @@ class Transaction:
         self.prepared, self.schema = prepared, prepared.schema
         return prepared
 
-    def plan(self, prepared: Prepared) -> Planned:
-        """Names every file, and routes the rows. Raises if a pending clustering of these files
-        forbids it."""
-        planned = plan(self.target, prepared, self.life.requested)
+    def use(self, planned: Planned, prepared: Prepared) -> None:
+        """``planned`` names every file. Raises if a pending clustering of these files forbids
+        it."""
         self.planned, self.replaced_paths = planned, replaced_partitions(prepared)
         if self.request.kind.replaces is not Replaces.NOTHING:
             self.replaced = replaced_groups(self.target.slices, self.replaced_paths)
         give_way(self.request, self.target, planned.groups, self.replaced)
         if at_once(self.target.storage) > 1:  # while the request is confirmed
-            self._inflight()
-        return planned
+            self.inflight()
 
     # --- work -------------------------------------------------------------------------------------
     @contextmanager
@@ -168,27 +226,23 @@ class Transaction:
         with _taken_files_conflict(self.life), self.life.undone_on_error(self._undo):
             yield
 
-    def work(self, prepared: Prepared, planned: Planned) -> None:
-        """Runs the tasks: all files are durable when this returns."""
+    def inflight(self) -> Instant:
+        """From here on, files may bear the instant."""
         if self.life.instant.state is State.REQUESTED:
-            self._inflight()
-        self.written = write(self.target, prepared, planned, self.life.instant)
-        if prepared.changes is not None:
-            prepared.changes.check(self.written.stats)
-        if planned.misplaced:
+            puts = self.prepared.arriving.puts if self.prepared is not None else {}
+            kind = self.request.kind if self.prepared is None else self.prepared.kind
+            slots = self.planned.slots if self.planned is not None else ()
+            begun = profile(kind.operation, slots, puts)
+            self.life.begin(self.target.timeline.layout.encode_inflight(begun))
+        return self.life.instant
+
+    def wrote(self, written: WriteResult) -> None:
+        """The files of ``written`` are there, and durable."""
+        self.written = written
+        if self.prepared is not None and self.prepared.changes is not None:
+            self.prepared.changes.check(written.stats)
+        if self.planned is not None and self.planned.misplaced:
             self._note_misplaced()
-
-    def work_with(self, make: Callable[[Instant], tuple[WriteStat, ...]]) -> None:
-        """``make`` puts the files of the instant."""
-        self._inflight()
-        self.written = WriteResult(make(self.life.instant))
-
-    def _inflight(self) -> None:
-        puts = self.prepared.arriving.puts if self.prepared is not None else {}
-        kind = self.request.kind if self.prepared is None else self.prepared.kind
-        slots = self.planned.slots if self.planned is not None else ()
-        begun = profile(kind.operation, slots, puts)
-        self.life.begin(self.target.timeline.layout.encode_inflight(begun))
 
     def _note_misplaced(self) -> None:
         """Rows lie where their columns do not say: readers must know before they see such a row."""
@@ -337,31 +391,6 @@ def give_way(
             # Completed meanwhile: the check before the publish finds it.
             with suppress(CommitConflictError):
                 request.undo(Instant(other.instant, other.action, State.REQUESTED))
-
-
-def _requested(
-    request: WriteRequest, target: WriteTarget, beats: Beating, later: datetime | None
-) -> Life:
-    action = request.kind.action(target.logs is not None)
-    planned = b""
-    if action == "replacecommit":
-        planned = codec_avro.encode("HoodieRequestedReplaceMetadata", {})
-    life = actions.request(
-        target.storage,
-        target.timeline,
-        action,
-        planned,
-        what="instant",
-        named=beats.add,
-        retry="Repeat the write.",
-        unknown="Open the table and look at table.timeline() before writing the same rows again.",
-        later=later,
-    )
-    events = _events(target)
-    if events is not None:
-        events.report(instant=life.requested)
-        events.step("requested")
-    return life
 
 
 @contextmanager

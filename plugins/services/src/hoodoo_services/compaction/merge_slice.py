@@ -11,11 +11,11 @@ import pyarrow as pa
 from attrs import asdict, define, frozen
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader, BaseFileWriter
-from hoodoo.model import slice_json
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice, path_of
 from hoodoo.model.log_block import Damage
 from hoodoo.model.meta import FILE_NAME, RECORD_KEY, repeated
+from hoodoo.model.payload import pack_slices, unpack_slices
 from hoodoo.storage.api import Storage, of_size
 from hoodoo.storage.temporaries import scratch_file
 from hoodoo.timeline.markers import CREATE, MERGE
@@ -42,14 +42,14 @@ class Job:
 
 
 def payload(jobs: Sequence[Job]) -> bytes:
-    slices = slice_json.pack([job.slice for job in jobs]).decode()
+    slices = pack_slices([job.slice for job in jobs]).decode()
     return json.dumps([[job.file_name for job in jobs], slices]).encode()
 
 
 def jobs_of(data: bytes) -> list[Job]:
     """The inverse of :func:`payload`."""
     names, slices = json.loads(data)
-    found = slice_json.unpack(slices.encode())
+    found = unpack_slices(slices.encode())
     return [Job(slice_, name) for slice_, name in zip(found, names, strict=True)]
 
 

@@ -14,9 +14,9 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.index import COMPUTED, KEYS_SCHEMA, LOCATIONS_SCHEMA
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
-from hoodoo.model import slice_json
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import RECORD_KEY, with_meta
+from hoodoo.model.payload import pack_slices
 from hoodoo.participants.travel import bound_of, view_as_of
 from hoodoo_rows.engine.sources import known_data
 from hoodoo_rows.merge.rule import MergeRule, Visible
@@ -140,7 +140,7 @@ def living(
     rule = MergeRule.of(stored, stored, target.config, target.merger, visible, target.generator)
     wanted = engine.side(asked.rename_columns(KEYS_SCHEMA.names))
     step = LivingRows(target.storage, target.file_format, rule.narrowed([RECORD_KEY]), wanted)
-    found = engine.collect(engine.map(engine.tasks([slice_json.pack([s]) for s in chosen]), step))
+    found = engine.collect(engine.map(engine.tasks([pack_slices([s]) for s in chosen]), step))
     if not anywhere and not target.index.is_global:
         known = asked.rename_columns(KEYS_SCHEMA.names)
         found = found.join(known, KEYS_SCHEMA.names, join_type="left semi", use_threads=False)

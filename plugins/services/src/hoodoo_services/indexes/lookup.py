@@ -20,8 +20,8 @@ from hoodoo.hookspecs.index import (
     StoredIndex,
 )
 from hoodoo.kernel.answers import check_groups, check_locations
-from hoodoo.model import slice_json
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY, with_meta
+from hoodoo.model.payload import pack_slices, unpack_slices
 from hoodoo.storage.api import Storage
 from hoodoo_rows.merge.rule import MergeRule
 from hoodoo_rows.merge.slice import merged_rows
@@ -48,7 +48,7 @@ class _ReadKeys:
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for payload in batch.column("payload").to_pylist():
-                for slice_ in slice_json.unpack(payload):
+                for slice_ in unpack_slices(payload):
                     for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
                         keys = rows.column(RECORD_KEY).cast(pa.string())
                         path, file_id = (
@@ -62,7 +62,7 @@ def all_keys(target: WriteTarget) -> Stream:
     """PLACED (and so KEYED) of all rows of the newest slices. May be read more than once."""
     rule = target.merge_rule(with_meta(target.schema)).narrowed([RECORD_KEY])
     step = _ReadKeys(target.storage, target.file_format, rule)
-    tasks = target.engine.tasks([slice_json.pack([slice_]) for slice_ in target.slices])
+    tasks = target.engine.tasks([pack_slices([slice_]) for slice_ in target.slices])
     return target.engine.map(tasks, step)
 
 

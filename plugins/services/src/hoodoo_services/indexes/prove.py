@@ -12,8 +12,8 @@ from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import COMPUTED
 from hoodoo.hookspecs.key_generator import KeyGenerator
-from hoodoo.model import slice_json
 from hoodoo.model.meta import RECORD_KEY, with_meta
+from hoodoo.model.payload import pack_slices, unpack_slices
 from hoodoo.storage.api import Storage
 from hoodoo_rows.merge.rule import MergeRule
 from hoodoo_rows.merge.slice import merged_rows
@@ -118,7 +118,7 @@ def _refuse_misplaced(target: WriteTarget, name: str) -> None:
         return
     rule = target.merge_rule(with_meta(target.schema)).narrowed([RECORD_KEY, *columns])
     step = _Misplaced(target.storage, target.file_format, rule, generator)
-    tasks = target.engine.tasks([slice_json.pack([slice_]) for slice_ in target.slices])
+    tasks = target.engine.tasks([pack_slices([slice_]) for slice_ in target.slices])
     found = target.engine.collect(target.engine.map(tasks, step))
     if found.num_rows:
         row = found.slice(0, 1).to_pylist()[0]
@@ -147,7 +147,7 @@ class _Misplaced:
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for payload in batch.column("payload").to_pylist():
-                for slice_ in slice_json.unpack(payload):
+                for slice_ in unpack_slices(payload):
                     for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
                         found = self._of(rows, slice_.partition_path)
                         if found is not None:

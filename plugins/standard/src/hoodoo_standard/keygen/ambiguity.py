@@ -15,8 +15,7 @@ from hoodoo.errors import DataError
 from hoodoo.model.config import DEFAULT_PARTITION
 from hoodoo.options.table import URL_ENCODE
 
-from hoodoo_standard.keygen.columns import column
-from hoodoo_standard.keygen.record_key import EMPTY, NULL
+from hoodoo_standard.keygen.record_key import EMPTY, NULL, column
 
 
 def refuse_keys(batch: pa.RecordBatch, fields: Sequence[str]) -> None:

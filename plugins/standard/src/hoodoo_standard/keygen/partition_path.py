@@ -21,8 +21,8 @@ from hoodoo.model.config import DEFAULT_PARTITION
 from hoodoo.options.table import HIVE_STYLE
 
 from hoodoo_standard.keygen.ambiguity import refuse_default, refuse_slashes
-from hoodoo_standard.keygen.columns import column, column_type
 from hoodoo_standard.keygen.key_text import key_text
+from hoodoo_standard.keygen.record_key import column, column_type
 from hoodoo_standard.options import LOGICAL_TIMESTAMPS, SLASH_DATES
 
 # `%` first: the escapes of the others contain it.

@@ -18,12 +18,12 @@ from hoodoo.errors import DataError, SchemaError
 from hoodoo.hookspecs.registration import Settings
 
 from hoodoo_standard import options
-from hoodoo_standard.keygen.columns import column
 from hoodoo_standard.keygen.joda_format import format_instants
 from hoodoo_standard.keygen.joda_parse import Parser, parse_instants
 from hoodoo_standard.keygen.joda_pattern import Token, pattern_tokens, slashes
 from hoodoo_standard.keygen.joda_zone import UTC, Longs, Zone
 from hoodoo_standard.keygen.partition_path import PartitionPaths
+from hoodoo_standard.keygen.record_key import column
 from hoodoo_standard.keygen.timestamp_settings import (
     LARGE,
     SMALL,

@@ -11,8 +11,8 @@ from attrs import field, frozen
 from hoodoo.hookspecs.file_format import StoredFilter
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.log_files import LogFiles, log_files
-from hoodoo.model import slice_json
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.payload import pack_slices, unpack_slices
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
 
@@ -46,14 +46,14 @@ class MetadataFilters:
         table = MetadataTable.open(storage, timeline)
         groups = table.slices(BLOOM_FILTERS)
         blocks = None if table.blocks is None else table.blocks.packed()
-        return json.dumps([slice_json.pack(groups).decode(), blocks]).encode() if groups else None
+        return json.dumps([pack_slices(groups).decode(), blocks]).encode() if groups else None
 
     def read(self, storage: Storage, found: bytes, paths: Sequence[str]) -> Iterator[StoredFilter]:
         of_key = {filter_key(*_named(path)): path for path in paths}
         groups, packed = json.loads(found)
         blocks = None if packed is None else CountedBlocks.unpacked(packed)
         metadata = Below(storage, FOLDER, blocks)
-        for key, row in filter_rows(metadata, slice_json.unpack(groups.encode()), list(of_key)):
+        for key, row in filter_rows(metadata, unpack_slices(groups.encode()), list(of_key)):
             yield StoredFilter(of_key[key], row.kind, row.content)
 
 

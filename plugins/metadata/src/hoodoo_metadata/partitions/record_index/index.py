@@ -18,9 +18,8 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.engine import PART, SLOT, Engine, Side, Stream, Task
 from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA, IndexContext
 from hoodoo.kernel.log_files import LogFiles, log_files
-from hoodoo.model import slice_json
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.model.payload import Payload
+from hoodoo.model.payload import Payload, pack_slices, unpack_slices
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
 
@@ -126,7 +125,7 @@ class RecordIndex:
 
     def entries(self, engine: Engine) -> Stream:
         """LOCATIONS_SCHEMA of all that the index says."""
-        payloads = [slice_json.pack(list(bucket)) for bucket in self.buckets]
+        payloads = [pack_slices(list(bucket)) for bucket in self.buckets]
         return engine.map(engine.tasks(payloads), _Entries(self.storage))
 
     def locations(
@@ -221,7 +220,7 @@ def _dealt(
         loads[lightest] += sizes[number] + _OPENING
     return [
         Payload.of(
-            json.dumps([[n, slice_json.pack(buckets[n]).decode()] for n in mine]).encode(),
+            json.dumps([[n, pack_slices(buckets[n]).decode()] for n in mine]).encode(),
             sum(sizes[n] for n in mine),
         )
         for mine in dealt
@@ -242,7 +241,7 @@ class _Entries:
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for payload in batch.column("payload").to_pylist():
-                bucket = Bucket(self.storage, tuple(slice_json.unpack(payload)))
+                bucket = Bucket(self.storage, tuple(unpack_slices(payload)))
                 for found in bucket.entries():
                     yield from found.select(LOCATIONS_SCHEMA.names).combine_chunks().to_batches()
 
@@ -315,7 +314,7 @@ class _LookUp:
             for number, slices in json.loads(payload):
                 mine = wanted.filter(pc.equal(wanted.column("slot"), number))
                 keys = mine.column("record_key").combine_chunks()
-                groups = tuple(slice_json.unpack(slices.encode()))
+                groups = tuple(unpack_slices(slices.encode()))
                 bucket = Bucket(self.storage, groups, self.how, self.growing)
                 yield from _checked(bucket, keys, self.there)
 

@@ -12,10 +12,10 @@ from hoodoo.errors import CommitConflictError
 from hoodoo.hookspecs.engine import Stream, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.participant import KEY_CHANGES, TableState
-from hoodoo.model import slice_json
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.meta import RECORD_KEY, with_meta
+from hoodoo.model.payload import pack_slices, unpack_slices
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
 from hoodoo_rows.merge.rule import MergeRule
@@ -106,7 +106,7 @@ class SecondaryPartition(OfKeys):
         column = secondaries(state.config)[self.name]
         rule = state.merge_rule(with_meta(schema)).narrowed([RECORD_KEY, column])
         payloads = [
-            json.dumps([slice_json.pack([s] if s else []).decode() for s in pair]).encode()
+            json.dumps([pack_slices([s] if s else []).decode() for s in pair]).encode()
             for pair in pairs
         ]
         step = _Changes(state.storage, state.file_format, rule, column)
@@ -157,7 +157,7 @@ class _Changes:
     def _keys(self, slices: str) -> pa.Array:
         parts = [
             entry_keys(rows.column(self.column), rows.column(RECORD_KEY))
-            for slice_ in slice_json.unpack(slices.encode())
+            for slice_ in unpack_slices(slices.encode())
             for rows in merged_rows(self.storage, self.file_format, self.rule, slice_)
         ]
         return pa.concat_arrays(parts) if parts else pa.array([], pa.string())
