@@ -35,6 +35,7 @@ OURS = (
     "hoodoo-frames",
     "hoodoo-serve",
     "hoodoo-hashing",
+    "hoodoo-publishing",
     "hoodoo-catalogs",
     "hoodoo-statements",
     "hoodoo-cloud",

@@ -51,6 +51,7 @@ commit = table.upsert(rides)
 # Arguments that a docstring does not name, by the argument, or by the call and the argument.
 ARGUMENTS = {
     "path": "the directory or URI of the table",
+    "formats": "the formats: `delta`, `iceberg`, or both; by default those of the property `hoodoo.open.formats`",
     "data": "the rows: Arrow data, a pandas or polars DataFrame, a DuckDB relation, a Spark DataFrame, a list of dictionaries, "
     "or a dictionary of columns",
     "batch": "the name and number of a batch of a stream, as in `upsert`",
@@ -284,6 +285,7 @@ plain.enable_virtual_keys()""",
     "table.report": 'assert table.report("timeline", limit=1).rows[0].action == "commit"',
     "table.history": 'newest = table.history(1)[0]\nassert newest["version"] is None or table.count(as_of=newest["version"]) == table.count()',
     "table.sync": "assert table.sync() == ()  # it is in no catalog",
+    "table.publish": 'assert len(table.publish("delta")) == 1',
     "table.stats": "assert table.stats().bytes > 0  # sizes are in bytes",
     "table.verify": "assert table.verify().ok",
     # reads

@@ -66,6 +66,7 @@ GUIDES = {
     "table.enable_virtual_keys": "virtual-keys.md#an-existing-table",
     "table.report": "command-line.md#from-python",
     "table.stats": "command-line.md#stats",
+    "table.publish": "open-formats.md",
     "table.verify": "command-line.md#verify",
     "hoodoo.create": "quickstart.md",
     "hoodoo.write": "quickstart.md#in-one-line",

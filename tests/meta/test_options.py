@@ -31,6 +31,7 @@ OURS = (
     "hoodoo-frames",
     "hoodoo-serve",
     "hoodoo-hashing",
+    "hoodoo-publishing",
     "hoodoo-catalogs",
     "hoodoo-statements",
     "hoodoo-cloud",

@@ -104,6 +104,7 @@ IN_SOURCE = {
     "plugins/formats": 11,
     "plugins/frames": 1,
     "plugins/hashing": 1,
+    "plugins/publishing": 0,
     "plugins/history": 6,
     "plugins/metadata": 64,
     "plugins/rows": 0,

@@ -261,6 +261,20 @@ class Brought:
         >>> table.location_changes(commit.instant).to_arrow().num_rows
         0
         """
+    # hoodoo-publishing
+    def publish(self, formats: str | Sequence[str] | None = None) -> tuple[str, ...]:
+        """Write the metadata of other formats for the newest state of the table: ``"delta"``,
+        ``"iceberg"``, or both. By default those of the table's property ``hoodoo.open.formats``, which
+        are also written after each action.
+
+        Returns ``<format> <instant>`` of each new version; nothing if all are up to date. Raises
+        ConfigError for an unknown format, for a merge-on-read table without
+        ``hoodoo.open.read.optimized``, SchemaError for a column that the format has no type for, and
+        CommitConflictError if other processes are always first.
+
+        >>> table.publish("delta")
+        ('delta 20261128104500123',)
+        """
     # hoodoo-rows
     def append(
         self,

@@ -1,0 +1,25 @@
+"""``hoodoo publish``: the metadata of other formats beside a table."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from hoodoo_cli.toolkit import arguments
+
+
+def publish(
+    path: arguments.Path,
+    formats: Annotated[
+        str | None,
+        typer.Option("--as", help="delta, iceberg, or both with a comma; else the table's own."),
+    ] = None,
+    options: arguments.Options = None,
+    as_json: arguments.Json = False,
+) -> None:
+    """Write the metadata of Delta Lake or Apache Iceberg for the newest state of a table. Nothing
+    is copied."""
+    table = arguments.opened(path, options)
+    done = table.publish(formats)
+    lines = [f"Published {one}." for one in done] or ["All is up to date."]
+    arguments.answer({"published": list(done)}, as_json, "\n".join(lines))

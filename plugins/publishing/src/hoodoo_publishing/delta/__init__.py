@@ -1,0 +1,1 @@
+"""Delta Lake: the log ``_delta_log``."""

@@ -1,0 +1,307 @@
+"""The log of a Delta table: ``_delta_log/<version>.json``, and checkpoints (Delta transaction log
+protocol)."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import uuid
+from collections.abc import Collection, Iterable, Mapping
+from functools import partial
+from typing import Any
+from urllib.parse import quote, unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from attrs import define, evolve, field
+from hoodoo.errors import CorruptTableError
+from hoodoo.hookspecs.participant import TableState
+from hoodoo.model.filegroup import BaseFile
+from hoodoo.storage.api import Storage
+from hoodoo.storage.together import together
+from hoodoo.timeline.names import parse_path
+
+from hoodoo_publishing.delta.types import has_naive_timestamps, schema_text, statistics
+from hoodoo_publishing.files import Head, Step, applied
+from hoodoo_publishing.footers import Footer
+
+FOLDER = "_delta_log"
+_LAST = f"{FOLDER}/_last_checkpoint"
+_VERSION = re.compile(rf"{FOLDER}/(\d{{20}})\.(json|checkpoint\.parquet)")
+_CHECKPOINT_EVERY = 20
+_APP = "hoodoo"
+# A feature that no other writer knows: others read the table, and refuse to write it.
+GUARD = "hoodoo-managed"
+_NAIVE = "timestampNtz"
+# Readers of older versions may still read files that a newer version has removed: only Hudi's clean
+# deletes.
+_RETENTION = "interval 5200 weeks"
+_Action = dict[str, Any]
+
+
+@define
+class _Log:
+    """What the actions of a log say, one after another. ``adds``: by path."""
+
+    adds: dict[str, _Action] = field(factory=dict)
+    metadata: _Action | None = None
+    protocol: _Action | None = None
+    txn: _Action | None = None
+    instant: str = ""
+
+    def apply(self, version: Iterable[_Action]) -> None:
+        self.instant = ""
+        for action in version:
+            if add := action.get("add"):
+                self.adds[unquote(add["path"])] = add
+            elif remove := action.get("remove"):
+                self.adds.pop(unquote(remove["path"]), None)
+            self.metadata = action.get("metaData") or self.metadata
+            self.protocol = action.get("protocol") or self.protocol
+            txn = action.get("txn")
+            if txn and txn.get("appId") == _APP:
+                self.txn = txn
+            self.instant = (action.get("commitInfo") or {}).get("hoodoo.instant") or self.instant
+
+
+class DeltaLog:
+    """Implements :class:`~hoodoo_publishing.sync.Format`."""
+
+    name = "delta"
+
+    def refuse(self, schema: pa.Schema) -> None:
+        schema_text(schema)
+
+    def shows(self, head: Head, schema: pa.Schema) -> bool:
+        log: _Log | None = head.detail
+        return bool(
+            log and log.metadata and log.metadata.get("schemaString") == schema_text(schema)
+        )
+
+    def expire(self, storage: Storage, paths: Collection[str]) -> int:
+        """Versions of a Delta table can't be removed: older ones can't be read after a clean, as
+        after VACUUM."""
+        return 0
+
+    def head(self, storage: Storage) -> Head:
+        versions: dict[int, str] = {}
+        checkpoints: dict[int, str] = {}
+        for entry in storage.list(FOLDER):
+            if match := _VERSION.fullmatch(entry.path):
+                kind = versions if match[2] == "json" else checkpoints
+                kind[int(match[1])] = entry.path
+        if not versions:
+            return Head()
+        newest = max(versions)
+        begin = max((v for v in checkpoints if v <= newest), default=-1)
+        log = _Log()
+        if begin >= 0:
+            log.apply(_checkpointed(storage, checkpoints[begin]))
+        needed = range(begin + 1 if begin < newest else newest, newest + 1)
+        missing = [v for v in needed if v not in versions]
+        if missing:
+            raise CorruptTableError(
+                f"{storage.root}/{FOLDER}",
+                f"version {missing[0]} is missing.",
+                f"Delete the folder {FOLDER}; the next write makes it again.",
+            )
+        for text in together(storage, *(partial(storage.get, versions[v]) for v in needed)):
+            log.apply(json.loads(line) for line in text.splitlines() if line.strip())
+        files = (_file(path, add) for path, add in log.adds.items())
+        return Head(newest, {f.path: f for f in files if f is not None}, log.instant, log)
+
+    def publish(
+        self, state: TableState, head: Head, step: Step, read: dict[str, Footer]
+    ) -> Head | None:
+        log: _Log = head.detail or _Log()
+        actions = list(_actions(self, state, head, step, read))
+        text = "\n".join(json.dumps(action, separators=(",", ":")) for action in actions)
+        version = head.version + 1
+        path = f"{FOLDER}/{version:020d}.json"
+        if not state.storage.put_if_absent(path, text.encode()):
+            return None
+        newer = _Log(dict(log.adds), log.metadata, log.protocol, log.txn)
+        newer.apply(actions)
+        if version and version % _CHECKPOINT_EVERY == 0:
+            _checkpoint(state.storage, version, newer)
+        return evolve(
+            head,
+            version=version,
+            files=applied(head.files, step),
+            instant=step.instant,
+            detail=newer,
+        )
+
+
+def _actions(
+    form: DeltaLog, state: TableState, head: Head, step: Step, read: Mapping[str, Footer]
+) -> Iterable[_Action]:
+    time = step.milliseconds
+    yield {
+        "commitInfo": {
+            "timestamp": time,
+            "operation": step.operation.value,
+            "operationParameters": {},
+            "isBlindAppend": False,
+            "engineInfo": _APP,
+            "hoodoo.instant": step.instant,
+        }
+    }
+    naive = has_naive_timestamps(step.schema)
+    protocol = _protocol(naive)
+    log: _Log = head.detail or _Log()
+    if log.protocol is None or (naive and _NAIVE not in (log.protocol.get("readerFeatures") or ())):
+        yield {"protocol": protocol}
+    if not form.shows(head, step.schema):
+        before = log.metadata or {}
+        yield {
+            "metaData": {
+                "id": before.get("id") or _table_id(state),
+                "name": state.config.name,
+                "format": {"provider": "parquet", "options": {}},
+                "schemaString": schema_text(step.schema),
+                "partitionColumns": [],
+                "configuration": {"delta.deletedFileRetentionDuration": _RETENTION},
+                "createdTime": before.get("createdTime") or time,
+            }
+        }
+    yield {"txn": {"appId": _APP, "version": int(step.completed[:17]), "lastUpdated": time}}
+    change = step.changes_rows
+    for file in step.removed:
+        yield {
+            "remove": {
+                "path": quote(file.path),
+                "deletionTimestamp": time,
+                "dataChange": change,
+                "extendedFileMetadata": True,
+                "partitionValues": {},
+                "size": file.size,
+            }
+        }
+    for file in step.added:
+        yield {
+            "add": {
+                "path": quote(file.path),
+                "partitionValues": {},
+                "size": file.size,
+                "modificationTime": time,
+                "dataChange": change,
+                "stats": statistics(read[file.path], step.schema),
+            }
+        }
+
+
+def _protocol(naive: bool) -> _Action:
+    if not naive:
+        return {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": [GUARD]}
+    return {
+        "minReaderVersion": 3,
+        "minWriterVersion": 7,
+        "readerFeatures": [_NAIVE],
+        "writerFeatures": [_NAIVE, GUARD],
+    }
+
+
+def _table_id(state: TableState) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, state.storage.root))
+
+
+def _file(path: str, add: Mapping[str, Any]) -> BaseFile | None:
+    found = parse_path(path, int(add.get("size") or 0))
+    return found if isinstance(found, BaseFile) else None
+
+
+# --- checkpoints ----------------------------------------------------------------------------------
+_STRINGS = pa.map_(pa.string(), pa.string())
+_ADD = pa.struct(
+    [
+        ("path", pa.string()),
+        ("partitionValues", _STRINGS),
+        ("size", pa.int64()),
+        ("modificationTime", pa.int64()),
+        ("dataChange", pa.bool_()),
+        ("stats", pa.string()),
+    ]
+)
+_CHECKPOINT = pa.schema(
+    [
+        (
+            "txn",
+            pa.struct(
+                [("appId", pa.string()), ("version", pa.int64()), ("lastUpdated", pa.int64())]
+            ),
+        ),
+        ("add", _ADD),
+        (
+            "remove",
+            pa.struct(
+                [
+                    ("path", pa.string()),
+                    ("deletionTimestamp", pa.int64()),
+                    ("dataChange", pa.bool_()),
+                ]
+            ),
+        ),
+        (
+            "metaData",
+            pa.struct(
+                [
+                    ("id", pa.string()),
+                    ("name", pa.string()),
+                    ("format", pa.struct([("provider", pa.string()), ("options", _STRINGS)])),
+                    ("schemaString", pa.string()),
+                    ("partitionColumns", pa.list_(pa.string())),
+                    ("configuration", _STRINGS),
+                    ("createdTime", pa.int64()),
+                ]
+            ),
+        ),
+        (
+            "protocol",
+            pa.struct(
+                [
+                    ("minReaderVersion", pa.int32()),
+                    ("minWriterVersion", pa.int32()),
+                    ("readerFeatures", pa.list_(pa.string())),
+                    ("writerFeatures", pa.list_(pa.string())),
+                ]
+            ),
+        ),
+    ]
+)
+
+
+def _checkpoint(storage: Storage, version: int, log: _Log) -> None:
+    """All actions up to ``version`` in one file, which readers begin with."""
+    rows: list[dict[str, Any]] = [{"protocol": log.protocol}, {"metaData": _as_maps(log.metadata)}]
+    if log.txn is not None:
+        rows.append({"txn": log.txn})
+    rows += [
+        {"add": {**add, "dataChange": False, "partitionValues": []}} for add in log.adds.values()
+    ]
+    table = pa.Table.from_pylist(rows, schema=_CHECKPOINT)
+    target = io.BytesIO()
+    pq.write_table(table, target)
+    name = f"{FOLDER}/{version:020d}.checkpoint.parquet"
+    storage.put_if_absent(name, target.getvalue())
+    storage.put(_LAST, json.dumps({"version": version, "size": len(rows)}).encode())
+
+
+def _checkpointed(storage: Storage, path: str) -> Iterable[_Action]:
+    with storage.open(path) as source:
+        table = pq.read_table(source)
+    for row in table.to_pylist(maps_as_pydicts="lossy"):
+        action = {name: value for name, value in row.items() if value is not None}
+        yield action
+
+
+def _as_maps(metadata: _Action | None) -> _Action:
+    found = dict(metadata or {})
+    shape = dict(found.get("format") or {})
+    shape["options"] = list((shape.get("options") or {}).items())
+    return {
+        **found,
+        "format": shape,
+        "configuration": list((found.get("configuration") or {}).items()),
+    }

@@ -1,0 +1,423 @@
+"""The metadata of an Iceberg table in the folder ``metadata``: a snapshot for each commit.
+
+``v<N>.metadata.json`` is put if it is absent, which decides; ``version-hint.text`` names the newest
+one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import uuid
+from collections.abc import Collection, Iterable
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+from hoodoo.errors import CorruptTableError
+from hoodoo.hookspecs.participant import TableState
+from hoodoo.model.commit import Operation
+from hoodoo.model.filegroup import BaseFile
+from hoodoo.storage.api import Storage
+from hoodoo.storage.together import discard, together
+from hoodoo.timeline.names import parse_path
+
+from hoodoo_publishing.files import Head, Step, applied
+from hoodoo_publishing.footers import Footer
+from hoodoo_publishing.iceberg import manifests
+from hoodoo_publishing.iceberg.manifests import ADDED, DELETED, EXISTING, Manifest, Row
+from hoodoo_publishing.iceberg.schema import (
+    Ids,
+    columns,
+    known_ids,
+    leaves,
+    name_mapping,
+    refuse_other_types,
+)
+from hoodoo_publishing.iceberg.values import metrics
+
+FOLDER = "metadata"
+_HINT = f"{FOLDER}/version-hint.text"
+_VERSION = re.compile(rf"{FOLDER}/v(\d+)\.metadata\.json")
+_MAPPING = "schema.name-mapping.default"
+_FILES = 500  # of a manifest
+_SNAPSHOTS = 100  # that are listed
+_INSTANT = "hoodoo.instant"
+
+
+@frozen
+class _State:
+    """``metadata``: the newest metadata file; ``manifests``: those of its current snapshot."""
+
+    metadata: dict[str, Any]
+    manifests: tuple[Manifest, ...]
+
+    @property
+    def current(self) -> dict[str, Any] | None:
+        found = [
+            s
+            for s in self.metadata["snapshots"]
+            if s["snapshot-id"] == self.metadata["current-snapshot-id"]
+        ]
+        return found[0] if found else None
+
+    @property
+    def fields(self) -> list[Row]:
+        number = self.metadata["current-schema-id"]
+        return next(s["fields"] for s in self.metadata["schemas"] if s["schema-id"] == number)
+
+
+class IcebergMetadata:
+    """Implements :class:`~hoodoo_publishing.sync.Format`."""
+
+    name = "iceberg"
+
+    def refuse(self, schema: pa.Schema) -> None:
+        columns(schema, Ids({}, 0))
+
+    def shows(self, head: Head, schema: pa.Schema) -> bool:
+        state: _State | None = head.detail
+        return state is not None and state.fields == columns(schema, _ids(state.metadata))
+
+    def head(self, storage: Storage) -> Head:
+        versions = {
+            int(match[1]): entry.path
+            for entry in storage.list(FOLDER)
+            if (match := _VERSION.fullmatch(entry.path))
+        }
+        if not versions:
+            return Head(0)
+        newest = max(versions)
+        state = _read(storage, versions[newest])
+        if state is None:
+            return Head(newest)
+        files = {}
+        for manifest in state.manifests:
+            for entry in manifest.live:
+                file = entry["data_file"]
+                path = file["file_path"].removeprefix(f"{storage.root}/")
+                parsed = parse_path(path, file["file_size_in_bytes"])
+                if isinstance(parsed, BaseFile):
+                    files[path] = parsed
+        current = state.current
+        return Head(newest, files, current["summary"].get(_INSTANT, "") if current else "", state)
+
+    def publish(
+        self, state: TableState, head: Head, step: Step, read: dict[str, Footer]
+    ) -> Head | None:
+        before: _State | None = head.detail
+        storage = state.storage
+        metadata = (
+            _new_table(storage) if before is None else json.loads(json.dumps(before.metadata))
+        )
+        fields = _with_schema(metadata, step.schema)
+        sequence = metadata["last-sequence-number"] + 1
+        snapshot = _snapshot_id(step.instant, sequence)
+        # Two processes may publish the same step, and divide it otherwise: each has files of its
+        # own.
+        token = uuid.uuid4().hex[:12]
+        put = partial(_put_manifest, storage, token, snapshot, sequence, _schema(metadata))
+        kept, deleted = _without(
+            () if before is None else before.manifests, step, snapshot, storage.root, put
+        )
+        by_path = leaves(fields)
+        added = [_entry(storage, f, read[f.path], by_path, snapshot) for f in step.added]
+        for begin in range(0, len(added), _FILES):
+            kept.append(put(f"new{begin // _FILES}", added[begin : begin + _FILES]))
+        parent = metadata["current-snapshot-id"]
+        parent = None if parent == -1 else parent
+        name = f"{FOLDER}/snap-{snapshot}-1-{token}.avro"
+        rows = [manifest.row for manifest in kept]
+        storage.put(name, manifests.list_bytes(rows, snapshot, parent, sequence))
+        time = max(step.milliseconds, metadata["last-updated-ms"] + 1)
+        new = {
+            "snapshot-id": snapshot,
+            "sequence-number": sequence,
+            "timestamp-ms": time,
+            "manifest-list": f"{storage.root}/{name}",
+            "summary": _summary(step, added, deleted, kept),
+            "schema-id": metadata["current-schema-id"],
+        }
+        if parent is not None:
+            new["parent-snapshot-id"] = parent
+        metadata["snapshots"] = [*_that_stand(metadata["snapshots"], state), new][-_SNAPSHOTS:]
+        metadata["current-snapshot-id"] = snapshot
+        metadata["refs"] = {"main": {"snapshot-id": snapshot, "type": "branch"}}
+        metadata["snapshot-log"].append({"snapshot-id": snapshot, "timestamp-ms": time})
+        metadata["last-sequence-number"] = sequence
+        if not _put(storage, metadata, head.version, time):
+            own = [_below(storage, r["manifest_path"]) for r in rows]
+            discard(storage, [name, *(path for path in own if f"/{token}-" in path)])
+            return None
+        newer = _State(metadata, tuple(kept))
+        return Head(head.version + 1, applied(head.files, step), step.instant, newer)
+
+    def expire(self, storage: Storage, paths: Collection[str]) -> int:
+        """List no snapshot any more that names one of the base files ``paths``, nor an older one.
+        The current snapshot stays. Returns the number of snapshots that were removed."""
+        head = self.head(storage)
+        state: _State | None = head.detail
+        if state is None:
+            return 0
+        wanted = {f"{storage.root}/{path}" for path in paths}
+        read: dict[str, list[Row]] = {}
+        listed = state.metadata["snapshots"]
+        last = -1
+        for number, snapshot in enumerate(listed[:-1]):
+            if wanted & _named_files(storage, snapshot, read):
+                last = number
+        if last < 0:
+            return 0
+        metadata = json.loads(json.dumps(state.metadata))
+        metadata["snapshots"] = listed[last + 1 :]
+        time = metadata["last-updated-ms"] + 1
+        if not _put(storage, metadata, head.version, time):
+            return self.expire(storage, paths)
+        lists = [s["manifest-list"] for s in listed[: last + 1]]
+        discard(storage, [path.removeprefix(f"{storage.root}/") for path in lists])
+        return last + 1
+
+
+def _read(storage: Storage, path: str) -> _State | None:
+    """The metadata file ``path``; None if it is of a table elsewhere, of which this one is a copy:
+    all paths in it are absolute."""
+    try:
+        metadata = json.loads(storage.get(path))
+        if metadata["location"] != storage.root:
+            return None
+        found = _State(metadata, ())
+        current = found.current
+        if current is None:
+            return found
+        rows = manifests.read(storage.get(_below(storage, current["manifest-list"])))
+        calls = (partial(storage.get, _below(storage, row["manifest_path"])) for row in rows)
+        each = together(storage, *calls)
+    except (ValueError, KeyError, FileNotFoundError) as error:
+        raise CorruptTableError(
+            f"{storage.root}/{path}",
+            f"the Iceberg metadata can't be read ({type(error).__name__}: {error}).",
+            f"Delete the folder {FOLDER}; the next write makes it again.",
+        ) from error
+    read = (tuple(manifests.read(data)) for data in each)
+    return _State(metadata, tuple(map(Manifest, rows, read)))
+
+
+def _below(storage: Storage, uri: str) -> str:
+    return uri.removeprefix(f"{storage.root}/")
+
+
+def _put(storage: Storage, metadata: dict[str, Any], version: int, time: int) -> bool:
+    """Decide the version after ``version``; False if another process was first."""
+    if version:
+        before = f"{storage.root}/{FOLDER}/v{version}.metadata.json"
+        log = {"timestamp-ms": metadata["last-updated-ms"], "metadata-file": before}
+        metadata["metadata-log"] = [*metadata["metadata-log"], log][-_SNAPSHOTS:]
+    listed = {snapshot["snapshot-id"] for snapshot in metadata["snapshots"]}
+    shown = [entry for entry in metadata["snapshot-log"] if entry["snapshot-id"] in listed]
+    metadata["snapshot-log"], metadata["last-updated-ms"] = shown, time
+    path = f"{FOLDER}/v{version + 1}.metadata.json"
+    if not storage.put_if_absent(path, json.dumps(metadata).encode()):
+        return False
+    storage.put(_HINT, str(version + 1).encode())
+    return True
+
+
+def _new_table(storage: Storage) -> dict[str, Any]:
+    return {
+        "format-version": 2,
+        "table-uuid": str(uuid.uuid5(uuid.NAMESPACE_URL, storage.root)),
+        "location": storage.root,
+        "last-sequence-number": 0,
+        "last-updated-ms": 0,
+        "last-column-id": 0,
+        "current-schema-id": -1,
+        "schemas": [],
+        "default-spec-id": 0,
+        "partition-specs": [{"spec-id": 0, "fields": []}],
+        "last-partition-id": 999,
+        "default-sort-order-id": 0,
+        "sort-orders": [{"order-id": 0, "fields": []}],
+        # Files belong to Hudi: an expiry of snapshots by another program must not delete them.
+        "properties": {"write.data.path": storage.root, "gc.enabled": "false"},
+        "current-snapshot-id": -1,
+        "refs": {},
+        "snapshots": [],
+        "statistics": [],
+        "snapshot-log": [],
+        "metadata-log": [],
+    }
+
+
+def _ids(metadata: dict[str, Any]) -> Ids:
+    """Ids of all columns that the table has had, and of the meta columns."""
+    known: dict[str, int] = {}
+    for schema in metadata["schemas"]:
+        known.update(known_ids(schema["fields"]))
+    for entry in json.loads(metadata["properties"].get(_MAPPING, "[]")):
+        known.setdefault(entry["names"][0], entry["field-id"])
+    return Ids(known, metadata["last-column-id"])
+
+
+def _schema(metadata: dict[str, Any]) -> dict[str, Any]:
+    number = metadata["current-schema-id"]
+    found: dict[str, Any] = next(s for s in metadata["schemas"] if s["schema-id"] == number)
+    return found
+
+
+def _with_schema(metadata: dict[str, Any], schema: pa.Schema) -> list[Row]:
+    """``schema`` is the current one of ``metadata``; its columns."""
+    ids = _ids(metadata)
+    fields = columns(schema, ids)
+    if metadata["schemas"]:
+        now = _schema(metadata)["fields"]
+        if now == fields:
+            return fields
+        refuse_other_types(now, fields)
+    number = len(metadata["schemas"])
+    metadata["schemas"].append({"type": "struct", "schema-id": number, "fields": fields})
+    metadata["current-schema-id"] = number
+    metadata["properties"][_MAPPING] = json.dumps(name_mapping(fields, ids))
+    metadata["last-column-id"] = ids.last
+    return fields
+
+
+def _snapshot_id(instant: str, sequence: int) -> int:
+    """The same for a repetition of the same step."""
+    digest = hashlib.sha256(f"{instant} {sequence}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def _put_manifest(
+    storage: Storage,
+    token: str,
+    snapshot: int,
+    sequence: int,
+    schema: dict[str, Any],
+    name: str,
+    entries: list[Row],
+) -> Manifest:
+    data = manifests.manifest_bytes(entries, schema)
+    path = f"{FOLDER}/{token}-{name}.avro"
+    storage.put(path, data)
+    uri = f"{storage.root}/{path}"
+    row = manifests.manifest_row(uri, len(data), entries, snapshot, sequence)
+    return Manifest(row, tuple(entries))
+
+
+def _without(
+    before: Iterable[Manifest], step: Step, snapshot: int, root: str, put: Any
+) -> tuple[list[Manifest], list[Row]]:
+    """The manifests of the next snapshot without the files that ``step`` removes; and these files'
+    entries. A manifest that loses none of them is listed again as it is."""
+    removed = {f"{root}/{file.path}" for file in step.removed}
+    kept: list[Manifest] = []
+    deleted: list[Row] = []
+    for number, manifest in enumerate(before):
+        live = manifest.live
+        loses = [entry for entry in live if entry["data_file"]["file_path"] in removed]
+        if not loses:
+            if live:
+                kept.append(manifest)
+            continue
+        deleted += loses
+        entries = [
+            {**entry, "status": DELETED, "snapshot_id": snapshot}
+            if entry["data_file"]["file_path"] in removed
+            else {**entry, "status": EXISTING}
+            for entry in live
+        ]
+        kept.append(put(f"m{number}", entries))
+    return kept, deleted
+
+
+def _entry(
+    storage: Storage,
+    file: BaseFile,
+    footer: Footer,
+    by_path: dict[str, tuple[int, str]],
+    snapshot: int,
+) -> Row:
+    data_file: Row = {
+        "content": 0,
+        "file_path": f"{storage.root}/{file.path}",
+        "file_format": "PARQUET",
+        "partition": {},
+        "record_count": footer.rows,
+        "file_size_in_bytes": file.size,
+        "nan_value_counts": None,
+        "key_metadata": None,
+        "split_offsets": list(footer.offsets),
+        "equality_ids": None,
+        "sort_order_id": 0,
+        **metrics(footer, by_path),
+    }
+    return {
+        "status": ADDED,
+        "snapshot_id": snapshot,
+        "sequence_number": None,
+        "file_sequence_number": None,
+        "data_file": data_file,
+    }
+
+
+def _summary(
+    step: Step, added: list[Row], deleted: list[Row], kept: list[Manifest]
+) -> dict[str, str]:
+    live = [entry["data_file"] for manifest in kept for entry in manifest.live]
+    counts = {
+        "added-data-files": len(added),
+        "deleted-data-files": len(deleted),
+        "added-records": sum(entry["data_file"]["record_count"] for entry in added),
+        "deleted-records": sum(entry["data_file"]["record_count"] for entry in deleted),
+        "total-data-files": len(live),
+        "total-records": sum(file["record_count"] for file in live),
+        "total-delete-files": 0,
+        "total-position-deletes": 0,
+        "total-equality-deletes": 0,
+    }
+    return {
+        "operation": _operation(step, bool(added), bool(deleted)),
+        _INSTANT: step.instant,
+        "hoodoo.completed": step.completed,
+        "hoodoo.operation": step.operation.value,
+        **{name: str(count) for name, count in counts.items()},
+    }
+
+
+def _operation(step: Step, adds: bool, deletes: bool) -> str:
+    if not step.changes_rows:
+        return "replace"
+    if not deletes:
+        return "append"
+    return "overwrite" if adds or step.operation is not Operation.DELETE_PARTITION else "delete"
+
+
+def _that_stand(snapshots: list[dict[str, Any]], state: TableState) -> list[dict[str, Any]]:
+    """Those of ``snapshots`` whose commits were not undone. A commit before the active timeline is
+    archived."""
+    first = min((i.requested for i in state.timeline.instants), default="")
+    return [
+        snapshot
+        for snapshot in snapshots
+        if (instant := snapshot["summary"].get(_INSTANT, "")) < first
+        or state.timeline.find(instant) is not None
+    ]
+
+
+def _named_files(
+    storage: Storage, snapshot: dict[str, Any], read: dict[str, list[Row]]
+) -> set[str]:
+    """The base files of ``snapshot``. ``read``: manifests by path, as far as they have been
+    read."""
+    found: set[str] = set()
+    try:
+        rows = manifests.read(storage.get(_below(storage, snapshot["manifest-list"])))
+        for row in rows:
+            path = row["manifest_path"]
+            if path not in read:
+                read[path] = manifests.read(storage.get(_below(storage, path)))
+            found.update(e["data_file"]["file_path"] for e in read[path] if e["status"] != DELETED)
+    except FileNotFoundError:  # expired by another process
+        return found
+    return found

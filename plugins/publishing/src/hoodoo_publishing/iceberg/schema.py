@@ -1,0 +1,173 @@
+"""Columns with field ids, and the name mapping by which readers find them in files without ids
+(Iceberg table specification, "Schemas and Data Types" and "Column Projection")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+from hoodoo.errors import SchemaError
+from hoodoo.model.meta import META_COLUMNS
+
+Field = dict[str, Any]
+_PLAIN = {
+    pa.bool_(): "boolean",
+    pa.int32(): "int",
+    pa.int64(): "long",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.string(): "string",
+    pa.binary(): "binary",
+    pa.date32(): "date",
+    pa.time64("us"): "time",
+}
+# What a column may become while its id stays ("Schema Evolution").
+_PROMOTED = {("int", "long"), ("float", "double")}
+
+
+class Ids:
+    """Field ids of a table. ``known``: path of a column -> id; new ones come after ``last``."""
+
+    def __init__(self, known: Mapping[str, int], last: int) -> None:
+        self.known, self.last = dict(known), last
+
+    def of(self, path: str) -> int:
+        if path not in self.known:
+            self.last += 1
+            self.known[path] = self.last
+        return self.known[path]
+
+
+def columns(schema: pa.Schema, ids: Ids) -> list[Field]:
+    """The columns of ``schema`` with their ids. Raises SchemaError for a column without a type in
+    Iceberg."""
+    return _fields(list(schema), ids, "")
+
+
+def _fields(fields: list[pa.Field], ids: Ids, path: str) -> list[Field]:
+    own = [ids.of(f"{path}{field.name}") for field in fields]  # those of a level before those below
+    return [
+        {
+            "id": number,
+            "name": field.name,
+            "required": False,
+            "type": _type(field.type, ids, f"{path}{field.name}"),
+        }
+        for number, field in zip(own, fields, strict=True)
+    ]
+
+
+def _type(kind: pa.DataType, ids: Ids, path: str) -> Any:
+    t = pa.types
+    if t.is_struct(kind):
+        return {"type": "struct", "fields": _fields(list(kind), ids, f"{path}.")}
+    if t.is_list(kind):
+        return {
+            "type": "list",
+            "element-id": ids.of(f"{path}.element"),
+            "element": _type(kind.value_type, ids, f"{path}.element"),
+            "element-required": False,
+        }
+    if t.is_map(kind):
+        return {
+            "type": "map",
+            "key-id": ids.of(f"{path}.key"),
+            "key": _type(kind.key_type, ids, f"{path}.key"),
+            "value-id": ids.of(f"{path}.value"),
+            "value": _type(kind.item_type, ids, f"{path}.value"),
+            "value-required": False,
+        }
+    if t.is_decimal(kind):
+        return f"decimal({kind.precision}, {kind.scale})"
+    if t.is_timestamp(kind):
+        return "timestamptz" if kind.tz else "timestamp"
+    if kind not in _PLAIN:
+        raise SchemaError(
+            f"column {path}",
+            f"Iceberg has no type for {kind}.",
+            "Leave iceberg out of hoodoo.open.formats, or cast the column.",
+        )
+    return _PLAIN[kind]
+
+
+def name_mapping(fields: list[Field], ids: Ids) -> list[Field]:
+    """The names of all columns of the files. Meta columns are among them: readers that miss one of
+    a file's columns here fail, or answer null for all."""
+    meta = [{"field-id": ids.of(name), "names": [name]} for name in META_COLUMNS]
+    return [_named(f["id"], f["name"], f["type"]) for f in fields] + meta
+
+
+def _named(number: int, name: str, kind: Any) -> Field:
+    found: Field = {"field-id": number, "names": [name]}
+    if isinstance(kind, dict):
+        found["fields"] = [_named(*below) for below in _below(kind)]
+    return found
+
+
+def _below(kind: Field) -> list[tuple[int, str, Any]]:
+    if kind["type"] == "struct":
+        return [(f["id"], f["name"], f["type"]) for f in kind["fields"]]
+    if kind["type"] == "list":
+        return [(kind["element-id"], "element", kind["element"])]
+    return [(kind["key-id"], "key", kind["key"]), (kind["value-id"], "value", kind["value"])]
+
+
+def known_ids(fields: list[Field], path: str = "") -> dict[str, int]:
+    """Path of each column, at any depth -> id."""
+    found = {}
+    for field in fields:
+        name = f"{path}{field['name']}"
+        found[name] = field["id"]
+        if isinstance(field["type"], dict):
+            below = [
+                {"id": number, "name": own, "type": kind}
+                for number, own, kind in _below(field["type"])
+            ]
+            found.update(known_ids(below, f"{name}."))
+    return found
+
+
+def leaves(fields: list[Field]) -> dict[str, tuple[int, str]]:
+    """Path in the Parquet schema -> id and type, of columns without others below. Those of lists
+    and maps have the names that Parquet gives to their levels."""
+    return dict(_leaves([(f["id"], f["name"], f["type"]) for f in fields], ""))
+
+
+def _leaves(fields: list[tuple[int, str, Any]], path: str) -> Iterator[tuple[str, tuple[int, str]]]:
+    for number, name, kind in fields:
+        if not isinstance(kind, dict):
+            yield f"{path}{name}", (number, kind)
+            continue
+        level = {"list": "list.", "map": "key_value."}.get(kind["type"], "")
+        yield from _leaves(_below(kind), f"{path}{name}.{level}")
+
+
+def refuse_other_types(before: list[Field], now: list[Field], path: str = "") -> None:
+    """Raises SchemaError for a column whose type became one that Iceberg can't read its old files
+    as."""
+    types = {field["id"]: field for field in before}
+    for field in now:
+        old = types.get(field["id"])
+        if old is None or old["type"] == field["type"]:
+            continue
+        name, one, other = f"{path}{field['name']}", old["type"], field["type"]
+        if isinstance(one, dict) and isinstance(other, dict) and one["type"] == other["type"]:
+            each = [
+                [{"id": i, "name": n, "type": t} for i, n, t in _below(kind)]
+                for kind in (one, other)
+            ]
+            refuse_other_types(each[0], each[1], f"{name}.")
+        elif isinstance(one, dict) or isinstance(other, dict) or not _may_become(one, other):
+            raise SchemaError(
+                f"column {name}",
+                f"its type became {other}, and Iceberg can't read {one} as that.",
+                "Rewrite the table (insert_overwrite_table) into a new one to publish it as Iceberg.",
+            )
+
+
+def _may_become(one: str, other: str) -> bool:
+    if one.startswith("decimal(") and other.startswith("decimal("):
+        (p, s), (q, r) = (map(int, d[8:-1].split(", ")) for d in (one, other))
+        return q >= p and r == s
+    return (one, other) in _PROMOTED

@@ -1,0 +1,102 @@
+"""Open formats as a participant: after each action of the table, their metadata is brought up to
+it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+from hoodoo.errors import ConfigError, HoodooError, UnsupportedTableError
+from hoodoo.hookspecs.participant import RebuildRequest
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.model.config import TableConfig
+from hoodoo.model.meta import without_meta
+from hoodoo.model.schema.avro import arrow_schema
+from hoodoo.options.table import DROP_COLUMNS
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.timeline import Timeline
+
+from hoodoo_publishing import options
+from hoodoo_publishing.formats import named
+from hoodoo_publishing.sync import Format, sync
+
+
+class _AfterActions:
+    """It takes part in no decision."""
+
+    def join(self, storage: Storage, timeline: Timeline) -> None:
+        return None
+
+
+@frozen
+class OpenFormats(_AfterActions):
+    """Implements :class:`~hoodoo.hookspecs.participant.Participant`. Tables without these formats
+    have no further part."""
+
+    parts: tuple[Publisher, ...] = ()
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> OpenFormats:
+        names = options.FORMATS.stored(settings.table.properties)
+        return cls((Publisher(tuple(named(names))),) if names else ())
+
+
+@frozen
+class Publisher(_AfterActions):
+    """Of a table that is shown in other ``formats``. It writes after an action, never with it: a failure
+    here is no failure of the action, and the next action, or ``table.publish()``, catches up."""
+
+    formats: tuple[Format, ...]
+
+    def new_table(self, config: TableConfig) -> TableConfig:
+        check(config, self.formats)
+        if config.create_schema:
+            schema = without_meta(arrow_schema(config.create_schema))
+            for form in self.formats:
+                form.refuse(schema)
+        return config
+
+    def after_action(self, request: RebuildRequest, timeline: Timeline) -> tuple[str, ...]:
+        """Publish new commits. Returns ``<format> <instant>`` of each new version."""
+        return publish(request, self.formats)
+
+    def before_clean(self, request: RebuildRequest, paths: Sequence[str]) -> None:
+        """Snapshots that name one of ``paths`` are not listed any more."""
+        for form in self.formats:
+            form.expire(request.storage, paths)
+
+
+def publish(request: RebuildRequest, formats: Sequence[Format]) -> tuple[str, ...]:
+    """Bring the metadata of ``formats`` up to the newest commit."""
+    check(request.config, formats)
+    done: list[str] = []
+    errors: list[HoodooError] = []
+    for form in formats:  # one that fails does not stop the others
+        try:
+            found = sync(form, request.storage, request.look)
+            done += [f"{form.name} {instant}" for instant in found]
+        except HoodooError as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
+    return tuple(done)
+
+
+def check(config: TableConfig, formats: Sequence[Format]) -> None:
+    """Raises ConfigError or UnsupportedTableError for tables that can't be shown."""
+    if not formats:
+        return
+    if config.table_type == "MERGE_ON_READ" and not options.READ_OPTIMIZED.stored(
+        config.properties
+    ):
+        raise ConfigError(
+            f"table {config.name}",
+            "is merged on read: other formats can't show the rows of its log files.",
+            f"Create the table with {options.READ_OPTIMIZED.key}=true to publish its base files as of their last compaction, or as COPY_ON_WRITE.",
+        )
+    if DROP_COLUMNS.stored(config.properties):
+        raise UnsupportedTableError(
+            f"table {config.name}",
+            f"its files lack the partition columns ({DROP_COLUMNS.key}), which readers of other formats need.",
+            f"Create it without {DROP_COLUMNS.key}, or without hoodoo.open.formats.",
+        )

@@ -1,0 +1,35 @@
+"""What hoodoo-publishing offers. Factories are named, not imported, so that discovery stays
+cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hoodoo import hookimpl
+from hoodoo.hookspecs import Registration
+
+from hoodoo_publishing import options
+
+
+@hookimpl
+def hoodoo_participants() -> Iterable[Registration]:
+    return [
+        Registration(
+            "open_formats",
+            "hoodoo_publishing.participant:OpenFormats.from_settings",
+            options=options.ALL,
+            summary="publishes each commit as Delta Lake and Apache Iceberg metadata",
+            verbs={"publish": "hoodoo_publishing.verbs:publish"},
+        )
+    ]
+
+
+@hookimpl
+def hoodoo_commands() -> Iterable[Registration]:
+    return [
+        Registration(
+            "publish",
+            "hoodoo_publishing.command:publish",
+            summary="Write the metadata of Delta Lake or Apache Iceberg beside a table.",
+        )
+    ]

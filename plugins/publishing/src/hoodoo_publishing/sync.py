@@ -1,0 +1,78 @@
+"""Bring the metadata of a format up to the newest commit. The state of this is in the metadata
+itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import Protocol
+
+import pyarrow as pa
+from hoodoo.errors import CommitConflictError
+from hoodoo.hookspecs.participant import TableState
+from hoodoo.storage.api import Storage
+
+from hoodoo_publishing.files import Head, Step, merged, steps
+from hoodoo_publishing.footers import Footer, footers
+
+_TRIES = 20
+
+
+class Format(Protocol):
+    """An open format. ``name``: as in ``hoodoo.open.formats``."""
+
+    @property
+    def name(self) -> str: ...
+
+    def head(self, storage: Storage) -> Head:
+        """The newest state that is published."""
+
+    def refuse(self, schema: pa.Schema) -> None:
+        """Raises SchemaError for a column that the format has no type for."""
+
+    def expire(self, storage: Storage, paths: Collection[str]) -> int:
+        """Base files ``paths`` are about to be deleted: list no state any more that has one of
+        them. Returns the number of states that were removed."""
+
+    def shows(self, head: Head, schema: pa.Schema) -> bool:
+        """Whether ``schema`` is that of ``head``."""
+
+    def publish(
+        self, state: TableState, head: Head, step: Step, read: dict[str, Footer]
+    ) -> Head | None:
+        """Publish ``step`` after ``head``; the new head, or None if another process was first."""
+
+
+def sync(form: Format, storage: Storage, look: Callable[[], TableState]) -> list[str]:
+    """Publish what the table has and ``form`` does not show yet. Returns the instants of the new
+    versions. A repetition changes nothing; several processes may do it.
+
+    Raises CommitConflictError if others are always first, and what the storage raises.
+    """
+    done: list[str] = []
+    for _ in range(_TRIES):
+        head = form.head(storage)
+        state = look()  # after the head: it is not older
+        each = steps(head, state, partial(form.shows, head))
+        lost = False
+        while each and not lost:
+            try:
+                read = footers(storage, each[0].added)
+            except FileNotFoundError:  # cleaned since: an older state can't be shown
+                if len(each) == 1:
+                    lost = True  # the table has changed since the look
+                    continue
+                each = [merged(each, head.files)]
+                continue
+            newer = form.publish(state, head, each[0], read)
+            lost = newer is None
+            if newer is not None:
+                done.append(each.pop(0).instant)
+                head = newer
+        if not lost:
+            return done
+    raise CommitConflictError(
+        f"{form.name} metadata of {storage.root}",
+        f"other processes published it {_TRIES} times meanwhile.",
+        "Repeat table.publish() when fewer writers are active.",
+    )

@@ -1,0 +1,236 @@
+"""A table as Delta Lake and Iceberg readers see it: each commit, and what follows."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+from hoodoo.errors import ConfigError, HoodooWarning, SchemaError
+from hoodoo_publishing.delta.log import DeltaLog
+from open_readers import SCHEMA, check, delta, iceberg, snapshots, some_rows, texts
+
+BOTH = {"hoodoo.open.formats": "iceberg,delta"}
+MERGE = {**BOTH, "hoodoo.open.read.optimized": "true", "hoodie.compact.inline": "false"}
+
+
+def made(path: Path, **named: Any) -> hoodoo.Table:
+    options = {**BOTH, **named.pop("options", {})}
+    chosen = {"record_key": "id", "partition_by": "place", **named}
+    return hoodoo.create(str(path), SCHEMA, options=options, **chosen)
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_each_commit_is_a_version(tmp_path: Path, version: int) -> None:
+    table = made(tmp_path / "t", table_version=version)
+    path = str(tmp_path / "t")
+    commits = [
+        table.upsert(some_rows(range(30), 1)),
+        table.upsert(some_rows(range(20, 50), 2)),
+        table.delete([1, 2, 3]),
+        table.cluster(order="linear", columns=["id"]),
+        table.upsert(some_rows(range(5), 3)),
+        table.insert_overwrite(some_rows([0, 3], 4)),
+        table.delete_partitions("c/d"),
+    ]
+    names = SCHEMA.names
+    listed = snapshots(path)
+    assert len(listed) == len(commits)
+    for number, commit in enumerate(commits):
+        right = texts(table.read(as_of=commit.instant).to_arrow(), names)
+        assert texts(delta(path, number), names) == right, commit
+        assert texts(iceberg(path, listed[number].snapshot_id), names) == right, commit
+    assert listed[3].summary.operation.value == "replace"
+    assert DeltaTable(path).transaction_version("hoodoo") > 0
+    assert table.verify().ok
+
+
+def test_bounds_lose_no_row(tmp_path: Path) -> None:
+    """NaN, nulls, long texts, milliseconds, dates before 1970."""
+    table, path = made(tmp_path / "t"), str(tmp_path / "t")
+    table.upsert(some_rows(range(30), 7))
+    table.upsert(some_rows(range(30, 40), 99))
+    right = {row["id"] for row in table.read().to_arrow().to_pylist() if row["n"] > 0}
+    for where in ("n > 0", "at > '1969-12-31T23:59:59.999050+00:00'", "day > '1970-01-01'"):
+        assert set(iceberg(path, row_filter=where)["id"].to_pylist()) == right, where
+    found = DeltaTable(path).to_pyarrow_table(filters=[("n", ">", 0)])
+    assert set(found["id"].to_pylist()) == right
+    assert iceberg(path, row_filter="place = 'c/d'").num_rows == 13
+
+
+def test_nothing_else_writes_the_delta_table(tmp_path: Path) -> None:
+    table = made(tmp_path / "t")
+    table.upsert(some_rows(range(5), 1))
+    with pytest.raises(Exception, match="hoodoo-managed"):
+        write_deltalake(str(tmp_path / "t"), some_rows([1], 2), mode="append")
+
+
+def test_an_undone_commit_is_taken_back(tmp_path: Path) -> None:
+    table, path = made(tmp_path / "t"), str(tmp_path / "t")
+    table.upsert(some_rows(range(5), 1))
+    point = table.savepoint()
+    undone = table.upsert(some_rows(range(3, 9), 2))
+    table.rollback(undone.instant)
+    check(table)
+    assert len(snapshots(path)) == 2
+    table.upsert(some_rows(range(3, 9), 3))
+    table.restore(getattr(point, "instant", point))
+    check(table)
+
+
+def test_snapshots_of_cleaned_files_are_not_listed(tmp_path: Path) -> None:
+    table, path = made(tmp_path / "t"), str(tmp_path / "t")
+    for value in range(1, 6):
+        table.upsert(some_rows(range(6), value))
+    assert len(snapshots(path)) == 5
+    assert table.clean(commits_retained=1).instant
+    check(table)
+    assert len(snapshots(path)) < 5
+
+
+def test_a_long_log_has_checkpoints(tmp_path: Path) -> None:
+    table, path = made(tmp_path / "t", partition_by=()), tmp_path / "t"
+    for value in range(1, 24):
+        table.upsert(some_rows([value % 4], value))
+    assert (path / "_delta_log/_last_checkpoint").is_file()
+    for old in (path / "_delta_log").glob("*.json"):  # as a cleanup of the log leaves it
+        if int(old.stem) < 20:
+            old.unlink()
+    table.upsert(some_rows([1], 30))
+    check(table)
+
+
+def test_columns_come_and_grow(tmp_path: Path) -> None:
+    table = made(tmp_path / "t")
+    table.upsert(some_rows(range(5), 1))
+    table.alter(add={"more": "string"})
+    check(table)
+    table.alter(widen={"n": "bigint"})
+    check(table)
+    table.upsert(some_rows(range(3, 8), 2, table.schema))
+    check(table)
+    ids = json.loads(
+        max((tmp_path / "t/metadata").glob("v*.json"), key=lambda f: f.stat().st_mtime).read_text()
+    )
+    newest = ids["schemas"][-1]["fields"]
+    assert [f["id"] for f in newest[:-1]] == [f["id"] for f in ids["schemas"][0]["fields"]]
+
+
+def test_a_writer_without_the_plugin_is_caught_up_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hoodoo_publishing.participant import Publisher
+
+    table = made(tmp_path / "t")
+    table.upsert(some_rows(range(5), 1))
+    with monkeypatch.context() as patch:
+        patch.setattr(Publisher, "after_action", lambda *given: ())
+        table.upsert(some_rows(range(3, 8), 2))
+        table.delete([0])
+        table.upsert(some_rows([11], 3))
+    assert len(table.publish()) == 6
+    check(table)
+    assert len(snapshots(str(tmp_path / "t"))) == 4
+    assert table.publish() == ()
+
+
+def test_a_table_without_the_option_is_published_by_hand(tmp_path: Path) -> None:
+    table = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id")
+    with pytest.raises(ConfigError, match="names no format"):
+        table.publish()
+    for value in (1, 2):
+        table.upsert(some_rows(range(5), value))
+    assert len(table.publish("delta, iceberg")) == 2
+    check(table)
+
+
+def test_a_failure_here_is_none_of_the_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = made(tmp_path / "t")
+    table.upsert(some_rows(range(5), 1))
+    with monkeypatch.context() as patch:
+
+        def failing(*given: Any) -> Any:
+            raise OSError("no space")
+
+        patch.setattr(DeltaLog, "publish", failing)
+        with pytest.warns(HoodooWarning, match="no space"):
+            assert table.upsert(some_rows(range(9), 2)).instant
+    table.upsert(some_rows([1], 3))
+    check(table)
+
+
+def test_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="delta or iceberg"):
+        made(tmp_path / "a", options={"hoodoo.open.formats": "orc"})
+    with pytest.raises(ConfigError, match=r"hoodoo\.open\.read\.optimized=true"):
+        made(tmp_path / "b", table_type="MERGE_ON_READ")
+    with pytest.raises(SchemaError, match="Delta Lake has no type"):
+        hoodoo.create(
+            str(tmp_path / "c"), pa.schema([("id", pa.int64()), ("t", pa.time64("us"))]),
+            record_key="id", options=BOTH,
+        )  # fmt: skip
+    assert not any((tmp_path / name / ".hoodie").exists() for name in "abc")
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("version", [6, 9])
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_histories(tmp_path: Path, kind: str, version: int, seed: int) -> None:
+    """Random actions; after each, both formats show the table."""
+    rng = random.Random(f"{seed} {kind} {version}")
+    given = BOTH if kind == "COPY_ON_WRITE" else MERGE
+    quiet = {"hoodie.clean.automatic": "false", "hoodie.metadata.enable": str(seed % 2 == 0)}
+    table = made(
+        tmp_path / "t", table_type=kind, table_version=version, options={**given, **quiet},
+        index=rng.choice(["simple", "bloom", "global_simple"]),
+    )  # fmt: skip
+    commits: list[str] = []
+    done: list[str] = []
+
+    def upsert() -> Any:
+        return table.upsert(some_rows(rng.sample(range(20), 6), rng.randrange(100), table.schema))
+
+    def rollback() -> None:
+        if commits:
+            table.rollback(commits[-1])
+            commits.clear()
+
+    def widen() -> None:
+        if table.schema.field("n").type == pa.int32():
+            table.alter(widen={"n": "bigint"})
+        elif "more" not in table.schema.names:
+            table.alter(add={"more": "string"})
+
+    actions: dict[str, Any] = {
+        "upsert": upsert,
+        "delete": lambda: table.delete(rng.sample(range(20), 3)),
+        "overwrite": lambda: table.insert_overwrite(
+            some_rows([rng.randrange(20)], 5, table.schema)
+        ),
+        "cluster": lambda: table.cluster(order="linear", columns=["id"]),
+        "clean": lambda: table.clean(commits_retained=rng.choice([1, 3])),
+        "archive": table.archive,
+        "rollback": rollback,
+        "alter": widen,
+    }
+    if kind == "MERGE_ON_READ":
+        actions["compact"] = table.compact
+    for number in range(12):
+        name = "upsert" if number < 2 else rng.choice([*actions, "upsert", "upsert"])
+        done.append(name)
+        found = actions[name]()
+        instant = getattr(found, "instant", "")
+        if name in ("upsert", "delete", "overwrite") and instant:
+            commits.append(instant)
+        elif name not in ("clean", "archive", "rollback"):
+            commits.clear()
+        check(table, done)
+    assert table.verify().ok

@@ -1,0 +1,88 @@
+"""Several processes publish at the same time, and processes that end anywhere."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pytest
+from hoodoo.testing.stores import Crash, CrashingStorage
+from open_readers import SCHEMA, check, snapshots, some_rows
+
+OPTIONS = {"hoodoo.open.formats": "iceberg,delta", "hoodie.metadata.enable": "false"}
+
+
+def made(path: Path, **options: str) -> hoodoo.Table:
+    return hoodoo.create(str(path), SCHEMA, record_key="id", options={**OPTIONS, **options})
+
+
+def ending(table: hoodoo.Table, at: int, when: Any) -> CrashingStorage:
+    """The process of ``table`` ends at its ``at``-th mutating operation."""
+    store = CrashingStorage(table.handle.storage, at, when)
+    table.handle.storage = store
+    return store
+
+
+def test_two_writers(tmp_path: Path) -> None:
+    made(tmp_path / "t").upsert(some_rows(range(3), 1))
+    errors: list[BaseException] = []
+
+    def write(first: int) -> None:
+        try:
+            table = hoodoo.open(str(tmp_path / "t"))
+            for value in range(4):
+                table.insert(some_rows([first + value], value))
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=write, args=(first,)) for first in (100, 200, 300)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    table = hoodoo.open(str(tmp_path / "t"))
+    table.publish()
+    check(table)
+    assert table.read().count() == 15
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("when", ["before", "after", "torn"])
+@pytest.mark.parametrize("action", ["upsert", "clean", "rollback"])
+def test_a_process_ends_anywhere(tmp_path: Path, action: str, when: Any) -> None:
+    """The next action of the table brings both formats up to it."""
+    table = made(tmp_path / "start")
+    for value in (1, 2, 3):
+        newest = table.upsert(some_rows(range(4), value))
+
+    def act(table: hoodoo.Table) -> None:
+        if action == "upsert":
+            table.upsert(some_rows(range(2, 6), 9))
+        elif action == "clean":
+            table.clean(commits_retained=1)
+        else:
+            table.rollback(newest.instant)
+
+    at = 0
+    while True:
+        at += 1
+        target = tmp_path / f"t{at}"
+        shutil.copytree(tmp_path / "start", target)
+        table = hoodoo.open(str(target))
+        store = ending(table, at, when)
+        try:
+            act(table)
+        except Crash:
+            pass
+        if not store.crashed:
+            break
+        fresh = hoodoo.open(str(target))
+        fresh.upsert(some_rows([50], 5))
+        check(fresh, (action, when, at))
+        assert fresh.verify().ok, (action, when, at)
+        shutil.rmtree(target)
+    assert at > 10 and snapshots(str(tmp_path / "start"))
