@@ -42,7 +42,7 @@ _MEANT = {
     "key": "record_key", "keys": "record_key", "primary_key": "record_key",
     "precombine": "ordering", "order_by": "ordering", "sort_by": "ordering",
     "storage_options": "options", "config": "options", "conf": "options", "hudi_options": "options",
-    "df": "data", "rows": "data", "table": "data", "type": "table_type",
+    "df": "data", "rows": "data", "table": "data", "data": "schema", "type": "table_type",
     "merge_schema": "add_columns", "schema_mode": "add_columns", "schema_evolution": "add_columns",
 }  # fmt: skip
 
