@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attrs import frozen
-from hoodoo.errors import ConfigError, HoodooError, UnsupportedTableError
+from hoodoo.errors import ConfigError, HoodooError, PluginError, UnsupportedTableError
 from hoodoo.hookspecs.participant import RebuildRequest
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.config import TableConfig
@@ -77,6 +77,12 @@ def publish(request: RebuildRequest, formats: Sequence[Format]) -> tuple[str, ..
             done += [f"{form.name} {instant}" for instant in found]
         except HoodooError as error:
             errors.append(error)
+        except Exception as error:  # the action is done: nothing of this may look like its failure
+            why = f"failed with {type(error).__name__}: {error}."
+            repeat = "Call table.publish() once the cause is removed."
+            errors.append(
+                PluginError(f"{form.name} metadata of {request.config.name}", why, repeat)
+            )
     if errors:
         raise errors[0]
     return tuple(done)
