@@ -140,6 +140,29 @@ def _(world: World) -> Act:
     return world.create()
 
 
+@trial("a table that is there, and contradicts an argument", errors.OptionConflictError)
+def _(world: World) -> Act:
+    world.table()
+    return world.create(record_key="fare", exist_ok=True)
+
+
+@trial("a table that is there, and lacks a column of the schema", errors.SchemaError)
+def _(world: World) -> Act:
+    world.table()
+    return world.create(schema=SCHEMA.append(pa.field("tip", pa.float64())), exist_ok=True)
+
+
+@trial("`hoodoo.write` where no table is, without a key", errors.CallError)
+def _(world: World) -> Act:
+    return lambda: hoodoo.write(world.path, MORE)
+
+
+@trial("a commit of a number that the table lacks", errors.ConfigError)
+def _(world: World) -> Act:
+    table = world.table()
+    return lambda: table.read(as_of=12)
+
+
 @trial("an upsert into a table without key columns", errors.ConfigError)
 def _(world: World) -> Act:
     table = world.table(record_key=None)

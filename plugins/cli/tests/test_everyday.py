@@ -255,7 +255,10 @@ def test_count(run: Run, table: hoodoo.Table) -> None:
     assert run("count", table.path) == (0, "9\n", "")
     assert said(run("count", table.path, "--where", "city = 'oslo'", "--json")) == {"rows": 5}
     first = table.timeline().writes()[0].requested
-    assert run("count", table.path, "--as-of", first)[1] == "10\n"
+    for then in (first, "1"):
+        assert run("count", table.path, "--as-of", then)[1] == "10\n"
+    assert run("count", table.path, "--as-of", -1)[1] == "9\n"
+    assert "the table has" in run("count", table.path, "--as-of", 99)[2]
 
 
 # --- properties -----------------------------------------------------------------------------------

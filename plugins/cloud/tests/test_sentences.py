@@ -16,6 +16,7 @@ import pytest
 from hoodoo.errors import ConfigError, StorageError
 from hoodoo.storage.api import Storage
 from hoodoo.table.settings import open_storage
+from hoodoo_rows.tables_below import TableBelow, tables_below
 from servers import Server
 from small_tables import created
 
@@ -88,6 +89,20 @@ def test_a_sentence_each(status: int, code: str, said: str) -> None:
             assert time.monotonic() - began < 12
             assert "the-secret" not in str(caught.value)
             assert caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "state"),
+    [
+        (403, "AccessDenied", "denied"),
+        (403, "InvalidAccessKeyId", "denied"),
+        (503, "SlowDown", "unreachable"),
+    ],
+)
+def test_a_list_of_tables_tells_what_is_refused(status: int, code: str, state: str) -> None:
+    with _answering(status, code) as store, pytest.raises(StorageError) as caught:
+        tables_below(store)
+    assert TableBelow("s3://some-bucket/t", "t", error=caught.value).state == state
 
 
 def test_a_store_without_conditional_puts() -> None:

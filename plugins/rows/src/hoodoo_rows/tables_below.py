@@ -173,10 +173,10 @@ def _is_new(storage: Storage, folder: str, places: set[str]) -> bool:
 
 
 def _is_denied(error: BaseException) -> bool:
-    """Whether the store refused. Errors of the clients of object stores have names of their own."""
-    cause = error.__cause__
-    denied = isinstance(cause, PermissionError) or "access is denied" in str(error)
-    return denied or (cause is not None and "PermissionDenied" in type(cause).__name__)
+    """Whether the store refused; of object stores, the sentences of hoodoo-cloud say it."""
+    refused = ("access is denied", "credentials are not valid", "credentials has expired")
+    denied = isinstance(error.__cause__, PermissionError)
+    return denied or any(sentence in str(error) for sentence in refused)
 
 
 def _is_damage(error: HoodooError) -> bool:
