@@ -5,6 +5,7 @@ from __future__ import annotations
 import configparser
 import json
 import re
+import sys
 from pathlib import Path
 
 import hoodoo
@@ -12,7 +13,11 @@ import hoodoo
 REPO = Path(__file__).parents[2]
 SETUPS = [REPO / "setup.cfg", REPO / "core/setup.cfg", *sorted(REPO.glob("plugins/*/setup.cfg"))]
 # Names on conda-forge that differ from those on PyPI.
-CONDA = {"xxhash": "python-xxhash", "duckdb": "python-duckdb", "prometheus-client": "prometheus_client"}
+CONDA = {
+    "xxhash": "python-xxhash",
+    "duckdb": "python-duckdb",
+    "prometheus-client": "prometheus_client",
+}
 
 
 def setup(path: Path) -> configparser.ConfigParser:
@@ -117,3 +122,17 @@ def test_the_container_of_developers_starts_from_files_that_exist() -> None:
     assert found["postCreateCommand"].split("pip install ")[1].startswith(said), (
         "one command sets up both"
     )
+
+
+def test_first_pages_need_only_what_pip_brings() -> None:
+    """Whoever has installed ``hoodoo`` alone runs the first example; frames come with ``hoodoo[frames]``."""
+    brought = {"hoodoo", *required(), *sys.stdlib_module_names}
+    for page in ("README.md", "docs/index.md", "docs/quickstart.md"):
+        text = (REPO / page).read_text("utf-8")
+        blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+        imported = set(re.findall(r"^(?:import|from) (\w+)", "".join(blocks), re.M))
+        assert blocks and imported <= brought, page
+    frames = needs(setup(REPO / "plugins/frames/setup.cfg")["options.extras_require"]["frames"])
+    assert frames.keys() == {"polars", "pandas", "duckdb"}
+    extras = setup(REPO / "setup.cfg")["options.extras_require"]
+    assert extras["frames"].strip().startswith("hoodoo-frames[frames]")
