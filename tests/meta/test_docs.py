@@ -48,13 +48,13 @@ from hoodoo.kernel.resolve import resolve
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.lock import Held, Lock
 from hoodoo.testing.distributions import fake_distribution
+from hoodoo_catalogs.hookspecs import catalog as catalog_family
 from hoodoo_cli.hookspecs.check import Check
 from hoodoo_cli.hookspecs.inspector import Inspected, Inspector
 from hoodoo_clustering.hookspecs import clustering as clustering_family
 from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter, TablePartition
 from hoodoo_metadata.hookspecs import metadata_partition as partition_family
 from hoodoo_metadata.hookspecs.index_hash import KeyHash
-from hoodoo_catalogs.hookspecs import catalog as catalog_family
 from hoodoo_serve.hookspecs.service_policy import ServicePolicy
 from hoodoo_services.hookspecs import cleaning as cleaning_family
 from hoodoo_services.hookspecs import compaction as compaction_family

@@ -93,10 +93,10 @@ class Group:
         self.storage.put(self.inflight, b"")
         self.rule = MergeRule.of(
             pa.schema([f for f in STORED if f.name != FILE_NAME]),
-            pa.schema([f for f in STORED if f.name != FILE_NAME]),
             TableConfig({"hoodie.table.name": "t", "hoodie.table.version": "9"}),
             Later(),
             MergeRule(Later(), STORED).visible,
+            None,
             None,
         )
 

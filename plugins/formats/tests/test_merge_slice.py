@@ -176,7 +176,8 @@ class Slice:
         config = TableConfig({"hoodie.table.ordering.fields": "ts", **more.pop("config", {})})
         stored = with_meta(schema)
         wanted = stored if columns is None else pa.schema([stored.field(n) for n in columns])
-        rule = MergeRule.of(wanted, stored, config, merger, MergeRule(merger, stored).visible, None)
+        visible = MergeRule(merger, stored).visible
+        rule = MergeRule.of(stored, config, merger, visible, None, None).narrowed(wanted.names)
         return evolve(rule, **more) if more else rule
 
     def read(

@@ -23,7 +23,6 @@ from hoodoo.timeline.codec.bounded import corrupt
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import TimelineLayout, layout_of
 from hoodoo.timeline.listed import NOTHING, Listed, Selected, listed, remember, remembered, select
-from hoodoo.timeline.renamed import refuse_renamed
 from hoodoo.timeline.replaced import Replaced
 
 FOLDER = ".hoodie/timeline"
@@ -212,20 +211,24 @@ class Timeline(Shown):
             ) from error
 
     def latest_schema_text(self, storage: Storage, as_of: str | None = None) -> str | None:
-        """The Avro schema of the newest completed write that carries one; usually one read.
+        """The Avro schema that :meth:`latest_schema` has noted."""
+        found = self.latest_schema(storage, as_of)
+        return found and found.schema_text
+
+    def latest_schema(self, storage: Storage, as_of: str | None = None) -> CommitMetadata | None:
+        """What the newest completed write says of itself that carries the table's schema;
+        usually one read.
 
         What a service carries (clustering, compaction) counts only where nothing else does.
         """
         limit = None if as_of is None else order_key(as_of)
-        fallback: str | None = None
+        fallback: CommitMetadata | None = None
         for instant in reversed(self._selected.writes.values()):
             if limit is None or order_key(instant.requested) <= limit:
                 metadata = self.metadata(storage, instant)
                 if metadata.schema_text and metadata.operation.can_change_schema:
-                    if "latest_schema" in metadata.extra:
-                        refuse_renamed(storage, metadata.extra)
-                    return metadata.schema_text
-                fallback = fallback or metadata.schema_text
+                    return metadata
+                fallback = fallback or (metadata if metadata.schema_text else None)
         return fallback
 
     def replaced_file_groups(

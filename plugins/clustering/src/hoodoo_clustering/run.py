@@ -34,6 +34,7 @@ from hoodoo.timeline.log_sizes import with_committed_sizes
 from hoodoo.timeline.plans import PLANNER, is_clustering
 from hoodoo.timeline.task_fence import fence_of
 from hoodoo.timeline.timeline import Timeline
+from hoodoo_rows.merge.rule import as_of_schema, noted_schema, refuse_evolved
 from hoodoo_rows.produce.key_changes import WriteResult
 from hoodoo_rows.produce.pending import Pending
 from hoodoo_rows.write.commit import Commit, begin_joined
@@ -82,6 +83,9 @@ def run(order: ClusteringRun) -> Commit:
     """
     target = order.request.look()
     instant, plan = _found(target, order.requested)
+    then = target.timeline.latest_schema(target.storage, order.requested)
+    file_format = as_of_schema(target.file_format, target.storage, then)
+    target = evolve(target, plugins=evolve(target.plugins, file_format=file_format))
     how = order.how(plan)
     target.engine.check(target.plugins.refs)
     with (
@@ -230,6 +234,7 @@ def _told(
     return {
         **how.strategy.told(groups),
         "schema": avro_text(schema, target.config.name),
+        **noted_schema(target.file_format),
         **noted,
         STRATEGY: how.name,
         PARAMS: json.dumps(dict(plan.params), sort_keys=True),
@@ -308,6 +313,8 @@ class _NobodyElse:
         storage = self.target.storage
         if undone := fresh.undone_since(self.target.timeline):
             raise self._conflict(f"{undone[0]}, which it had read, was undone")
+        file_format, requested = self.target.file_format, self.instant.requested
+        refuse_evolved(fresh, storage, file_format, requested)
         for other in fresh.writes():
             if other.requested in self._known:
                 continue

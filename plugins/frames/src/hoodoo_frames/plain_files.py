@@ -27,7 +27,7 @@ def plain_files(
     if spec.where is not None or spec.timed or spec.keys is not None or spec.hidden:
         return None
     root = source.storage.root
-    if not has_plain_files(source.storage) or not is_plain_parquet(source.file_format):
+    if not has_plain_files(source.storage) or not is_plain_parquet(rows.plan.file_format):
         return None
     if split(root)[0] not in ("", "file"):
         return None

@@ -42,6 +42,7 @@ from hoodoo.timeline.plans import PLANNER, pending_clusterings, pending_groups
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
+from hoodoo_rows.merge.rule import as_of_schema
 from hoodoo_rows.merge.virtual import VirtualKeys
 from hoodoo_rows.read import stored_row as rows_of_files
 from hoodoo_rows.read.exact import refuse_inexact
@@ -263,7 +264,11 @@ def _target(
             evolve(table.source(), timeline=timeline), runner, grown
         ),
     )
-    decide = evolve(write_plugins(table), generator=key_generator(table))
+    decide = write_plugins(table)
+    file_format = as_of_schema(
+        decide.file_format, table.storage, timeline.latest_schema(table.storage)
+    )
+    decide = evolve(decide, generator=key_generator(table), file_format=file_format)
     return WriteTarget(snapshot, decide, policy, runner, joined, calm)
 
 

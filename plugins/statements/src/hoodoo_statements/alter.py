@@ -1,7 +1,8 @@
-"""Alter: columns added, widened and made nullable by hand, as Hudi lets a table's schema evolve when rows are written.
+"""Alter: the schema of a table changed by hand. No file is rewritten.
 
-Readers find columns by their names, in files of any age. What needs to know which name a column had when a file was
-written (renaming, dropping, other places) is in Hudi its internal schema, which is not written here: it is refused.
+Columns that are added, widened and made nullable are found by their names, in files of any age,
+as Hudi lets a table's schema evolve when rows are written. For renamed, dropped and moved ones
+the table gets an internal schema (:mod:`hoodoo_statements.on_read`).
 """
 
 from __future__ import annotations
@@ -18,12 +19,16 @@ from hoodoo.model.commit import Operation
 from hoodoo.options.table import ADD_COLUMNS, FILL_COLUMNS, WIDEN_INTEGERS
 from hoodoo.table import settings as tables
 from hoodoo.table.handle import TableHandle
+from hoodoo_rows.merge.rule import history_of
 from hoodoo_rows.write.commit import Commit
+from hoodoo_rows.write.evolve import outgrown
 from hoodoo_rows.write.operation import INSERT
 from hoodoo_rows.write.prepare import target_schema
+from hoodoo_rows.write.run import commit_schema
+from hoodoo_rows.write.target import WriteTarget
 from hoodoo_rows.writes import write
 
-from hoodoo_statements.refusals import names_of, refuse_on_read
+from hoodoo_statements.on_read import OnRead, names_of
 from hoodoo_statements.text.nested import field_at, inner_fields, of_inner
 from hoodoo_statements.text.scope import named, unknown_column
 
@@ -51,8 +56,10 @@ class AlterAction:
         comments: Mapping[str, str] | None = None,
         engine: str | Engine | None = None,
     ) -> Commit:
-        refuse_on_read(table, rename, drop, reorder, comments)
-        asked = Altered.of(table, add, widen, nullable)
+        on_read = OnRead.of(rename, drop, reorder, comments, table)
+        asked = Altered.of(table, add, widen, nullable, bool(on_read))
+        if on_read:
+            return _on_read(table, on_read, asked)
         schema = table.schema
         words = dict.fromkeys((WIDEN_INTEGERS.key, ADD_COLUMNS.key, FILL_COLUMNS.key), "true")
         altering = table.with_options(words)
@@ -68,6 +75,35 @@ class AlterAction:
         return write(altering, ALTERS, wanted.empty_table(), engine, None)
 
 
+def _on_read(table: TableHandle, on_read: OnRead, asked: Altered) -> Commit:
+    """The commit that changes names and places of columns, and what ``asked`` wants of them
+    besides."""
+    table.check_writable()
+    on_read.check(table)
+    words = dict.fromkeys((WIDEN_INTEGERS.key, ADD_COLUMNS.key, FILL_COLUMNS.key), "true")
+
+    def change(target: WriteTarget) -> tuple[pa.Schema, Any]:
+        options, generator = {**target.options, **words}, target.generator
+        fixed = (*generator.record_key_fields, *generator.partition_fields)
+        named = on_read.renamed(target.schema, history_of(target.file_format))
+        wanted = asked.incoming(named, fixed)
+        grown = target_schema(named, wanted, fixed, (), options, target.config.ordering_fields)
+        asked.check(named, grown, target.config.name)
+        if len(outgrown(named, grown)):
+            raise ConfigError(
+                f"alter of {target.config.name}",
+                "makes integers floating-point, which looks at all rows, beside other changes.",
+                "Call table.alter twice.",
+            )
+        after = on_read.ordered(grown)
+        return after, on_read.history(target, after)
+
+    due = table.after_writes.due()
+    found = commit_schema(table.write_request(ALTERS), change)
+    table.after_writes.run(due, lambda: table.engine(None, table.default_engine))
+    return found
+
+
 @frozen
 class Altered:
     """``add``: column, or field within one after a dot, -> type; ``widen``: the same of what is there; ``nullable``:
@@ -78,7 +114,9 @@ class Altered:
     nullable: tuple[str, ...]
 
     @classmethod
-    def of(cls, table: TableHandle, add: Any, widen: Any, nullable: str | Sequence[str]) -> Altered:
+    def of(
+        cls, table: TableHandle, add: Any, widen: Any, nullable: str | Sequence[str], more: bool
+    ) -> Altered:
         added = _types(add, "add")
         widened = _types(widen, "widen")
         listed = tuple(names_of(nullable, "nullable"))
@@ -93,7 +131,7 @@ class Altered:
                 raise SchemaError(
                     f"column {name}", "is Hudi's own: such names are not the table's.", "Give it another name."
                 )  # fmt: skip
-        if not (added or widened or listed):
+        if not (added or widened or listed or more):
             raise ConfigError(
                 f"alter of {table.config.name}", "changes nothing.",
                 'Say what: table.alter(add={"tip": "double"}, widen={"seats": "bigint"}).',

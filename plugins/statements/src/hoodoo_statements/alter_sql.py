@@ -11,10 +11,14 @@ from hoodoo.errors import ConfigError, SchemaError
 from sqlglot import exp
 
 from hoodoo_statements.text.dialect import DIALECT
-from hoodoo_statements.text.nested import field_at
+from hoodoo_statements.text.nested import field_at, inner_fields
+from hoodoo_statements.text.scope import unknown_column
 from hoodoo_statements.types import arrow_type
 
-_KNOWN = "It takes ADD COLUMNS, ALTER COLUMN ... TYPE and ALTER COLUMN ... DROP NOT NULL."
+_KNOWN = (
+    "It takes ADD COLUMNS, RENAME COLUMN ... TO, DROP COLUMNS, and ALTER COLUMN ... TYPE, "
+    "DROP NOT NULL, FIRST and AFTER."
+)
 _NAME = r"(?:`[^`]+`|\w+)(?:\s*\.\s*(?:`[^`]+`|\w+))*"
 # What sqlglot leaves as text: fields within columns, and places.
 _OF_COLUMN = re.compile(
@@ -46,7 +50,7 @@ def arguments(tree: Any, schema: pa.Schema) -> dict[str, Any]:
         path = ".".join(_parts(exp.to_column(found["column"], dialect=DIALECT)))
         asked.changed(path, found["type"], found["comment"], found["null"], found["must"])
         if found["place"]:
-            asked.reorder.append(path)
+            asked.placed(path, found["place"])
         return asked.arguments()
     for action in tree.args["actions"]:
         if isinstance(action, exp.Schema):
@@ -103,6 +107,22 @@ class Asked:
                 continue
             raise _constrained(what, kind)
         self.add[name] = arrow_type(column.kind, what)
+
+    def placed(self, path: str, place: str) -> None:
+        """``FIRST``, or ``AFTER`` another column that lies in the same."""
+        outer = path.split(".")[:-1]
+        inside = field_at(self.schema, outer) if outer else None
+        beside = list(self.schema) if inside is None else inner_fields(inside.type)
+        name, prefix = path.split(".")[-1], "".join(f"{part}." for part in outer)
+        names = [f.name for f in beside if f.name.lower() != name.lower()]
+        ahead = []
+        if place.upper() != "FIRST":
+            after = _parts(exp.to_column(place.split(None, 1)[1], dialect=DIALECT))[-1]
+            lower = [n.lower() for n in names]
+            if after.lower() not in lower:
+                raise unknown_column(prefix + after, "AFTER", names, "the table")
+            ahead = names[: lower.index(after.lower()) + 1]
+        self.reorder.extend(f"{prefix}{n}" for n in (*ahead, name))
 
     def altered(self, action: Any) -> None:
         name, to = _path(action.this), action.args.get("rename_to")

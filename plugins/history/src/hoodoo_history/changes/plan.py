@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 from hoodoo.hookspecs import Settings
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.read_source import ReadSource
+from hoodoo.kernel.log_files import log_files
 from hoodoo.model import brief
 from hoodoo.model.commit import CommitMetadata, WriteStat
 from hoodoo.model.filegroup import FileSlice, LogFile, path_of
@@ -23,7 +24,7 @@ from hoodoo.timeline.log_sizes import with_committed_sizes
 from hoodoo.timeline.placement import rows_follow_columns
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import DataFile, from_files
-from hoodoo_rows.merge.rule import MergeRule
+from hoodoo_rows.merge.rule import MergeRule, logs_of_schema
 from hoodoo_rows.merge.virtual import VirtualKeys
 from hoodoo_rows.read import prune
 from hoodoo_rows.read.plan import merge_rule
@@ -60,6 +61,7 @@ class ChangesPlan:
     spec: ChangeSpec
     units: tuple[ChangeUnit, ...]
     commits: tuple[str, ...]
+    file_format: BaseFileFormat
     rule: MergeRule | None = None
 
     @property
@@ -71,7 +73,9 @@ class ChangesPlan:
         return sum(unit.size for unit in self.units)
 
     def reader(self, source: ReadSource) -> Comparison:
-        return Comparison(source.storage, _keyed_format(source), self.spec, self.rule)
+        file_format = _keyed_format(source, self.file_format)
+        logs = logs_of_schema(log_files(), self.file_format)
+        return Comparison(source.storage, file_format, self.spec, self.rule, logs)
 
     def brief(self) -> str:
         """The plan in few words."""
@@ -129,10 +133,11 @@ def plan_changes(
     Raises as :func:`~hoodoo_history.incremental.plan_incremental` does; here the state before each of
     the commits must be there, too.
     """
-    file_format = check_readable(source)
+    check_readable(source)
     check_commit_times(source)
     window = TimelineRange.of(source, since, until)
     schema_of = evolve(source, timeline=window.then) if window.then.writes() else source
+    file_format = check_readable(schema_of)
     _newest, stored = stored_schema(schema_of, file_format, None, ())
     if RECORD_KEY not in stored.names:  # virtual: made where rows before and after are compared
         stored = pa.schema([pa.field(RECORD_KEY, pa.string()), *stored])
@@ -159,14 +164,14 @@ def plan_changes(
         spec=spec,
         units=tuple(units),
         commits=tuple(dict.fromkeys(unit.instant for unit in units)),
-        rule=merge_rule(schema_of, stored, spec.rows, None) if logged else None,
+        file_format=file_format,
+        rule=merge_rule(schema_of, stored, spec.rows, None, file_format) if logged else None,
     )
 
 
-def _keyed_format(source: ReadSource) -> BaseFileFormat:
+def _keyed_format(source: ReadSource, found: BaseFileFormat) -> BaseFileFormat:
     """The format of the base files with their record keys, which are made where they are virtual.
     UnsupportedTableError where no plugin offers the key generator."""
-    found = check_readable(source)
     if source.config.populate_meta_fields:
         return found
     return VirtualKeys(found, check_generator(source))

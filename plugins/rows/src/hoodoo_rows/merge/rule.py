@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, field, frozen
+from hoodoo.errors import CommitConflictError
+from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator, record_key_columns
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.kernel.log_files import LogFiles, log_files
+from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.config import TableConfig
 from hoodoo.model.internal_row import DELETE_ROW, PUT
 from hoodoo.model.meta import IS_DELETED, OPERATION, RECORD_KEY
+from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
+
+from hoodoo_rows.merge.virtual import VirtualKeys
+
+# Of a commit's extra metadata: Hudi's internal schema, of tables that have one.
+LATEST_SCHEMA = "latest_schema"
 
 
 @frozen
@@ -87,14 +97,15 @@ class MergeRule:
     @classmethod
     def of(
         cls,
-        wanted: pa.Schema,
         stored: pa.Schema,
         config: TableConfig,
         merger: Merger,
         visible: Visible,
         keys: KeyGenerator | None,
+        file_format: BaseFileFormat | None,
     ) -> MergeRule:
-        """The rule for a read of the columns ``wanted`` of a table with the schema ``stored``."""
+        """The rule for a read of all columns of a table with the schema ``stored``, whose base
+        files ``file_format`` reads."""
         needed = {IS_DELETED, *config.ordering_fields}
         needed |= set(stored.names if merger.columns is None else merger.columns)
         needed.add(RECORD_KEY)
@@ -103,12 +114,10 @@ class MergeRule:
             keys = None
         elif keys is not None:
             needed |= set(record_key_columns(keys))
-        names = needed.union(wanted.names)
-        schema = pa.schema([f for f in stored if f.name in names])
-        ordering = tuple(n for n in config.ordering_fields if n in schema.names)
-        gives_keys = RECORD_KEY in wanted.names or merger.columns is None
-        needs, logs = frozenset(needed), log_files(config)
-        return cls(merger, schema, visible, ordering, keys, deletes, needs, gives_keys, logs)
+        ordering = tuple(n for n in config.ordering_fields if n in stored.names)
+        gives_keys = RECORD_KEY in stored.names or merger.columns is None
+        needs, logs = frozenset(needed), logs_of_schema(log_files(config), file_format)
+        return cls(merger, stored, visible, ordering, keys, deletes, needs, gives_keys, logs)
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -142,3 +151,68 @@ def marked_operations(rows: pa.RecordBatch | pa.Table) -> pa.Array | pa.ChunkedA
     if marked is None:
         return pa.array(np.full(rows.num_rows, PUT, np.int8))
     return pc.if_else(marked, pa.scalar(DELETE_ROW, pa.int8()), pa.scalar(PUT, pa.int8()))
+
+
+# --- names that columns had before -------------------------------------------------------------
+@frozen
+class Evolved:
+    """What reads files of any age with the names that columns have now: ``stored`` reads one by its
+    own names, ``history`` (:class:`hoodoo_rows.evolution.history.History`) says which these are."""
+
+    stored: Any
+    history: Any
+
+
+def as_of_schema(
+    file_format: BaseFileFormat, storage: Storage, newest: CommitMetadata | None
+) -> BaseFileFormat:
+    """``file_format`` as it reads files of any age with the columns that ``newest`` gives the
+    table: if it has an internal schema, older files may have other names for these."""
+    if isinstance(file_format, VirtualKeys):
+        return evolve(file_format, inner=as_of_schema(file_format.inner, storage, newest))
+    stored: BaseFileFormat = file_format.stored if isinstance(file_format, Evolved) else file_format
+    latest = newest and newest.extra.get(LATEST_SCHEMA)
+    if not latest:
+        return stored
+    from hoodoo_rows.evolution.files import evolved  # few tables have an internal schema
+    from hoodoo_rows.evolution.history import loaded
+
+    return evolved(stored, loaded(storage, latest))
+
+
+def history_of(file_format: BaseFileFormat | None) -> Any:
+    """The schemas that a format of :func:`as_of_schema` knows; None of a table without an
+    internal one."""
+    plain = file_format.inner if isinstance(file_format, VirtualKeys) else file_format
+    return plain.history if isinstance(plain, Evolved) else None
+
+
+def noted_schema(file_format: BaseFileFormat) -> dict[str, str]:
+    """What a commit of files with the schema of ``file_format`` says in its extra metadata."""
+    history = history_of(file_format)
+    return {} if history is None else {LATEST_SCHEMA: history.latest}
+
+
+def refuse_evolved(
+    fresh: Timeline, storage: Storage, file_format: BaseFileFormat, requested: str
+) -> None:
+    """CommitConflictError if files of ``requested`` would be read with other names than they
+    have."""
+    newest = fresh.latest_schema(storage, requested)
+    latest = newest and newest.extra.get(LATEST_SCHEMA)
+    if (latest or None) != noted_schema(file_format).get(LATEST_SCHEMA):
+        raise CommitConflictError(
+            f"instant {requested}",
+            "columns were renamed or dropped while it was at work.",
+            "Run it again.",
+        )
+
+
+def logs_of_schema(logs: LogFiles, file_format: BaseFileFormat | None) -> Any:
+    """``logs`` as they are read beside base files of ``file_format``."""
+    history = history_of(file_format)
+    if history is None:
+        return logs
+    from hoodoo_rows.evolution.logs import EvolvedLogs
+
+    return EvolvedLogs(logs, history)

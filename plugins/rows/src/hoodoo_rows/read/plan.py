@@ -22,12 +22,12 @@ from hoodoo.timeline.log_sizes import with_committed_sizes
 from hoodoo.timeline.placement import rows_follow_columns
 from hoodoo.timeline.view import FileSystemView
 
-from hoodoo_rows.merge.rule import MergeRule, Visible
+from hoodoo_rows.merge.rule import MergeRule, Visible, as_of_schema, history_of
 from hoodoo_rows.merge.virtual import check_columns
 from hoodoo_rows.read import prune
 from hoodoo_rows.read.known import asked_paths, pruned
 from hoodoo_rows.read.schema import hidden, stored_schema
-from hoodoo_rows.read.source import check_extension, check_generator, check_readable
+from hoodoo_rows.read.source import check_extension, check_generator, stored_format
 from hoodoo_rows.read.spec import RowSpec, row_spec
 from hoodoo_rows.read.step import ReadSlices
 
@@ -42,10 +42,12 @@ _MERGING = ("hoodie.record.merge.", "hoodie.compaction.payload.", "hoodie.table.
 class ScanPlan:
     """A read, decided: pure data, made on the driver.
 
-    ``as_of`` is the bound asked for, ``instant`` the newest write that is visible under it (None: there is none, so
-    there are no rows). ``stored`` is the schema of the table at that instant, meta columns first. ``slices`` is what is
-    left of the ``looked_at`` file slices, sorted by partition path and file id; ``in_paths`` of them are in partition
-    paths that can have rows of the result. ``rule``: how log files are merged, None without any.
+    ``as_of`` is the bound asked for, ``instant`` the newest write that is visible under it
+    (None: there is none, so there are no rows). ``stored`` is the schema of the table at that
+    instant, meta columns first. ``slices`` is what is left of the ``looked_at`` file slices,
+    sorted by partition path and file id; ``in_paths`` of them are in partition paths that can
+    have rows of the result. ``rule``: how log files are merged, None without any.
+    ``file_format`` reads base files as of ``stored``.
     """
 
     table: str
@@ -55,6 +57,7 @@ class ScanPlan:
     stored: pa.Schema
     spec: RowSpec
     slices: tuple[FileSlice, ...]
+    file_format: BaseFileFormat
     looked_at: int
     in_paths: int
     rule: MergeRule | None = None
@@ -81,7 +84,7 @@ class ScanPlan:
 
     def reader(self, source: ReadSource) -> ReadSlices:
         """What reads the slices, also as a step for an engine's tasks."""
-        return ReadSlices(source.storage, check_readable(source), self.spec, self.rule)
+        return ReadSlices(source.storage, self.file_format, self.spec, self.rule)
 
     @property
     def pruned_by_partition(self) -> int:
@@ -155,13 +158,15 @@ def plan_scan(
         raise ConfigError(
             f"mode={mode!r}", "is not a mode of reads", f"use {SNAPSHOT} or {READ_OPTIMIZED}."
         )
-    file_format = check_readable(source)
     config = source.config
     bound = bound_of(source, as_of)
+    file_format = stored_format(source)
     given = view is not None
     if view is None and (where is None or not source.config.partition_fields):
         view = view_as_of(source, bound)
     newest, stored = stored_schema(source, file_format, bound, _every(source, bound, view))
+    latest = source.timeline.latest_schema(source.storage, bound)  # read already
+    file_format = as_of_schema(file_format, source.storage, latest)
     null = hidden(config)
     wanted = columns if meta is None else shown(stored, columns, meta)
     spec = row_spec(stored, wanted, where, null, f"table {config.name}")
@@ -174,12 +179,15 @@ def plan_scan(
     found = _slices(view_as_of(source, bound, paths) if view is None else view, mode)
     kept = _by_partition(found, spec, source, file_format)
     in_paths = len(kept)
-    if spec.where is not None and kept and not given:
+    if spec.where is not None and kept and not given and not _moves(file_format, spec):
         kept = pruned(source, spec, stored, kept, bound, mode == SNAPSHOT)
     if any(slice_.log_files for slice_ in kept):
         kept = with_committed_sizes(source.storage, source.timeline, kept)
     for slice_ in kept:
         check_extension(slice_, file_format)
+    rule = None
+    if any(s.log_files for s in kept):
+        rule = merge_rule(source, stored, spec, bound, file_format)
     return ScanPlan(
         table=config.name or source.storage.root,
         mode=mode,
@@ -188,9 +196,10 @@ def plan_scan(
         stored=stored,
         spec=spec,
         slices=kept,
+        file_format=file_format,
         looked_at=len(found),
         in_paths=in_paths,
-        rule=merge_rule(source, stored, spec, bound) if any(s.log_files for s in kept) else None,
+        rule=rule,
         unlisted=int if paths is None else partial(_unlisted, source, bound, mode, paths),
     )
 
@@ -228,21 +237,33 @@ def narrowed(
     spec = row_spec(plan.stored, named, both, hidden(source.config))
     spec = evolve(spec, keys=base.keys, timed=base.timed)
     if where is not None and kept:
-        kept = _by_partition(kept, spec, source, check_readable(source))
+        kept = _by_partition(kept, spec, source, plan.file_format)
     in_paths = plan.in_paths - len(plan.slices) + len(kept)
-    if where is not None and kept and plan.until is None:  # pruners know the table at an instant
+    given = plan.until is not None  # pruners know the table at an instant
+    if where is not None and kept and not given and not _moves(plan.file_format, spec):
         kept = pruned(source, spec, plan.stored, kept, plan.as_of, plan.mode == SNAPSHOT)
     if rule is not None:
-        rule = MergeRule.of(
-            spec.schema, plan.stored, source.config, rule.merger, rule.visible, source.key_generator
+        whole = MergeRule.of(
+            plan.stored,
+            source.config,
+            rule.merger,
+            rule.visible,
+            source.key_generator,
+            plan.file_format,
         )
+        rule = whole.narrowed(spec.schema.names)
     return evolve(plan, spec=spec, slices=kept, in_paths=in_paths, rule=rule)
 
 
 def merge_rule(
-    source: ReadSource, stored: pa.Schema, spec: RowSpec, bound: str | None
+    source: ReadSource,
+    stored: pa.Schema,
+    spec: RowSpec,
+    bound: str | None,
+    file_format: BaseFileFormat,
 ) -> MergeRule:
-    """How log files are merged for ``spec``, as of ``bound``. UnsupportedTableError without a plugin."""
+    """How log files are merged for ``spec``, as of ``bound``, beside base files of ``file_format``.
+    UnsupportedTableError without a plugin."""
     config = source.config
     if source.merger is None:
         raise UnsupportedTableError(
@@ -254,7 +275,15 @@ def merge_rule(
     if not config.populate_meta_fields:
         check_generator(source)
     visible = Visible.of(source.timeline, bound)
-    return MergeRule.of(spec.schema, stored, config, source.merger, visible, source.key_generator)
+    whole = MergeRule.of(stored, config, source.merger, visible, source.key_generator, file_format)
+    return whole.narrowed(spec.schema.names)
+
+
+def _moves(file_format: BaseFileFormat, spec: RowSpec) -> bool:
+    """Whether some column of the filter has another name in older files: what is stored of columns
+    elsewhere, by their names, does not count then."""
+    history = history_of(file_format)
+    return history is not None and any(map(history.moves, spec.where_columns))
 
 
 def _slices(view: FileSystemView, mode: str) -> tuple[FileSlice, ...]:

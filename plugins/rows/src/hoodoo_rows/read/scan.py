@@ -20,7 +20,6 @@ from hoodoo_rows.read.open import count_slice, pruned_rows
 from hoodoo_rows.read.plan import ScanPlan, plan_scan
 from hoodoo_rows.read.prefetch import in_order
 from hoodoo_rows.read.rows import Rows
-from hoodoo_rows.read.source import check_readable
 from hoodoo_rows.read.spec import RowSpec
 from hoodoo_rows.read.step import ReadSlices
 
@@ -105,7 +104,7 @@ class Scan(Rows):
 
     def _of_each(self, ask: Callable[..., Answer], spec: RowSpec) -> Iterator[Answer]:
         """``ask`` about every slice, several at a time."""
-        storage, file_format = self.source.storage, check_readable(self.source)
+        storage, file_format = self.source.storage, self.plan.file_format
 
         def one(slice_: FileSlice) -> Iterator[Answer]:
             yield ask(storage, file_format, spec, slice_, self.plan.rule)

@@ -15,7 +15,6 @@ from hoodoo.model.meta import META_FIELDS, RECORD_KEY, with_meta, without_meta
 from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.model.schema.normalize import plain_schema
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.renamed import refuse_renamed
 
 
 def stored_schema(
@@ -77,7 +76,6 @@ def _from_commits(source: ReadSource, instants: Iterable[Instant]) -> pa.Schema 
         path = f"{source.storage.root}/{source.timeline.path(instant)}"
         found = _from_text(metadata.schema_text, f"schema in {path}")
         if found is not None and metadata.operation.can_change_schema:
-            refuse_renamed(source.storage, metadata.extra)
             return found
         fallback = fallback or found
     return fallback

@@ -8,11 +8,13 @@ from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.model.filegroup import FileSlice
 
+from hoodoo_rows.merge.rule import as_of_schema
+
 # The instant of Hudi's bootstrap METADATA_ONLY, whose base files have the meta columns of rows that lie elsewhere.
 _SKELETONS = "00000000000001"
 
 
-def check_readable(source: ReadSource) -> BaseFileFormat:
+def stored_format(source: ReadSource) -> BaseFileFormat:
     """The format of the base files. UnsupportedTableError for tables that can't be read at all."""
     config = source.config
     if config.drop_partition_columns:
@@ -25,6 +27,12 @@ def check_readable(source: ReadSource) -> BaseFileFormat:
     if source.file_format is None:
         raise no_format(f"table {config.name}", config.base_file_format)
     return source.file_format
+
+
+def check_readable(source: ReadSource, bound: str | None = None) -> BaseFileFormat:
+    """The same, which reads files of any age with the columns that the table has at ``bound``."""
+    newest = source.timeline.latest_schema(source.storage, bound)
+    return as_of_schema(stored_format(source), source.storage, newest)
 
 
 def check_generator(source: ReadSource) -> KeyGenerator:

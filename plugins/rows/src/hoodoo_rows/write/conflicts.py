@@ -198,9 +198,13 @@ class CommitCheck:
 
     def _same_schema(self, other: Instant, metadata: CommitMetadata) -> None:
         text = metadata.schema_text
+        alters = self.kind.operation is Operation.ALTER_SCHEMA
+        if alters and order_key(other.requested) > order_key(self.instant.requested):
+            raise self._conflict(other, "its files have the schema that this changes")
         if text is None or not metadata.operation.can_change_schema:
             return
-        if without_meta(arrow_schema(text)) != self.target.schema:
+        altered = metadata.operation is Operation.ALTER_SCHEMA
+        if altered or without_meta(arrow_schema(text)) != self.target.schema:
             raise self._conflict(other, "it changed the schema of the table")
         if len(outgrown(self.target.schema, self.schema)):
             raise self._conflict(

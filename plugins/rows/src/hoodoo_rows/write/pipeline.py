@@ -30,6 +30,7 @@ from hoodoo.timeline.codec.large import LazyStats
 from hoodoo.timeline.markers import CREATE, MERGE, marker
 from hoodoo.timeline.task_fence import TaskFence
 
+from hoodoo_rows.merge.rule import history_of
 from hoodoo_rows.produce.key_changes import WriteResult, collect_written
 from hoodoo_rows.produce.log_names import LogPlan, may_delete
 from hoodoo_rows.produce.pending import Pending
@@ -122,6 +123,8 @@ def prepare(
     schema = target_schema(
         target.schema, source.schema, fixed, needed, target.options, target.config.ordering_fields, some
     )  # fmt: skip
+    if (history := history_of(target.file_format)) is not None:
+        history.grown(schema, instant)  # refuses names of dropped columns
     travels = schema
     if kind.matches and not kind.deletes and keeps_absent(target.merger):
         travels = only_arriving(schema, source.schema, target.options)

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from functools import partial
 from typing import Any, TypeVar
 
+import pyarrow as pa
 from hoodoo.errors import CommitConflictError
 from hoodoo.kernel.events import ActionEvents, action_events
 from hoodoo.model.commit import WriteStat
@@ -104,6 +105,25 @@ def commit_files(
                 if files is None:
                     return each.done(None)
                 return each.done(_committed(Transaction.begin(request, target, each.beats), files))
+    raise AssertionError("not reached")
+
+
+def commit_schema(
+    request: WriteRequest, change: Callable[[WriteTarget], tuple[pa.Schema, Callable[[str], Any]]]
+) -> Commit:
+    """A commit without files that gives the table another schema, with columns of other names.
+    ``change`` returns it, and what makes the history of schemas that ends with it, given the
+    commit's instant; it is asked again after each conflict.
+
+    Raises as :func:`run`.
+    """
+    with attempts(request) as each:
+        for target in each:
+            with each.repeated():
+                schema, history = change(target)
+                write = Transaction.begin(request, target, each.beats)
+                write.schema, write.history = schema, history
+                return each.done(_committed(write, lambda instant: ()))
     raise AssertionError("not reached")
 
 

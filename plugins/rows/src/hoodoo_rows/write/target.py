@@ -242,7 +242,9 @@ class WriteTarget:
     def merge_rule(self, stored: pa.Schema) -> MergeRule:
         """How all columns of ``stored`` are read from slices with log files."""
         visible = Visible.of(self.timeline, None)
-        return MergeRule.of(stored, stored, self.config, self.merger, visible, self.generator)
+        return MergeRule.of(
+            stored, self.config, self.merger, visible, self.generator, self.file_format
+        )
 
     def keys_of(self, slices: Sequence[FileSlice], first: int = 0, deleted: bool = False) -> Stream:
         """KEY_CHANGES of the rows of ``slices``, whose numbers begin with ``first``."""

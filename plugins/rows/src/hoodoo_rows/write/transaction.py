@@ -36,6 +36,7 @@ from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.publish import Following
 from hoodoo.timeline.timeline import Timeline, reload
 
+from hoodoo_rows.merge.rule import LATEST_SCHEMA, history_of
 from hoodoo_rows.produce.key_changes import WriteResult
 from hoodoo_rows.write import batches
 from hoodoo_rows.write.commit import Commit, begin_joined, profile, replaced_groups
@@ -113,7 +114,8 @@ class Transaction:
     """One attempt of the write ``request`` on the table as ``target`` shows it. ``life``: its
     instant. ``prepared`` and ``planned`` are None in a commit of files that others make.
     ``replaced``: the file groups that leave the table, all those of ``replaced_paths`` (None: of
-    all paths). ``late``: tasks may still put files after the commit."""
+    all paths). ``late``: tasks may still put files after the commit. ``history``: what makes the history of
+    schemas that ends with ``schema``, if columns get other names."""
 
     request: WriteRequest
     target: WriteTarget
@@ -127,6 +129,7 @@ class Transaction:
     replaced: Mapping[str, tuple[str, ...]] = Factory(dict)
     replaced_paths: Sequence[str] | None = ()
     late: bool = False
+    history: Callable[[str], Any] | None = None
     _metadata: CommitMetadata | None = None
 
     # --- begin ------------------------------------------------------------------------------------
@@ -297,9 +300,9 @@ class Transaction:
             frozenset() if changes is None else changes.read,
             ahead=target.config if target.calm else None,
         )
-        text = avro_text(self.schema, target.config.name)
+        noted = {"schema": avro_text(self.schema, target.config.name), **self._note_names()}
         outcome = life.complete(
-            partial(self._content, metadata, text),
+            partial(self._content, metadata, noted),
             check=check,
             beside=joined,
             ahead=check.look_ahead,
@@ -319,7 +322,20 @@ class Transaction:
         done, completed = life.instant, outcome.instant.completed
         return Commit.of(done.requested, done.action, metadata.operation, metadata.stats, completed)
 
-    def _content(self, metadata: CommitMetadata, schema_text: str, fresh: Timeline) -> bytes:
+    def _note_names(self) -> dict[str, str]:
+        """What the commit says of the names of columns, if older files have other ones. The history
+        is stored beside it."""
+        storage, requested = self.target.storage, self.life.requested
+        history = self.history(requested) if self.history else history_of(self.target.file_format)
+        if history is None:
+            return {}
+        history = history.grown(self.schema, requested)
+        history.save(storage, requested)
+        return {LATEST_SCHEMA: history.latest}
+
+    def _content(
+        self, metadata: CommitMetadata, noted: Mapping[str, str], fresh: Timeline
+    ) -> bytes:
         """With ``extraMetadata``: the schema, which batches are in the table, and where its rows
         lie."""
         target, instant = self.target, self.life.instant
@@ -328,7 +344,7 @@ class Transaction:
             extra = {**extra, **placement.noted(target.storage, fresh, instant)}
         if target.joined is not None:
             extra = {**extra, **target.joined.noted}
-        self._metadata = evolve(metadata, extra={"schema": schema_text, **extra})
+        self._metadata = evolve(metadata, extra={**noted, **extra})
         return target.timeline.layout.encode_commit(self._metadata, instant.action)
 
     def _following(

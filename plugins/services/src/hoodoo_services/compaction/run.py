@@ -47,7 +47,7 @@ from hoodoo.timeline.plans import (
     read_plan,
 )
 from hoodoo.timeline.timeline import Timeline, reload
-from hoodoo_rows.merge.rule import MergeRule, Visible
+from hoodoo_rows.merge.rule import MergeRule, Visible, as_of_schema, noted_schema, refuse_evolved
 from hoodoo_rows.produce.pending import Pending
 from hoodoo_rows.write.commit import Commit
 
@@ -143,10 +143,13 @@ def _run(
     events.step("planned", file_groups=len(plan.slices))
     schema = schema_then(storage, timeline, requested, target.schema)
     stored = with_meta(schema)
-    rule = MergeRule.of(
-        stored, stored, config, target.merger, Visible.of(timeline, None), target.generator
+    file_format = as_of_schema(
+        target.file_format, storage, timeline.latest_schema(storage, requested)
     )
-    step = CompactSlices(storage, target.file_format, rule, Pending.of(timeline, instant))
+    rule = MergeRule.of(
+        stored, config, target.merger, Visible.of(timeline, None), target.generator, file_format
+    )
+    step = CompactSlices(storage, file_format, rule, Pending.of(timeline, instant))
     slices = slices_now(storage, timeline, plan, requested)
     # The number of log files tells this run's file from that of a run which saw fewer of them.
     jobs = [
@@ -174,12 +177,13 @@ def _run(
                 "a write came in that had begun to complete before its plan.",
                 "Run it again: it is still pending.",
             )
+        refuse_evolved(fresh, storage, file_format, requested)
 
     check(reload(storage, timeline))
     paths = {slice_.partition_path for slice_ in slices}
     mine.remove_unnamed({s.path for s in stats}, paths)
     target.before_publish()
-    extra = {"schema": avro_text(schema, config.name)}
+    extra = {"schema": avro_text(schema, config.name), **noted_schema(file_format)}
     metadata = CommitMetadata(Operation.COMPACT, stats, extra=extra, compacted=True)
     beside = None
     if joined is not None:

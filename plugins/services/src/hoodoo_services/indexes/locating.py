@@ -137,7 +137,9 @@ def living(
         return LOCATIONS_SCHEMA.empty_table()
     engine, stored = target.engine, with_meta(target.schema)
     visible = Visible.of(target.timeline, bound)
-    rule = MergeRule.of(stored, stored, target.config, target.merger, visible, target.generator)
+    rule = MergeRule.of(
+        stored, target.config, target.merger, visible, target.generator, target.file_format
+    )
     wanted = engine.side(asked.rename_columns(KEYS_SCHEMA.names))
     step = LivingRows(target.storage, target.file_format, rule.narrowed([RECORD_KEY]), wanted)
     found = engine.collect(engine.map(engine.tasks([pack_slices([s]) for s in chosen]), step))

@@ -24,6 +24,7 @@ from hoodoo.model.filegroup import LogFile, path_of
 from hoodoo.model.payload import Payload
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_data_file
+from hoodoo_rows.merge.rule import logs_of_schema
 from hoodoo_rows.produce.base_ranges import base_ranges, merge_ranges, partition_range
 
 from hoodoo_metadata.partitions.column_stats.from_files import row_ranges
@@ -72,7 +73,8 @@ def read_ranges(
     if not files:
         return RangeRows({}, {})
     tasks = engine.tasks([_payload(group, rows or {}) for group in _dealt(files, engine)])
-    step = _ReadRanges(storage, file_format, schema, tuple(columns), version)
+    logs = logs_of_schema(log_files(), file_format)
+    step = _ReadRanges(storage, file_format, schema, tuple(columns), version, logs)
     found = engine.collect(engine.map(tasks, step))
     of_files: dict[str, bytes] = {}
     wholes: dict[str, ColumnRange] = {}

@@ -144,7 +144,7 @@ def plan_states(
         if RECORD_KEY not in stored.names:  # virtual: made where they are read
             stored = pa.schema([pa.field(RECORD_KEY, pa.string()), *stored])
         spec = row_spec(stored, None, None, table=f"table {source.config.name}")
-        rule = merge_rule(source, stored, spec, None).narrowed([RECORD_KEY])
+        rule = merge_rule(source, stored, spec, None, file_format).narrowed([RECORD_KEY])
         for slice_ in (*before, *after):
             check_extension(slice_, file_format)
         before, after = (

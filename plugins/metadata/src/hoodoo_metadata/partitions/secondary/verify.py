@@ -95,9 +95,10 @@ class SecondaryCheck:
             source = ReadSource(
                 self.storage, config, timeline, self.file_format, None, self.merger, whole=False
             )
-            stored = plan_scan(source).stored
+            plan = plan_scan(source)
+            stored = plan.stored
             visible = Visible.of(timeline, None)
-            rule = MergeRule.of(stored, stored, config, self.merger, visible, None)
+            rule = MergeRule.of(stored, config, self.merger, visible, None, plan.file_format)
             self._rules[column] = rule.narrowed([RECORD_KEY, column])
         return self._rules[column]
 

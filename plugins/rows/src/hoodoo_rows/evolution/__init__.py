@@ -1,0 +1,2 @@
+"""Schema evolution on read: columns that have other names in older files, by Hudi's internal
+schema."""
