@@ -8,9 +8,10 @@ from functools import partial
 from typing import Protocol
 
 import pyarrow as pa
-from hoodoo.errors import CommitConflictError
+from hoodoo.errors import CommitConflictError, UnsupportedTableError
 from hoodoo.hookspecs.participant import TableState
 from hoodoo.storage.api import Storage
+from hoodoo_rows.merge.rule import history_of
 
 from hoodoo_publishing.files import Head, Step, merged, steps
 from hoodoo_publishing.footers import Footer, footers
@@ -43,6 +44,19 @@ class Format(Protocol):
         """Publish ``step`` after ``head``; the new head, or None if another process was first."""
 
 
+def _refuse_moved(form: Format, state: TableState) -> None:
+    """Raises UnsupportedTableError if older files have other names of columns: readers of the
+    format would find nulls."""
+    history = history_of(state.file_format)
+    moved = [n for n in state.schema.names if history is not None and history.moves(n)]
+    if moved:
+        raise UnsupportedTableError(
+            f"column {moved[0]} of {state.storage.root}",
+            f"has another name in older files, and readers of {form.name} find columns by name.",
+            "Write the rows into a new table, or drop the word from hoodoo.open.formats.",
+        )
+
+
 def sync(form: Format, storage: Storage, look: Callable[[], TableState]) -> list[str]:
     """Publish what the table has and ``form`` does not show yet. Returns the instants of the new
     versions. A repetition changes nothing; several processes may do it.
@@ -53,6 +67,7 @@ def sync(form: Format, storage: Storage, look: Callable[[], TableState]) -> list
     for _ in range(_TRIES):
         head = form.head(storage)
         state = look()  # after the head: it is not older
+        _refuse_moved(form, state)
         each = steps(head, state, partial(form.shows, head))
         lost = False
         while each and not lost:

@@ -29,6 +29,7 @@ _ANEW = (
 )
 _LEGAL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DEFINITIONS = ".hoodie/.index_defs/index.json"
+_OPEN_FORMATS = "hoodoo.open.formats"  # of hoodoo-publishing
 _OF_ALL_COLUMNS = ("column_stats", "partition_stats")
 # A member of the merger's that names a column.
 _MERGES_BY = "hoodie.record.merge.property."
@@ -80,6 +81,13 @@ class OnRead:
         if twice:
             raise ConfigError(
                 f"column {min(twice)}", "is in rename= and in drop=.", "Leave one of them out."
+            )
+        formats = table.config.get(_OPEN_FORMATS)
+        if formats and (self.rename or self.drop):
+            raise SchemaError(
+                f"columns of {where}",
+                f"can't be renamed or dropped: readers of {formats} find them by name in older files.",
+                _ANEW,
             )
         for name, done in (
             *((n, "renamed") for n in self.rename),
