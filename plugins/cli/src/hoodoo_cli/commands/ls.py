@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,26 +16,49 @@ _SHORT = {"COPY_ON_WRITE": "cow", "MERGE_ON_READ": "mor"}
 
 
 def ls(
-    place: Annotated[str, typer.Argument(help="A folder, or a prefix such as s3://bucket/lake.")],
+    place: Annotated[str, typer.Argument(help="A folder, a prefix, or a catalog.")],
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """List the tables below a folder or the prefix of an object store, a line for each.
+    """List the tables below a folder or the prefix of an object store, or those of a catalog such
+    as glue://, a line for each.
 
     Exit code 1 says that something could not be read; its line says what.
 
     Example: hoodoo ls s3://bucket/lake
     """
-    from hoodoo_rows.tables_below import tables_below
-
     with show.waiting("listing"):
-        seen = sorted(tables_below(place, arguments.pairs(options)), key=lambda table: table.name)
+        seen = sorted(_tables(place, arguments.pairs(options)), key=lambda table: table.name)
     if as_json:
         show.put_json([_fields(table) for table in seen])
     else:
         _print(place, seen)
     if any(table.error for table in seen):
         raise typer.Exit(1)
+
+
+def _tables(place: str, options: Mapping[str, Any]) -> Iterator[TableBelow]:
+    import hoodoo
+    from attrs import evolve
+    from hoodoo.errors import HoodooError
+    from hoodoo.kernel.registry import kernel
+    from hoodoo.storage.uri import split
+    from hoodoo_rows.tables_below import TableBelow, tables_below
+
+    offer = kernel().find("catalog", split(place)[0])
+    if offer is None or offer.name == "file":  # a folder with tables may have a catalog, too
+        yield from tables_below(place, options)
+        return
+    lake = hoodoo.catalog(place, options)
+    for name in lake.tables():
+        path = lake.entry(name).location
+        try:
+            first = next(tables_below(path, options), None)
+        except HoodooError as error:
+            yield TableBelow(path, name, error=error)
+            continue
+        if first is not None and not first.name:  # others are of another format
+            yield evolve(first, name=name)
 
 
 def _fields(table: TableBelow) -> dict[str, Any]:
