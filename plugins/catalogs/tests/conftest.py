@@ -33,14 +33,14 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]
     folder = fake_distribution(
         tmp_path / "installed",
         "acme",
-        entry_points={"acme_catalog": "acme_catalog"},
-        modules={"acme_catalog": SOURCE},
+        entry_points={"acme_lakes": "acme_lakes"},
+        modules={"acme_lakes": SOURCE},
     )
     monkeypatch.syspath_prepend(str(folder))
-    monkeypatch.delitem(sys.modules, "acme_catalog", raising=False)
     kernel.cache_clear()
-    import acme_catalog  # type: ignore[import-not-found]  # made above
+    import acme_lakes  # type: ignore[import-not-found]  # made above
 
-    acme_catalog.AT[:] = [MemoryCatalog()]
-    yield acme_catalog.AT
+    acme_lakes.AT[:] = [MemoryCatalog()]
+    yield acme_lakes.AT
     kernel.cache_clear()
+    del sys.modules["acme_lakes"]

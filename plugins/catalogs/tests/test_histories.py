@@ -1,5 +1,6 @@
-"""Random histories: whatever is done to a table, by writers that know its catalogs and by others, and whichever calls of
-the catalogs fail, the next sync leaves entries that say what the table is."""
+"""Random histories: whatever is done to a table, by writers that know its catalogs and by others,
+and whichever calls of the catalogs fail, the next sync leaves entries that say what the table is.
+"""
 
 from __future__ import annotations
 
@@ -53,29 +54,40 @@ class History:
 
     def step(self) -> None:
         step = self.draw.choice(
-            [self.write, self.write, self.write, self.drop, self.overwrite, self.undo, self.restore,
-             self.grow, self.table.clean, self.table.cluster, self.compact]
-        )  # fmt: skip
+            [
+                self.write,
+                self.write,
+                self.write,
+                self.drop,
+                self.overwrite,
+                self.undo,
+                self.restore,
+                self.grow,
+                self.table.clean,
+                self.table.cluster,
+                self.compact,
+            ]
+        )
         try:
             step()
         except (HoodooError, IndexError):  # it can't be done now
             pass
 
-    def rows(self) -> list[dict[str, Any]]:
+    def some(self) -> list[dict[str, Any]]:
         return [
             {"id": self.draw.randrange(50), "day": self.draw.choice(DAYS)}
             for _ in range(self.draw.randint(1, 4))
         ]
 
     def write(self) -> None:
-        self.table.upsert(self.rows())
+        self.table.upsert(self.some())
 
     def drop(self) -> None:
         paths = sorted({s.partition_path for s in self.table.file_slices()})
         self.table.delete_partitions(self.draw.choice(paths or ["none"]))
 
     def overwrite(self) -> None:
-        self.table.insert_overwrite_table(self.rows())
+        self.table.insert_overwrite_table(self.some())
 
     def undo(self) -> None:
         self.table.rollback(self.table.timeline().writes()[-1].requested)
