@@ -282,7 +282,9 @@ class History:
             for key in keys:
                 found.append("nothing" if self.keys[key].row is None else "deleted")
                 late = self.keys[key].late
-                self.keys[key] = Key()
+                # A delete of a key without a row may change nothing: a log file may still hold the mark.
+                mark = self.keys[key].mark if self.keys[key].row is None else None
+                self.keys[key] = Key(mark=mark)
                 if late is not None:
                     found.append("unknown")
         self.erased += found.count("deleted")
