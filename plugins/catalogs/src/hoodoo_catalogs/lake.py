@@ -101,8 +101,8 @@ class Lake:
         except (NotATableError, ConfigError, CatalogError):
             return self.catalog.drop(name)
         noted = keys.CATALOGS.stored(table.config.properties) or ()
-        mine = {str(self.place), str(evolve(self.place, table=name))}
-        others = tuple(one for one in noted if str(Place.of(one)) not in mine)
+        names = {str(self.place), str(evolve(self.place, table=name))}
+        others = tuple(one for one in noted if str(Place.of(one)) not in names)
         if others != noted:
             now = keys.CATALOGS.spell(others) if others else None
             table.handle.change_properties({keys.CATALOGS.key: now})

@@ -6,7 +6,7 @@ interrupts is repeated."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from attrs import evolve, frozen
@@ -103,7 +103,7 @@ def _attempt(
         said = evolve(said, created=True)
     added, dropped = _sync_partitions(table, wanted, found, catalog)
     said = evolve(said, partitions_added=added, partitions_dropped=dropped)
-    parameters = {**_without_spark(found.parameters), **wanted.parameters}
+    parameters = {**_lasting(found.parameters), **wanted.parameters}
     now = evolve(found, columns=wanted.columns, partition_keys=wanted.partition_keys)
     columns_change = _spelt(now) != _spelt(found)
     now = evolve(now, view=wanted.view, parameters=parameters)
@@ -158,15 +158,19 @@ def _place(location: str) -> str:
 
 
 def _is_ahead(table: Described, found: CatalogTable) -> bool:
-    state, newest = found.parameters, table.newest
-    known = table.timeline.find(state.get(REQUESTED, ""))
-    return bool(state.get(REQUESTED)) and known is None and newest is not None
+    """Whether the entry knows a write that this look at the table lacks."""
+    known = found.parameters.get(REQUESTED)
+    return known is not None and table.timeline.find(known) is None
 
 
 def _spelt(table: CatalogTable) -> list[tuple[str, str, str]]:
-    each: Callable[[str], str] = lambda text: text.lower().replace(" ", "")  # noqa: E731
+    """Its columns, as they are compared: without case and blanks."""
     columns = (*table.columns, *table.partition_keys)
-    return [(each(c.name), each(c.type), c.comment or "") for c in columns]
+    return [(_plain(c.name), _plain(c.type), c.comment or "") for c in columns]
+
+
+def _plain(text: str) -> str:
+    return text.lower().replace(" ", "")
 
 
 def _is_same(wanted: Mapping[str, str], found: Mapping[str, str]) -> bool:
@@ -180,6 +184,8 @@ def _without_state(parameters: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in parameters.items() if key not in STATE}
 
 
-def _without_spark(parameters: Mapping[str, str]) -> dict[str, str]:
-    """Without what is written as a whole: of a longer schema, parts would stay."""
-    return {k: v for k, v in parameters.items() if not k.startswith("spark.sql.sources.schema")}
+def _lasting(parameters: Mapping[str, str]) -> dict[str, str]:
+    """What stays of an entry: not its state, and not the schema for Spark, which may have fewer
+    parts now."""
+    schema = "spark.sql.sources.schema"
+    return {k: v for k, v in _without_state(parameters).items() if not k.startswith(schema)}
