@@ -276,3 +276,22 @@ def test_every_member_of_the_protocols_is_called_by_the_suite() -> None:
     text = Path(catalog.__file__).read_text("utf-8")
     members = ("tables", "find", "put", "drop", "partitions", "add_partitions", "drop_partitions")
     assert all(f"catalog.{member}(" in text for member in members)
+
+
+def test_the_process_that_serves_tables_syncs_them(
+    tmp_path: Path, fake: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hoodoo_serve.table_services import TableServices
+
+    table = table_at(tmp_path / "t")
+    table.upsert(trips(1))
+    with monkeypatch.context() as patched:
+        patched.setattr(participant, "catalogs_of", lambda config, given: ())
+        last = hoodoo.open(str(tmp_path / "t")).upsert(trips(2, day="tue"))
+    services = TableServices(str(tmp_path / "t"), {})
+    try:
+        services.round()
+    finally:
+        services.close()
+    assert fake[0].find("db.t").parameters[LAST] == last.instant
+    assert partitions(fake[0]) == ["mon", "tue"]
