@@ -230,3 +230,16 @@ def test_readers_of_other_formats_find_columns_by_name(tmp_path: Path) -> None:
     table.alter(rename={"fare": "price"})
     with pytest.raises(HoodooError, match="column price .*readers of delta find columns by name"):
         table.publish("delta")
+
+
+def test_old_files_of_schemas_are_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hoodoo_rows.evolution.history.KEPT", 3)
+    table = made(tmp_path / "t")
+    first = table.timeline().writes()[-1].requested
+    altered = table.alter(rename={"fare": "price"}).instant
+    for key in range(5):
+        table.upsert([{"id": key, "city": "oslo", "at": 5, "price": 5.0}])
+    table.alter(rename={"price": "cost"})
+    assert len(list((tmp_path / "t" / ".hoodie" / ".schema").iterdir())) == 3
+    assert by_id(table)[1]["cost"] == 5.0
+    assert by_id(table, as_of=altered)[1]["price"] == by_id(table, as_of=first)[1]["fare"] == 1.5

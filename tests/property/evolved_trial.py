@@ -73,7 +73,7 @@ class Trial:
         types = [("id", pa.int64()), ("p", pa.string())]
         schema = pa.schema([*types, *((n, ARROW[k]) for n, k in state.columns.items())])
         merged = r.random() < 0.6
-        options: dict[str, str] = {}
+        options = {"hoodie.clean.automatic": "false"}
         if r.random() < 0.5:
             options["hoodie.metadata.enable"] = "true"
             options["hoodie.metadata.index.column.stats.enable"] = "true"
@@ -278,5 +278,5 @@ def _sorted(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 STEPS: tuple[Callable[[Trial], str], ...] = (
     Trial.upsert, Trial.upsert, Trial.upsert, Trial.delete, Trial.rename, Trial.rename, Trial.drop, Trial.add,
-    Trial.reorder, Trial.compact, Trial.cluster, Trial.plan, Trial.clean, Trial.roll_back, Trial.again,
+    Trial.reorder, Trial.compact, Trial.cluster, Trial.plan, Trial.plan, Trial.clean, Trial.roll_back, Trial.again,
 )  # fmt: skip

@@ -26,6 +26,7 @@ from hoodoo_rows.evolution.names import Names, names_between
 
 FOLDER = ".hoodie/.schema"
 ENDS = ".schemacommit"
+KEPT = 60  # files
 _MOST = 64
 _loaded: dict[tuple[str, str], History] = {}
 
@@ -102,8 +103,12 @@ class History:
         return json.dumps({"schemas": list(self.schemas)}, separators=(",", ":"))
 
     def save(self, storage: Storage, instant: str) -> None:
-        """Store it beside the commit of ``instant``, without which nobody looks at it."""
+        """Store it beside the commit of ``instant``, as Spark Hudi looks for it at commits of the
+        active timeline. The newest file has all schemas; old ones are deleted."""
         storage.put(f"{FOLDER}/{instant}{ENDS}", self.text().encode())
+        files = sorted(e.path for e in storage.list(FOLDER) if e.name.endswith(ENDS))
+        for path in files[:-KEPT]:
+            storage.delete(path)
 
 
 def _reused(name: str) -> SchemaError:
