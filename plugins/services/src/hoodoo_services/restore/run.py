@@ -181,9 +181,11 @@ def _run(
 def _same(then: Timeline, plan: RestorePlan, fresh: Timeline) -> None:
     cleans = [{(i.requested, i.state) for i in t.instants if i.action == "clean"}
               for t in (then, fresh)]  # fmt: skip
+    saved = fresh.savepointed() & {i.requested for i in plan.instants}
     # A restore that was decided, and whose writer died before it could be seen, is there only now.
     if (
-        pending_restores(fresh)
+        saved
+        or pending_restores(fresh)
         or cleans[0] != cleans[1]
         or not plan.same(undone(fresh, plan.point))
     ):
