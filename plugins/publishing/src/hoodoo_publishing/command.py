@@ -18,7 +18,10 @@ def publish(
     as_json: arguments.Json = False,
 ) -> None:
     """Write the metadata of Delta Lake or Apache Iceberg for the newest state of a table. Nothing
-    is copied."""
+    is copied.
+
+    Example: hoodoo publish trips --as delta,iceberg
+    """
     table = arguments.opened(path, options)
     done = table.publish(formats)
     lines = [f"Published {one}." for one in done] or ["All is up to date."]
