@@ -45,8 +45,8 @@ class Brought:
         [(2, 'upsert'), (1, 'bulk_insert')]
         """
     def stats(self, progress: Progress = ...) -> TableStats:
-        """The size of the files, how much of it is old, and the cost of the writes; see docs/command-line.md.
-        ``progress`` gets step, done and total."""
+        """The size of the files, how much of it is old, and the cost of the writes; see
+        docs/command-line.md. ``progress`` gets step, done and total."""
     def verify(
         self,
         *,
@@ -55,16 +55,17 @@ class Brought:
         sample: int | None = None,
         progress: Progress = ...,
     ) -> Report:
-        """Check whether the table is correct: properties, timeline, files, their bytes, record keys. Changes nothing.
-        ``quick`` opens no data file, and ``keys=False`` reads no rows. With ``sample``, only the record keys of some file
-        slices are read, and this number of keys is looked up in the table's index.
+        """Check whether the table is correct: properties, timeline, files, their bytes, record keys.
+        Changes nothing. ``quick`` opens no data file, and ``keys=False`` reads no rows. With
+        ``sample``, only the record keys of some file slices are read, and this number of keys is looked
+        up in the table's index.
 
-        Where writers change the table meanwhile, what looks wrong is looked at again, up to three times: a finding is what each
-        look has. ``notes`` say if there was more."""
+        Where writers change the table meanwhile, what looks wrong is looked at again, up to three
+        times: a finding is what each look has. ``notes`` say if there was more."""
     # hoodoo-clustering
     def cancel_clustering(self, instant: str) -> RolledBack:
-        """Cancel a planned clustering, even if it is running. All its files are removed. Raises ConfigError if it is not
-        pending."""
+        """Cancel a planned clustering, even if it is running. All its files are removed. Raises
+        ConfigError if it is not pending."""
     def cluster(
         self,
         plan: Any = None,
@@ -78,20 +79,22 @@ class Brought:
     ) -> Commit:
         """Rewrite file groups with a good size and order. No row changes, and writers can continue.
 
-        ``plan`` groups files: ``size``, ``several``, ``single_file``, ``copy``, ``key_range``, ``commit_time``,
-        ``overlap``, ``random``, the name of a plugin, a Java class name or an object. ``order`` sorts their rows:
-        ``linear``, ``zorder``, ``hilbert``, ``single_file``, ``combine`` (not sorted), or again a name, a Java class name
-        or an object. ``columns`` are the columns to sort by. ``target_file_size`` is in bytes. ``partitions`` are
-        partition paths, or an object that filters them; the default comes from the options. ``options`` are further
-        options. Arguments that you do not give come from the table's ``hoodie.clustering.*`` options.
+        ``plan`` groups files: ``size``, ``several``, ``single_file``, ``copy``, ``key_range``,
+        ``commit_time``, ``overlap``, ``random``, the name of a plugin, a Java class name or an object.
+        ``order`` sorts their rows: ``linear``, ``zorder``, ``hilbert``, ``single_file``, ``combine``
+        (not sorted), or again a name, a Java class name or an object. ``columns`` are the columns to
+        sort by. ``target_file_size`` is in bytes. ``partitions`` are partition paths, or an object that
+        filters them; the default comes from the options. ``options`` are further options. Arguments
+        that you do not give come from the table's ``hoodie.clustering.*`` options.
 
-        Two kinds of file slices are left out: those that were written by a clustering with the same order, columns and
-        target size and have not changed since; and base files that are not smaller than the small file limit, which is by
-        default at most the target size. ``notes`` of the commit say what was left out, and why.
+        Two kinds of file slices are left out: those that were written by a clustering with the same
+        order, columns and target size and have not changed since; and base files that are not smaller
+        than the small file limit, which is by default at most the target size. ``notes`` of the commit
+        say what was left out, and why.
 
-        Clusterings that were planned before are run first, except those that another tool has begun. If there is nothing
-        to do, the commit has an empty instant. Raises CommitConflictError if the clustering gives way to a write.
-        """
+        Clusterings that were planned before are run first, except those that another tool has begun. If
+        there is nothing to do, the commit has an empty instant. Raises CommitConflictError if the
+        clustering gives way to a write."""
     def clusterings(self) -> tuple[PendingClustering, ...]:
         """The clusterings that are planned and not completed, the oldest first."""
     def optimize(
@@ -114,21 +117,21 @@ class Brought:
     def run_cluster(
         self, instant: str, *, order: Any = None, engine: str | Engine | None = None
     ) -> Commit:
-        """Run a planned clustering of Hoodoo or of another tool, from the start or from where an earlier run stopped.
+        """Run a planned clustering of Hoodoo or of another tool, from the start or from where an
+        earlier run stopped.
 
-        ``order`` is an object, if the plan was made with one. Raises ConfigError if the plan is not pending or if its
-        strategy is not installed; CommitConflictError if another process runs it, or if it gives way to a write: then it
-        is undone.
-        """
+        ``order`` is an object, if the plan was made with one. Raises ConfigError if the plan is not
+        pending or if its strategy is not installed; CommitConflictError if another process runs it, or
+        if it gives way to a write: then it is undone."""
     def run_clustering(
         self, instant: str, *, order: Any = None, engine: str | Engine | None = None
     ) -> Commit:
-        """Run a planned clustering of Hoodoo or of another tool, from the start or from where an earlier run stopped.
+        """Run a planned clustering of Hoodoo or of another tool, from the start or from where an
+        earlier run stopped.
 
-        ``order`` is an object, if the plan was made with one. Raises ConfigError if the plan is not pending or if its
-        strategy is not installed; CommitConflictError if another process runs it, or if it gives way to a write: then it
-        is undone.
-        """
+        ``order`` is an object, if the plan was made with one. Raises ConfigError if the plan is not
+        pending or if its strategy is not installed; CommitConflictError if another process runs it, or
+        if it gives way to a write: then it is undone."""
     def schedule_cluster(
         self,
         plan: Any = None,
@@ -141,10 +144,10 @@ class Brought:
     ) -> str | None:
         """Plan a clustering, and run nothing. Returns its instant, or None if there is nothing to do.
 
-        The plan contains everything that the run needs: another process may run it, with other options. The arguments are
-        those of ``cluster``, except that ``order`` cannot be an object, because a plan can store only names. Raises
-        ConfigError for invalid arguments, and CommitConflictError while a restore or a rollback is in progress.
-        """
+        The plan contains everything that the run needs: another process may run it, with other options.
+        The arguments are those of ``cluster``, except that ``order`` cannot be an object, because a
+        plan can store only names. Raises ConfigError for invalid arguments, and CommitConflictError
+        while a restore or a rollback is in progress."""
     def schedule_clustering(
         self,
         plan: Any = None,
@@ -157,10 +160,10 @@ class Brought:
     ) -> str | None:
         """Plan a clustering, and run nothing. Returns its instant, or None if there is nothing to do.
 
-        The plan contains everything that the run needs: another process may run it, with other options. The arguments are
-        those of ``cluster``, except that ``order`` cannot be an object, because a plan can store only names. Raises
-        ConfigError for invalid arguments, and CommitConflictError while a restore or a rollback is in progress.
-        """
+        The plan contains everything that the run needs: another process may run it, with other options.
+        The arguments are those of ``cluster``, except that ``order`` cannot be an object, because a
+        plan can store only names. Raises ConfigError for invalid arguments, and CommitConflictError
+        while a restore or a rollback is in progress."""
     # hoodoo-frames
     def to_pandas(
         self,
@@ -186,13 +189,12 @@ class Brought:
         columns: Sequence[str] | None = None,
         where: Any = None,
     ) -> Query:
-        """The changes of each commit after ``since`` and up to ``until`` (by default: now): one row for each inserted,
-        updated or deleted row, with its images before and after.
+        """The changes of each commit after ``since`` and up to ``until`` (by default: now): one row for
+        each inserted, updated or deleted row, with its images before and after.
 
-        ``columns`` are the columns of the images. ``where`` is applied to both images, and one of them has to match. A
-        row that moves to another partition path is deleted in the old path and inserted in the new one. Raises the same
-        errors as ``incremental``.
-        """
+        ``columns`` are the columns of the images. ``where`` is applied to both images, and one of them
+        has to match. A row that moves to another partition path is deleted in the old path and inserted
+        in the new one. Raises the same errors as ``incremental``."""
     def incremental(
         self,
         since: str | date,
@@ -201,17 +203,18 @@ class Brought:
         where: Any = None,
         meta: bool = False,
     ) -> Scan:
-        """A lazy scan of the rows that were written by commits after ``since`` and up to ``until`` (by default: now),
-        with their values at the end of that range. Deleted rows are not returned: see ``changes``.
+        """A lazy scan of the rows that were written by commits after ``since`` and up to ``until`` (by
+        default: now), with their values at the end of that range. Deleted rows are not returned: see
+        ``changes``.
 
-        ``since`` and ``until`` have the same form as ``as_of``, or are ``"earliest"``. Commits are ordered by completion,
-        in version 6 by request. ``scan.plan.until`` is the ``since`` of the next read. ``columns`` and ``meta`` are those
-        of ``read``. Raises ConfigError for an invalid time, and if a clean has deleted files that ``until`` needs.
-        """
+        ``since`` and ``until`` have the same form as ``as_of``, or are ``"earliest"``. Commits are
+        ordered by completion, in version 6 by request. ``scan.plan.until`` is the ``since`` of the next
+        read. ``columns`` and ``meta`` are those of ``read``. Raises ConfigError for an invalid time,
+        and if a clean has deleted files that ``until`` needs."""
     # hoodoo-metadata
     def compact_metadata(self, *, engine: str | Engine | None = None) -> tuple[str, ...]:
-        """Compact the metadata table now. Returns the instants of its compactions. Writes do this automatically after
-        every ``hoodie.metadata.compact.max.delta.commits`` commits."""
+        """Compact the metadata table now. Returns the instants of its compactions. Writes do this
+        automatically after every ``hoodie.metadata.compact.max.delta.commits`` commits."""
     def create_index(
         self,
         name: str,
@@ -223,40 +226,41 @@ class Brought:
     ) -> Index:
         """Create an index in the metadata table, beside writers. From then on, every writer updates it.
 
-        ``kind`` is by default ``secondary``: an index of one column with texts, whole numbers or dates. Reads with a
-        filter such as ``city = 'oslo'`` or ``n in (1, 2)`` then open only the files that have such rows. It needs the
-        record index of the whole table, which is created if it is missing; the table's own index stays. Other kinds are ``record_index``, ``partitioned_record_index``,
-        ``growing_record_index``, ``column_stats`` and ``bloom_filters``; their names are the same, and a table has at
-        most one of each. They need no ``columns``.
+        ``kind`` is by default ``secondary``: an index of one column with texts, whole numbers or dates.
+        Reads with a filter such as ``city = 'oslo'`` or ``n in (1, 2)`` then open only the files that
+        have such rows. It needs the record index of the whole table, which is created if it is missing;
+        the table's own index stays. Other kinds are ``record_index``, ``partitioned_record_index``,
+        ``growing_record_index``, ``column_stats`` and ``bloom_filters``; their names are the same, and
+        a table has at most one of each. They need no ``columns``.
 
-        Raises ConfigError for an invalid index, UnsupportedTableError for tables that cannot have this kind, and
-        CommitConflictError if another process is creating an index.
-        """
+        Raises ConfigError for an invalid index, UnsupportedTableError for tables that cannot have this
+        kind, and CommitConflictError if another process is creating an index."""
     def drop_index(self, name: str) -> tuple[str, ...]:
-        """Drop a partition of the metadata table (``bloom_filters``, ``column_stats``), or the partition of an index that
-        is stored there (``partitioned_record_index``). Returns the dropped partitions. Writers can continue, and no
-        longer update it.
+        """Drop a partition of the metadata table (``bloom_filters``, ``column_stats``), or the
+        partition of an index that is stored there (``partitioned_record_index``). Returns the dropped
+        partitions. Writers can continue, and no longer update it.
 
-        Raises ConfigError for a partition that the table does not have, or that it needs (``files``, and that of its own
-        index); CommitConflictError if another process creates or drops one.
-        """
+        Raises ConfigError for a partition that the table does not have, or that it needs (``files``,
+        and that of its own index); CommitConflictError if another process creates or drops one."""
     def indexes(self) -> tuple[Index, ...]:
         """The indexes in the table's metadata table, by name. The list of files is not an index."""
     def location_changes(
         self, since: str | date, until: str | date | None = None, index: str | None = None
     ) -> Query:
-        """The changes in the record index after ``since`` and up to ``until`` (by default: now): ``record_key``,
-        ``partition_path``, ``file_id``, and the ``instant`` of the change. Lazy: planning opens no data file. If a key changed
-        more than once, only the newest change is returned. Path and file id are null if the key was deleted. An update of
-        a row in its file group is not a change. ``index`` names the index, if the table has several.
+        """The changes in the record index after ``since`` and up to ``until`` (by default: now):
+        ``record_key``, ``partition_path``, ``file_id``, and the ``instant`` of the change. Lazy:
+        planning opens no data file. If a key changed more than once, only the newest change is
+        returned. Path and file id are null if the key was deleted. An update of a row in its file group
+        is not a change. ``index`` names the index, if the table has several.
 
-        If the changes since then are no longer stored separately in the index, the states of the table at ``since`` and
-        at ``until`` are compared instead: this reads the record keys of the file slices that differ. Then ``instant`` is
-        null, and a key that came and went between them is not returned.
+        If the changes since then are no longer stored separately in the index, the states of the table
+        at ``since`` and at ``until`` are compared instead: this reads the record keys of the file
+        slices that differ. Then ``instant`` is null, and a key that came and went between them is not
+        returned.
 
-        The times are those of ``incremental``, including ``"earliest"``. Raises ConfigError for invalid times, if the
-        table has no record index, and if a state must be compared whose files have been cleaned away, or whose instants
-        are archived.
+        The times are those of ``incremental``, including ``"earliest"``. Raises ConfigError for invalid
+        times, if the table has no record index, and if a state must be compared whose files have been
+        cleaned away, or whose instants are archived.
 
         >>> table.location_changes(commit.instant).to_arrow().num_rows
         0
@@ -293,9 +297,11 @@ class Brought:
         batch: Batch | None = None,
         add_columns: bool = False,
     ) -> Commit:
-        """Write rows to new files in the order in which they arrive. This is the fastest write, for first loads."""
+        """Write rows to new files in the order in which they arrive. This is the fastest write, for
+        first loads."""
     def count(self, where: Any = None, as_of: str | date | int | None = None) -> int:
-        """The number of rows. Without ``where``, only the footers of files are read. The arguments are those of ``read``."""
+        """The number of rows. Without ``where``, only the footers of files are read. The arguments are
+        those of ``read``."""
     def delete(
         self,
         data: Any = None,
@@ -304,10 +310,12 @@ class Brought:
         engine: str | Engine | None = None,
         batch: Batch | None = None,
     ) -> Commit:
-        """Delete rows by key. ``data`` has the key columns, or whole rows. Without the partition columns, a key is
-        deleted in every partition path. If the key is one column, a list of keys is enough.
+        """Delete rows by key. ``data`` has the key columns, or whole rows. Without the partition
+        columns, a key is deleted in every partition path. If the key is one column, a list of keys is
+        enough.
 
-        Or delete all rows for which ``where`` is true: a pyarrow expression, SQL as text, or a Spark Column."""
+        Or delete all rows for which ``where`` is true: a pyarrow expression, SQL as text, or a Spark
+        Column."""
     def delete_partitions(self, paths: str | Sequence[str]) -> Commit:
         """Drop whole partition paths (``"region=apac"``, or ``"2013/01"`` without hive style)."""
     def head(
@@ -348,8 +356,8 @@ class Brought:
     ) -> Commit:
         """Replace all rows of the table with the rows of ``data``."""
     def query(self, name: str, /, **arguments: Any) -> Scan | Query:
-        """A lazy read of the query type ``name``. hoodoo-history provides ``incremental`` and ``changes``.
-        ``arguments`` are those of the query type.
+        """A lazy read of the query type ``name``. hoodoo-history provides ``incremental`` and
+        ``changes``. ``arguments`` are those of the query type.
 
         Raises PluginError if no plugin provides the query type, and CallError for unknown arguments.
         """
@@ -388,32 +396,33 @@ class Brought:
     ) -> Commit:
         """Update rows whose key is in the table, and insert the others. All writes: docs/writing.md.
 
-        A column that the table lacks is refused. With ``add_columns=True`` (also in the other writes) it becomes a column of
-        the table. ``batch`` (also in the other writes) is the name and number of a batch. If this batch, or a newer batch of its
-        stream, is already in the table, nothing is written, and the commit has an empty instant. See docs/streaming.md.
-        """
+        A column that the table lacks is refused. With ``add_columns=True`` (also in the other writes)
+        it becomes a column of the table. ``batch`` (also in the other writes) is the name and number of
+        a batch. If this batch, or a newer batch of its stream, is already in the table, nothing is
+        written, and the commit has an empty instant. See docs/streaming.md."""
     # hoodoo-services
     def archive(self) -> Archived:
-        """Move the oldest instants of the active timeline into the archived timeline, if there are more completed writes
-        than ``hoodie.keep.max.commits``. Instants that reading and cleaning need stay."""
+        """Move the oldest instants of the active timeline into the archived timeline, if there are more
+        completed writes than ``hoodie.keep.max.commits``. Instants that reading and cleaning need
+        stay."""
     def check_restore(self, instant: str) -> tuple[str, ...]:
-        """The instants that ``restore`` would undo now, in their order. Changes nothing. Raises the errors that
-        ``restore`` would raise before it changes anything."""
+        """The instants that ``restore`` would undo now, in their order. Changes nothing. Raises the
+        errors that ``restore`` would raise before it changes anything."""
     def clean(self, /, policy: Any = None, **settings: Any) -> Cleaned:
         """Delete the files that neither recent readers nor a savepoint need.
 
-        Pending cleans are finished, then a new one is planned and run. ``policy`` is a name or an object; the default is
-        ``hoodie.clean.policy``. ``settings`` are options of cleaning without the first part of their names:
-        ``commits_retained=5``, ``reader_window=2``. If there is nothing to do, the instant of the result is empty. Raises
-        StorageError if a file cannot be deleted: then clean again.
-        """
+        Pending cleans are finished, then a new one is planned and run. ``policy`` is a name or an
+        object; the default is ``hoodie.clean.policy``. ``settings`` are options of cleaning without the
+        first part of their names: ``commits_retained=5``, ``reader_window=2``. If there is nothing to
+        do, the instant of the result is empty. Raises StorageError if a file cannot be deleted: then
+        clean again."""
     def compact(self, strategy: Any = None, *, engine: str | Engine | None = None) -> Commit:
-        """Write new base files from the log files of a merge-on-read table. No row changes, and writers can continue.
+        """Write new base files from the log files of a merge-on-read table. No row changes, and writers
+        can continue.
 
-        Pending compactions are finished, then a new one is planned and run. ``strategy`` is a name, a Java class name or
-        an object; the default is ``hoodie.compaction.strategy``. If there is nothing to do, the commit has an empty
-        instant.
-        """
+        Pending compactions are finished, then a new one is planned and run. ``strategy`` is a name, a
+        Java class name or an object; the default is ``hoodie.compaction.strategy``. If there is nothing
+        to do, the commit has an empty instant."""
     def compare_indexes(
         self,
         a: Any,
@@ -423,27 +432,26 @@ class Brought:
         *,
         engine: str | Engine | None = None,
     ) -> Comparison:
-        """Look keys up in two indexes, and report the differences. ``a`` and ``b`` are names, Java class names or
-        objects.
+        """Look keys up in two indexes, and report the differences. ``a`` and ``b`` are names, Java
+        class names or objects.
 
-        Without ``since``, all keys of the table are compared; with ``since``, the keys of rows that were written by
-        commits after it and up to ``until`` (by default: now). So a separate job can check each new commit. If all keys
-        are compared, stale entries are reported, too: entries of a stored index for keys that the table does not have.
-        Changes nothing. Raises ConfigError for invalid times and names, and CorruptTableError if an index cannot be read.
-        """
+        Without ``since``, all keys of the table are compared; with ``since``, the keys of rows that
+        were written by commits after it and up to ``until`` (by default: now). So a separate job can
+        check each new commit. If all keys are compared, stale entries are reported, too: entries of a
+        stored index for keys that the table does not have. Changes nothing. Raises ConfigError for
+        invalid times and names, and CorruptTableError if an index cannot be read."""
     def delete_savepoint(self, instant: str) -> None:
         """Delete the savepoint of ``instant``; a later clean may delete its files."""
     def enable_virtual_keys(self, kept: Sequence[str] = ...) -> None:
         """Do not store record keys from now on: they are made from the columns of a row (RFC-21).
 
-        Changes only the table's properties: files with stored keys do not change, but their stored keys are no longer
-        used. ``kept`` names the meta columns that rows still store; with all five of them, you can return to stored keys.
-        Does nothing if keys are already virtual. If the table has a record index, it is first built again, which reads
-        all keys; see docs/virtual-keys.md.
+        Changes only the table's properties: files with stored keys do not change, but their stored keys
+        are no longer used. ``kept`` names the meta columns that rows still store; with all five of
+        them, you can return to stored keys. Does nothing if keys are already virtual. If the table has
+        a record index, it is first built again, which reads all keys; see docs/virtual-keys.md.
 
-        Raises ConfigError if readers could not make the keys, or if a stored key differs from the key that its columns
-        give.
-        """
+        Raises ConfigError if readers could not make the keys, or if a stored key differs from the key
+        that its columns give."""
     def locate(
         self,
         keys: Any,
@@ -452,15 +460,16 @@ class Brought:
         index: Any = None,
         engine: str | Engine | None = None,
     ) -> pa.Table:
-        """Find the rows of ``keys``. Returns ``record_key``, ``partition_path``, ``file_id`` and ``instant``, the instant
-        in the name of the file slice. A key that the table does not have is not in the result; a key in several file
-        groups is returned once for each.
+        """Find the rows of ``keys``. Returns ``record_key``, ``partition_path``, ``file_id`` and
+        ``instant``, the instant in the name of the file slice. A key that the table does not have is
+        not in the result; a key in several file groups is returned once for each.
 
-        ``keys`` are those of ``delete``: data with the key columns, or a list if the key is one column. Without the
-        partition columns, a key is found in every partition path. The keys are looked up in the table's index, or in the
-        one that ``index`` names; the answers of an index that computes file groups, and keys of log files, are compared
-        with the rows. With ``as_of``, the files of that time are read, because indexes describe only the present. Changes
-        nothing. Raises ConfigError for an invalid time, for a time whose files have been cleaned, and for ``as_of``
+        ``keys`` are those of ``delete``: data with the key columns, or a list if the key is one column.
+        Without the partition columns, a key is found in every partition path. The keys are looked up in
+        the table's index, or in the one that ``index`` names; the answers of an index that computes
+        file groups, and keys of log files, are compared with the rows. With ``as_of``, the files of
+        that time are read, because indexes describe only the present. Changes nothing. Raises
+        ConfigError for an invalid time, for a time whose files have been cleaned, and for ``as_of``
         together with ``index``.
 
         >>> table.locate([3]).to_pylist()
@@ -479,44 +488,45 @@ class Brought:
     ) -> tuple[str, ...]:
         """Rebuild the metadata table from the table's files, beside writers. Returns its partitions.
 
-        ``name`` is one partition (``record_index``), or an index that is stored there (``partitioned_record_index``,
-        ``growing_record_index``); it is created, or built again. ``files`` is created with it if it is missing. Without
-        ``name``, all existing partitions are rebuilt, and at least ``files``. Readers do not use them until they are
-        complete. ``source`` is an index (``bloom``, ``simple``, an object) from whose answers a record index is built.
+        ``name`` is one partition (``record_index``), or an index that is stored there
+        (``partitioned_record_index``, ``growing_record_index``); it is created, or built again.
+        ``files`` is created with it if it is missing. Without ``name``, all existing partitions are
+        rebuilt, and at least ``files``. Readers do not use them until they are complete. ``source`` is
+        an index (``bloom``, ``simple``, an object) from whose answers a record index is built.
 
-        ``buckets`` is the number of file groups of a record index (in each partition path, if it is partitioned), or the
-        first number of buckets of a growing one. ``hash``, ``scaling`` and ``cap`` are for a growing record index, as the
-        options ``hoodoo.index.hash``, ``.scaling`` and ``.bucket.cap``; the table stores them. Arguments that you do not
-        give do not change.
+        ``buckets`` is the number of file groups of a record index (in each partition path, if it is
+        partitioned), or the first number of buckets of a growing one. ``hash``, ``scaling`` and ``cap``
+        are for a growing record index, as the options ``hoodoo.index.hash``, ``.scaling`` and
+        ``.bucket.cap``; the table stores them. Arguments that you do not give do not change.
 
-        A new global index becomes the table's index, if the table has no bound index yet and each key is in one place:
-        see ``switch_index``. Raises ConfigError for a partition that Hoodoo does not support, or that cannot be built in
-        this way; UnsupportedTableError for a partition that tables of this version cannot have; and CommitConflictError
-        if another process is rebuilding.
-        """
+        A new global index becomes the table's index, if the table has no bound index yet and each key
+        is in one place: see ``switch_index``. Raises ConfigError for a partition that Hoodoo does not
+        support, or that cannot be built in this way; UnsupportedTableError for a partition that tables
+        of this version cannot have; and CommitConflictError if another process is rebuilding."""
     def restore(self, instant: str) -> Restored:
-        """Undo all actions after the completed write ``instant``, forever: afterwards the table has the rows that
-        ``read(as_of=instant)`` returns. Stop other writers first: unfinished writes are undone, too.
+        """Undo all actions after the completed write ``instant``, forever: afterwards the table has the
+        rows that ``read(as_of=instant)`` returns. Stop other writers first: unfinished writes are
+        undone, too.
 
-        Raises ConfigError, and changes nothing, if there is no such write, if files that it needs have been cleaned (a
-        savepoint prevents this), or if there is a later savepoint.
-        """
+        Raises ConfigError, and changes nothing, if there is no such write, if files that it needs have
+        been cleaned (a savepoint prevents this), or if there is a later savepoint."""
     def rewrite_keys(
         self, virtual: bool = True, *, engine: str | Engine | None = None, progress: Progress = ...
     ) -> RewrittenKeys:
-        """Rewrite the files that still store record keys although keys are virtual. If they are not virtual yet, first
-        enable virtual keys as ``enable_virtual_keys`` does.
+        """Rewrite the files that still store record keys although keys are virtual. If they are not
+        virtual yet, first enable virtual keys as ``enable_virtual_keys`` does.
 
-        File groups are rewritten one after another, in commits of a few file groups: you can read and write the table
-        during this time, and call it again after an interruption. The old files stay for time travel until they are
-        cleaned. Slices with log files are compacted. ``virtual=False`` returns to stored keys; it needs a table in which
-        all rows store all meta columns. ``progress`` gets step, done and total, in file groups, after each commit.
+        File groups are rewritten one after another, in commits of a few file groups: you can read and
+        write the table during this time, and call it again after an interruption. The old files stay
+        for time travel until they are cleaned. Slices with log files are compacted. ``virtual=False``
+        returns to stored keys; it needs a table in which all rows store all meta columns. ``progress``
+        gets step, done and total, in file groups, after each commit.
 
         Raises ConfigError, and CommitConflictError if other writers cause a conflict again and again.
         """
     def run_clean(self, instant: str) -> Cleaned:
-        """Run a planned clean, from the start or from where an earlier run stopped. Files that have become necessary
-        since it was planned are not deleted."""
+        """Run a planned clean, from the start or from where an earlier run stopped. Files that have
+        become necessary since it was planned are not deleted."""
     def run_compact(self, instant: str, *, engine: str | Engine | None = None) -> Commit:
         """Run a planned compaction, from the start or from where an earlier run stopped."""
     def run_compaction(self, instant: str, *, engine: str | Engine | None = None) -> Commit:
@@ -524,42 +534,43 @@ class Brought:
     def run_restore(self, instant: str) -> Restored:
         """Run the planned restore ``instant``, from the start or from where an earlier run stopped."""
     def savepoint(self, instant: str | None = None, comment: str = "", user: str = "") -> str:
-        """Protect the completed write ``instant`` (by default the newest) and its files. Returns the instant.
+        """Protect the completed write ``instant`` (by default the newest) and its files. Returns the
+        instant.
 
-        Cleaning and archiving do not touch them until the savepoint is deleted. Raises ConfigError if there is no such
-        write, or if some of its files have already been cleaned.
-        """
+        Cleaning and archiving do not touch them until the savepoint is deleted. Raises ConfigError if
+        there is no such write, or if some of its files have already been cleaned."""
     def savepoints(self) -> tuple[Savepoint, ...]:
         """All savepoints, the oldest first."""
     def schedule_clean(self, /, policy: Any = None, **settings: Any) -> str | None:
         """Plan a clean. Returns its instant, or None if there is nothing to delete."""
     def schedule_compact(self, strategy: Any = None) -> str | None:
-        """Plan a compaction. Returns its instant, or None if there is nothing to compact. If a process died during a
-        rollback, that rollback is finished first.
+        """Plan a compaction. Returns its instant, or None if there is nothing to compact. If a process
+        died during a rollback, that rollback is finished first.
 
         Raises CommitConflictError in version 6 if a write is in progress.
         """
     def schedule_compaction(self, strategy: Any = None) -> str | None:
-        """Plan a compaction. Returns its instant, or None if there is nothing to compact. If a process died during a
-        rollback, that rollback is finished first.
+        """Plan a compaction. Returns its instant, or None if there is nothing to compact. If a process
+        died during a rollback, that rollback is finished first.
 
         Raises CommitConflictError in version 6 if a write is in progress.
         """
     def schedule_restore(self, instant: str) -> str | None:
-        """Plan a restore. Returns its instant, or None if there is no action after ``instant``. From then on no write
-        that has begun can complete, and the next writer would finish the restore."""
+        """Plan a restore. Returns its instant, or None if there is no action after ``instant``. From
+        then on no write that has begun can complete, and the next writer would finish the restore."""
     def switch_index(self, index: Any, *, engine: str | Engine | None = None) -> Comparison:
-        """Give the table another index, a name or an object, for all writers. Returns how the index agrees with the
-        files.
+        """Give the table another index, a name or an object, for all writers. Returns how the index
+        agrees with the files.
 
-        First checks that the index finds every row; a stored index that does not exist is built. Writers can continue: a
-        write that began with the old index and commits afterwards is repeated. The call reads all record keys, and looks
-        them up.
+        First checks that the index finds every row; a stored index that does not exist is built.
+        Writers can continue: a write that began with the old index and commits afterwards is repeated.
+        The call reads all record keys, and looks them up.
 
-        If the rows do not fit the index, nothing is changed, and the error names keys: DuplicateKeyError for keys in
-        several partition paths with a global index; DataError for rows that an index of partition paths would not find;
-        ConfigError for an index that computes other places for rows, and for one that the table cannot have;
-        CorruptTableError for a stored index that differs from the files.
+        If the rows do not fit the index, nothing is changed, and the error names keys:
+        DuplicateKeyError for keys in several partition paths with a global index; DataError for rows
+        that an index of partition paths would not find; ConfigError for an index that computes other
+        places for rows, and for one that the table cannot have; CorruptTableError for a stored index
+        that differs from the files.
 
         >>> table.switch_index("record_index").same
         True
@@ -587,16 +598,18 @@ class Brought:
     ) -> Commit:
         """Change the table's schema in one commit without rows. Existing files are not rewritten.
 
-        ``add`` maps columns, or fields within them (``"place.zone"``, ``"stops.element.zone"``, ``"by.value.zone"``), to
-        types: pyarrow types, or Spark's names of types (``"bigint"``, ``"decimal(9, 2)"``, ``"array<string>"``). They are
-        added at the end, and are null in existing rows. ``widen`` maps columns to wider types: int to bigint, float or
-        double; float to double; decimals in precision. ``nullable`` names columns that accept nulls from now on.
-        ``rename`` maps columns, and fields within them, to new names; ``drop`` takes some away; those of ``reorder`` come
-        first. These are Hudi's schema evolution on read: other readers need ``hoodie.schema.on.read.enable=true`` from then
-        on. Columns of the key, the partition path, the ordering and of indexes are refused; so are ``comments``.
+        ``add`` maps columns, or fields within them (``"place.zone"``, ``"stops.element.zone"``,
+        ``"by.value.zone"``), to types: pyarrow types, or Spark's names of types (``"bigint"``,
+        ``"decimal(9, 2)"``, ``"array<string>"``). They are added at the end, and are null in existing
+        rows. ``widen`` maps columns to wider types: int to bigint, float or double; float to double;
+        decimals in precision. ``nullable`` names columns that accept nulls from now on. ``rename`` maps
+        columns, and fields within them, to new names; ``drop`` takes some away; those of ``reorder``
+        come first. These are Hudi's schema evolution on read: other readers need
+        ``hoodie.schema.on.read.enable=true`` from then on. Columns of the key, the partition path, the
+        ordering and of indexes are refused; so are ``comments``.
 
-        Raises SchemaError and ConfigError. If nothing has to change, the instant of the commit is empty.
-        """
+        Raises SchemaError and ConfigError. If nothing has to change, the instant of the commit is
+        empty."""
     def merge(
         self,
         source: Any,
@@ -605,12 +618,12 @@ class Brought:
         engine: str | Engine | None = None,
         batch: Batch | None = None,
     ) -> MergeBuilder:
-        """Merge ``source`` into the table: add clauses, then call ``execute()``. ``source`` is any data that a write
-        accepts, another table, or a scan.
+        """Merge ``source`` into the table: add clauses, then call ``execute()``. ``source`` is any data
+        that a write accepts, another table, or a scan.
 
-        ``on`` says which rows match: the name of a column that both sides have, a list of such names, or a condition in
-        SQL over ``target.*`` and ``source.*``. The default is the columns of the record key.
-        """
+        ``on`` says which rows match: the name of a column that both sides have, a list of such names,
+        or a condition in SQL over ``target.*`` and ``source.*``. The default is the columns of the
+        record key."""
     def update(
         self,
         set: Mapping[str, Any],
@@ -621,7 +634,7 @@ class Brought:
     ) -> Commit:
         """Change columns of the rows for which ``where`` is true; without ``where``, of all rows.
 
-        ``set`` maps columns to expressions: SQL as text, a Spark Column, a pyarrow expression, or a value that is not
-        text. ``where`` is SQL, a Column, or a pyarrow expression. This is one commit. If no row changes, there is no
-        commit, and the instant is empty. Raises ConfigError, SchemaError and DataError.
-        """
+        ``set`` maps columns to expressions: SQL as text, a Spark Column, a pyarrow expression, or a
+        value that is not text. ``where`` is SQL, a Column, or a pyarrow expression. This is one commit.
+        If no row changes, there is no commit, and the instant is empty. Raises ConfigError, SchemaError
+        and DataError."""

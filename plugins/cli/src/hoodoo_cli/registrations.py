@@ -1,4 +1,5 @@
-"""What hoodoo-cli offers: reports on tables, the subcommands of ``hoodoo``, checks of ``hoodoo doctor``."""
+"""What hoodoo-cli offers: reports on tables, the subcommands of ``hoodoo``, checks of ``hoodoo
+doctor``."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ _LOOKS = 3  # at what looks wrong in a table that writers change meanwhile
 
 
 def stats(table: TableHandle, progress: Progress = silent) -> TableStats:
-    """The size of the files, how much of it is old, and the cost of the writes; see docs/command-line.md.
-    ``progress`` gets step, done and total."""
+    """The size of the files, how much of it is old, and the cost of the writes; see
+    docs/command-line.md. ``progress`` gets step, done and total."""
     try:
         cleanable = installed_action(table, "clean").cleanable(table)
     except HoodooError:
@@ -79,12 +79,13 @@ def verify(
     sample: int | None = None,
     progress: Progress = silent,
 ) -> Report:
-    """Check whether the table is correct: properties, timeline, files, their bytes, record keys. Changes nothing.
-    ``quick`` opens no data file, and ``keys=False`` reads no rows. With ``sample``, only the record keys of some file
-    slices are read, and this number of keys is looked up in the table's index.
+    """Check whether the table is correct: properties, timeline, files, their bytes, record keys.
+    Changes nothing. ``quick`` opens no data file, and ``keys=False`` reads no rows. With
+    ``sample``, only the record keys of some file slices are read, and this number of keys is looked
+    up in the table's index.
 
-    Where writers change the table meanwhile, what looks wrong is looked at again, up to three times: a finding is what each
-    look has. ``notes`` say if there was more."""
+    Where writers change the table meanwhile, what looks wrong is looked at again, up to three
+    times: a finding is what each look has. ``notes`` say if there was more."""
     try:
         in_table = table.plugins().index.is_global
     except HoodooError:
@@ -101,8 +102,8 @@ def verify(
 
 
 def _steady(table: TableHandle, look: Callable[[], Report]) -> Report:
-    """What ``look`` finds, again while writers change the table: files, timeline and indexes are not read at one instant,
-    so what one look has and another one has not was on its way."""
+    """What ``look`` finds, again while writers change the table: files, timeline and indexes are
+    not read at one instant, so what one look has and another one has not was on its way."""
     before, found = _state(table), look()
     confirmed, unconfirmed = {(f.kind, f.obj) for f in found.findings}, 0
     for _ in range(_LOOKS):
@@ -124,7 +125,8 @@ def _steady(table: TableHandle, look: Callable[[], Report]) -> Report:
 
 
 def _state(table: TableHandle) -> object:
-    """What changes with each write. Of one that is under way nobody can say what it has changed already."""
+    """What changes with each write. Of one that is under way nobody can say what it has changed
+    already."""
     with suppress(HoodooError):  # it is told by the looks
         table.refresh()
         timeline = table.load_timeline()

@@ -20,7 +20,8 @@ from hoodoo_cloud.places import Place
 T = TypeVar("T")
 _CONNECT = 5.0  # seconds
 _PACE = 1 << 20  # bytes in a second that a slow line takes, at least
-# Seconds for which a server that never was there is tried: more than one that starts beside us may need.
+# Seconds for which a server that never was there is tried: more than one that starts beside us may
+# need.
 _NEVER_THERE = 3.0
 # Of the client's own: where a listing has many pages, one that fails is not a reason to begin anew.
 _RETRIES = 3
@@ -42,8 +43,9 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def client(place: Place, retries: bool = False, size: int = 0) -> Any:
-    """A client for objects of ``size`` bytes. Without ``retries`` a request is sent once: what creates an object
-    has to know the fate of each request that it sent, and others have their own :class:`Patience`."""
+    """A client for objects of ``size`` bytes. Without ``retries`` a request is sent once: what
+    creates an object has to know the fate of each request that it sent, and others have their own
+    :class:`Patience`."""
     if _forked:
         raise StorageError(
             f"{place.cloud} {place.bucket}",
@@ -71,8 +73,8 @@ def client(place: Place, retries: bool = False, size: int = 0) -> Any:
 
 
 class Patience:
-    """How long one operation at ``place`` is tried: for its time limit, with ever longer pauses; where no connection
-    was ever made, for a few seconds."""
+    """How long one operation at ``place`` is tried: for its time limit, with ever longer pauses;
+    where no connection was ever made, for a few seconds."""
 
     def __init__(self, place: Place) -> None:
         self._place, self._pause = place, 0.05
@@ -107,7 +109,8 @@ def tried(place: Place, call: Callable[[], T], again: Callable[[Exception], bool
 
 
 def delete(place: Place, keys: str | list[str]) -> None:
-    """Raises obstore's errors; StrangeAnswerError for an answer about other objects, over which obstore falls."""
+    """Raises obstore's errors; StrangeAnswerError for an answer about other objects, over which
+    obstore falls."""
     try:
         obstore.delete(client(place), keys)
     except Exception:
@@ -119,7 +122,8 @@ def delete(place: Place, keys: str | list[str]) -> None:
 
 
 def got(place: Place, key: str, options: Any = None) -> Any:
-    """The object ``key``, as obstore gets it. StrangeAnswerError: what came is none, whatever its status."""
+    """The object ``key``, as obstore gets it. StrangeAnswerError: what came is none, whatever its
+    status."""
     try:
         found = obstore.get(client(place), key, options=options)
     except FileNotFoundError as error:

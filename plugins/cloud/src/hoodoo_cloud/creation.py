@@ -1,10 +1,10 @@
 """Objects that are created if they are absent, and by whom.
 
-A request that creates an object is sent without the client's own retries, so that the fate of each is known. Where
-an answer is lost, the request is sent again: the condition lets at most one of them through. If the answer is that
-the object is there, it may be ours: each creation has a token of its own, kept in the object's metadata, and what
-lies there is looked at. Equal bytes of another writer have another token.
-"""
+A request that creates an object is sent without the client's own retries, so that the fate of each
+is known. Where an answer is lost, the request is sent again: the condition lets at most one of them
+through. If the answer is that the object is there, it may be ours: each creation has a token of its
+own, kept in the object's metadata, and what lies there is looked at. Equal bytes of another writer
+have another token."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ from hoodoo_cloud.places import Place
 # Letters alone: so every cloud takes it as a name, and every proxy lets it pass.
 TOKEN = "hoodootoken"
 PROBE = f"{TEMP_DIR}/probe-"
-# The forms of the tags that they give to objects of one put. Others cost a look at each object that is created.
+# The forms of the tags that they give to objects of one put. Others cost a look at each object that
+# is created.
 _TAGS = {
     "s3": re.compile(r"[0-9a-fA-F]{32}"),
     "gs": re.compile(r"[0-9a-fA-F]{32}"),
@@ -46,8 +47,8 @@ _proven: set[Place] = set()
 
 
 def send(place: Place, key: str, data: bytes | memoryview, token: str) -> str:
-    """One request: ``key``, if there is none. Its tag; empty where the answer is not in the store's form. Raises
-    obstore's errors."""
+    """One request: ``key``, if there is none. Its tag; empty where the answer is not in the store's
+    form. Raises obstore's errors."""
     made = obstore.put(
         client(place, size=len(data)), key, data,
         mode="create", attributes={TOKEN: token}, use_multipart=False,
@@ -69,14 +70,15 @@ def tag_of(said: Mapping[str, Any]) -> str:
 
 
 def owner_of(place: Place, key: str) -> tuple[str | None, str]:
-    """The token of the creation of what lies there, and its tag. Raises FileNotFoundError, and obstore's errors."""
+    """The token of the creation of what lies there, and its tag. Raises FileNotFoundError, and
+    obstore's errors."""
     found = tried(place, lambda: got(place, key, {"head": True}))
     return found.attributes.get(TOKEN), tag_of(found.meta)
 
 
 def create(place: Place, key: str, data: bytes | memoryview, obj: str) -> str | None:
-    """We created ``key``: its tag. None: it was there, as a look has shown. StorageError: we did not;
-    StorageUnknownError: who knows. No answer but success makes an object exist."""
+    """We created ``key``: its tag. None: it was there, as a look has shown. StorageError: we did
+    not; StorageUnknownError: who knows. No answer but success makes an object exist."""
     token, patience = secrets.token_hex(16), Patience(place)
     last: Exception
     unanswered = False
@@ -93,7 +95,8 @@ def create(place: Place, key: str, data: bytes | memoryview, obj: str) -> str | 
                 owner, tag = owner_of(place, key)
                 return tag if owner == token else None
             except FileNotFoundError:
-                # Deleted since, ours or another's; or not there, whatever the answer to the put was.
+                # Deleted since, ours or another's; or not there, whatever the answer to the put
+                # was.
                 if unanswered and not isinstance(last, StrangeAnswerError):
                     raise _lost(last, place, obj) from None
             except Exception as error:
@@ -118,8 +121,9 @@ def _lost(error: Exception, place: Place, obj: str) -> StorageError:
 
 
 def prove(place: Place, below: Callable[[str], str], root: str) -> None:
-    """Find out, before the first write, that the store creates on conditions and keeps our tokens. Of the clouds
-    themselves it is known; of a server that speaks their protocols, a probe shows it, once in a process."""
+    """Find out, before the first write, that the store creates on conditions and keeps our tokens.
+    Of the clouds themselves it is known; of a server that speaks their protocols, a probe shows it,
+    once in a process."""
     if place.known or place in _proven:
         return
     with _lock:

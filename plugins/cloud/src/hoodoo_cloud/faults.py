@@ -1,4 +1,5 @@
-"""What an error of an object store means: a sentence for it, and whether the request may have taken place."""
+"""What an error of an object store means: a sentence for it, and whether the request may have taken
+place."""
 
 from __future__ import annotations
 
@@ -22,11 +23,13 @@ _STATUS = re.compile(r"status code: (\d{3})")
 _CODE = re.compile(r"<Code>(\w+)</Code>|\"code\": ?\"?(\w+)|\(code: (\w+)\)")
 _MESSAGE = re.compile(r"<Message>([^<]*)</Message>", re.DOTALL)
 _PAGE = re.compile(r"<!doctype html|<html", re.IGNORECASE)
-# How the client words an answer of success that is none: not of the store's form, or without its headers.
+# How the client words an answer of success that is none: not of the store's form, or without its
+# headers.
 _STRANGE = re.compile(
     r"Got invalid [\w ]+ response|Unable to extract metadata|Header missing|unexpected `Event::Eof`"
 )
-# Of a request that meets another about the same object. Neither was carried out for that; S3 and Google say: again.
+# Of a request that meets another about the same object. Neither was carried out for that; S3 and
+# Google say: again.
 _MEETING = ("ConditionalRequestConflict", "OperationAborted", "conditionalRequestConflict")
 _REFUSED_CODES = ("AccessDenied", "AllAccessDisabled", "AuthorizationPermissionMismatch")
 CREATING, LISTING = "creating", "listing"
@@ -63,9 +66,9 @@ class Fate(Enum):
 
 
 def fate(error: Exception) -> Fate:
-    """Of a request that creates an object on the condition that there is none, sent once. EXISTS is what the answer
-    says: the client says it of every 409 and 412, and a proxy that sends twice gets it for what it has just created.
-    Whether the object is there, and whose it is, a look shows."""
+    """Of a request that creates an object on the condition that there is none, sent once. EXISTS is
+    what the answer says: the client says it of every 409 and 412, and a proxy that sends twice gets
+    it for what it has just created. Whether the object is there, and whose it is, a look shows."""
     status, code = _status(error), code_of(error)
     if status == 409 and code in _MEETING:
         return Fate.WAIT
@@ -123,7 +126,8 @@ def explained(
     doing: str,
     kind: type[StorageError] = StorageError,
 ) -> StorageError:
-    """``error`` in a sentence. Requests and answers as such are not in it: secrets may be in them."""
+    """``error`` in a sentence. Requests and answers as such are not in it: secrets may be in
+    them."""
     if isinstance(error, StorageError):
         return error
     text, status = str(error), _status(error)

@@ -1,11 +1,11 @@
 """Listings that are not believed where they contradict what is known to be there.
 
-An answer to a listing names no request, and what is no answer of a store may read like one: a page of a proxy, in HTML,
-like an empty listing; a page of a listing that was cut, like all of it. So a listing that ends before what this process
-knows to be there is compared with a look at that; one of nothing, with the listing of the folder above, which shows the
-folder or does not; and one that ends where a page ends, with what comes behind it. None of it costs a request where
-listings are what is expected.
-"""
+An answer to a listing names no request, and what is no answer of a store may read like one: a page
+of a proxy, in HTML, like an empty listing; a page of a listing that was cut, like all of it. So a
+listing that ends before what this process knows to be there is compared with a look at that; one of
+nothing, with the listing of the folder above, which shows the folder or does not; and one that ends
+where a page ends, with what comes behind it. None of it costs a request where listings are what is
+expected."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ _shown: OrderedDict[tuple[Place, str], tuple[float, frozenset[str]]] = OrderedDi
 
 @frozen
 class Found:
-    """``objects`` as obstore says them, and the ``folders`` beside them, without the slash behind them."""
+    """``objects`` as obstore says them, and the ``folders`` beside them, without the slash behind
+    them."""
 
     objects: list[Any]
     folders: list[str]
@@ -70,8 +71,8 @@ def is_gone(place: Place, keys: Iterable[str]) -> None:
 
 
 def listing(place: Place, key: str, recursive: bool, root: str, may_be_empty: bool) -> Found:
-    """What is below the folder ``key`` of the table at ``root``. ``may_be_empty``: nothing depends on it. Raises
-    obstore's errors, and StrangeAnswerError."""
+    """What is below the folder ``key`` of the table at ``root``. ``may_be_empty``: nothing depends
+    on it. Raises obstore's errors, and StrangeAnswerError."""
     if place.cloud == "memory":
         return _all(place, key) if recursive else _children(place, key)
 
@@ -141,8 +142,8 @@ async def _all_in_time(place: Place, key: str) -> list[Any]:
 
 
 def _children(place: Place, key: str) -> Found:
-    """The client follows pages by itself, and says nothing of them. One that takes longer than an operation may is
-    read in chunks."""
+    """The client follows pages by itself, and says nothing of them. One that takes longer than an
+    operation may is read in chunks."""
     if place.cloud == "memory":
         found: Any = obstore.list_with_delimiter(client(place), key or None)
         return Found(found["objects"], found["common_prefixes"])
@@ -201,7 +202,8 @@ def _first_behind(place: Place, key: str, behind: str) -> str | None:
 
 
 def _is_empty(place: Place, key: str, root: str) -> bool:
-    """Whether the folders above ``key`` show that it is not there, from the first that every table has."""
+    """Whether the folders above ``key`` show that it is not there, from the first that every table
+    has."""
     base = f"{root}/.hoodie" if root else ".hoodie"
     at = base if f"{key}/".startswith(f"{base}/") else root
     if key not in (base, root):

@@ -1,5 +1,5 @@
-"""The options of object stores, with the names that their users know. What nobody says, the clouds' own
-variables say (``AWS_*``, ``GOOGLE_*``, ``AZURE_*``).
+"""The options of object stores, with the names that their users know. What nobody says, the clouds'
+own variables say (``AWS_*``, ``GOOGLE_*``, ``AZURE_*``).
 
 ``S3``, ``GOOGLE`` and ``AZURE`` are in the order of the setting of obstore that each is.
 """

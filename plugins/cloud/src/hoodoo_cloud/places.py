@@ -15,7 +15,8 @@ from hoodoo.storage.uri import split
 
 from hoodoo_cloud import options, profiles, spark_settings
 
-# Variables of the clouds that obstore does not read, or not under this name: setting -> their names.
+# Variables of the clouds that obstore does not read, or not under this name: setting -> their
+# names.
 _VARIABLES = {
     "s3": {
         "access_key_id": ("AWS_ACCESS_KEY_ID",),
@@ -62,9 +63,9 @@ _SECRETS = {
 
 @frozen
 class Place:
-    """A bucket (or container) and how to get there. What it holds travels to workers: the settings that the
-    driver found, so that a worker needs none of its variables; who has none uses the chain of its own host.
-    It is not shown: secrets are in it."""
+    """A bucket (or container) and how to get there. What it holds travels to workers: the settings
+    that the driver found, so that a worker needs none of its variables; who has none uses the chain
+    of its own host. It is not shown: secrets are in it."""
 
     cloud: str
     bucket: str
@@ -111,7 +112,8 @@ def find(settings: Settings) -> tuple[str, str, Place]:
 
 
 def aws(settings: Settings) -> dict[str, str]:
-    """Keys, token, region and endpoint for Amazon's services, by the names of obstore's settings."""
+    """Keys, token, region and endpoint for Amazon's services, by the names of obstore's
+    settings."""
     return _settings("s3", settings)
 
 
@@ -122,8 +124,8 @@ def _of_host(bucket: str) -> tuple[str, str]:
 
 
 def _settings(cloud: str, settings: Settings, bucket: str = "", host: str = "") -> dict[str, str]:
-    """What options say, else the profile that they name, else variables, else the Spark session of this process, else
-    the default profile."""
+    """What options say, else the profile that they name, else variables, else the Spark session of
+    this process, else the default profile."""
     given = settings.options
     said = {
         name: text for name, option in _SETTINGS[cloud].items() if (text := option.given(given))

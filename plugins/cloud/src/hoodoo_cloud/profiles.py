@@ -19,8 +19,8 @@ _RESOLVED = ("sso_session", "sso_start_url", "role_arn", "credential_process")
 
 
 def read(name: str | None, required: bool = False) -> dict[str, str]:
-    """What the profile says, by obstore's names of settings; ``default`` where none is named. ConfigError for one
-    that is named and is nowhere, or whose keys some other program has."""
+    """What the profile says, by obstore's names of settings; ``default`` where none is named.
+    ConfigError for one that is named and is nowhere, or whose keys some other program has."""
     wanted = name or "default"
     said: dict[str, str] = {}
     there = False

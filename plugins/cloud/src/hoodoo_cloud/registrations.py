@@ -1,4 +1,5 @@
-"""What hoodoo-cloud offers: stores for the URI schemes of object stores, and Hudi's locks of the cloud."""
+"""What hoodoo-cloud offers: stores for the URI schemes of object stores, and Hudi's locks of the
+cloud."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""A store that remembers, of the process that opened it: what the last look at a table asked, to ask all of it again
-at the same time; and small files that it has read or put, whose bytes never change.
+"""A store that remembers, of the process that opened it: what the last look at a table asked, to
+ask all of it again at the same time; and small files that it has read or put, whose bytes never
+change.
 
-A file is known by its name, its size, its time and its tag (ETag), as the newest listing says them: one that was put
-anew under its old name, as the first files of the metadata table may be, is read again.
-"""
+A file is known by its name, its size, its time and its tag (ETag), as the newest listing says them:
+one that was put anew under its old name, as the first files of the metadata table may be, is read
+again."""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ class _Look:
     lock: threading.Lock = field(factory=threading.Lock)
 
 
-# Of a thread, and of those that work for it: what others do with the store meanwhile, the store answers.
+# Of a thread, and of those that work for it: what others do with the store meanwhile, the store
+# answers.
 _LOOK: ContextVar[_Look | None] = ContextVar("look", default=None)
 
 
@@ -103,9 +105,10 @@ class Remembering:
     def recall(
         self, step: str, unchanged: Callable[[Listed], bool], first: tuple[tuple[str, str], ...]
     ) -> bool:
-        """A look at the table begins, in this thread: what the last one of this ``step`` asked is asked now, all of it at
-        the same time; or ``first``, the first time. ``unchanged`` is called with what answers the listing of a directory, if it is among that; True: the
-        table is as it was, and the answers stand. Until :meth:`forget`."""
+        """A look at the table begins, in this thread: what the last one of this ``step`` asked is
+        asked now, all of it at the same time; or ``first``, the first time. ``unchanged`` is called
+        with what answers the listing of a directory, if it is among that; True: the table is as it
+        was, and the answers stand. Until :meth:`forget`."""
         with self._lock:
             asked = self._asked.pop(step, None)
         if asked is None:

@@ -17,8 +17,8 @@ _made: set[tuple[int, str]] = set()
 
 
 def base() -> str:
-    """This user's folder in the system's temporary directory (TMPDIR). What dead processes left there is removed
-    when a process first comes."""
+    """This user's folder in the system's temporary directory (TMPDIR). What dead processes left
+    there is removed when a process first comes."""
     top = tempfile.gettempdir()
     with _lock:
         found = _bases.get(top)

@@ -1,5 +1,5 @@
-"""What a Spark session of this process says of object stores: Hadoop's settings ``fs.s3a.*``, ``fs.gs.*`` and
-``fs.azure.*``, given as ``spark.hadoop.*``. PySpark is not imported for it."""
+"""What a Spark session of this process says of object stores: Hadoop's settings ``fs.s3a.*``,
+``fs.gs.*`` and ``fs.azure.*``, given as ``spark.hadoop.*``. PySpark is not imported for it."""
 
 from __future__ import annotations
 

@@ -45,8 +45,9 @@ _AT_ONCE = 1000  # objects of one request that deletes
 
 @frozen
 class ObjectStorage:
-    """Implements :class:`~hoodoo.storage.api.Storage`. Its objects are created by conditional puts, one request
-    each, so none is ever seen half; files of more than 5000 MiB are refused. It travels to workers as it is."""
+    """Implements :class:`~hoodoo.storage.api.Storage`. Its objects are created by conditional puts,
+    one request each, so none is ever seen half; files of more than 5000 MiB are refused. It travels
+    to workers as it is."""
 
     root: str
     prefix: str
@@ -139,7 +140,8 @@ class ObjectStorage:
         return True
 
     def discard(self, paths: Sequence[str]) -> None:
-        """One request, where the store takes many names at once; sent again as long as it may help."""
+        """One request, where the store takes many names at once; sent again as long as it may
+        help."""
         keys = [self._key(path) for path in paths]
         if not keys:
             return
@@ -161,8 +163,8 @@ class ObjectStorage:
                     self._gone([key])
 
     def delete_prefix(self, prefix: str) -> int:
-        """A thousand at a time, where the store takes so many; fewer where no answer came for so many. It goes on for
-        as long as objects go."""
+        """A thousand at a time, where the store takes so many; fewer where no answer came for so
+        many. It goes on for as long as objects go."""
         removed, most, patience = 0, _AT_ONCE, Patience(self.place)
         left = self._keys_below(prefix)
         while left:

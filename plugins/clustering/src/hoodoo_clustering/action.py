@@ -260,8 +260,8 @@ def _scheduled(
 
 
 def _may_run(table: TableHandle, instant: str, living: Liveness) -> bool:
-    """Whether somebody may be at it. Other tools have no heartbeat: what was begun, and has no door of
-    Hoodoo's, may be running there."""
+    """Whether somebody may be at it. Other tools have no heartbeat: what was begun, and has no door
+    of Hoodoo's, may be running there."""
     ours = fence_of(instant, table.config).was_opened(table.storage)
     return not ours or living.is_alive(instant)
 
@@ -348,8 +348,8 @@ def _check_clusterable(table: TableHandle) -> None:
 
 
 def _for_table(table: TableHandle, part: Any, name: Any) -> Callable[[Timeline], Any]:
-    """``part``, a planner or an order, as of a timeline of the table. UnsupportedTableError where it is not for the
-    table's index."""
+    """``part``, a planner or an order, as of a timeline of the table. UnsupportedTableError where
+    it is not for the table's index."""
     plugins = table.plugins()
     if isinstance(part, OfTable):
         return lambda timeline: part.of_table(

@@ -1,9 +1,8 @@
 """Bounds: the least and greatest values of columns in file slices, without reading a row.
 
-Participants of the table may know them, as its metadata table does where it keeps ranges of columns; what they do
-not know, base files say, as far as their format does. What is merged from log files is not known: a log file may hold less than the base file's least
-value, or delete it.
-"""
+Participants of the table may know them, as its metadata table does where it keeps ranges of
+columns; what they do not know, base files say, as far as their format does. What is merged from log
+files is not known: a log file may hold less than the base file's least value, or delete it."""
 
 from __future__ import annotations
 
@@ -49,12 +48,12 @@ def with_bounds(
     use_metadata: bool = True,
     more: Sequence[str] = (),
 ) -> list[Clusterable]:
-    """``slices``, in their order, with the bounds of ``columns`` (fields of structs: ``outer.inner``) and the
-    rows; None where that is not known. ``schema``: the table's own columns now. No columns: nothing is read.
-    ``more``: columns for whose sake alone no file is opened.
+    """``slices``, in their order, with the bounds of ``columns`` (fields of structs:
+    ``outer.inner``) and the rows; None where that is not known. ``schema``: the table's own columns
+    now. No columns: nothing is read. ``more``: columns for whose sake alone no file is opened.
 
-    Raises CorruptTableError for a base file that is missing or damaged, or a metadata table that is.
-    """
+    Raises CorruptTableError for a base file that is missing or damaged, or a metadata table that
+    is."""
     names = tuple(dict.fromkeys((*columns, *more)))
     kinds = {name: kind for name in names if (kind := kind_of(schema, name)) is not None}
     bases = [s.base_file for s in slices if s.base_file is not None and not s.row_logs]

@@ -1,8 +1,8 @@
-"""What changed: the partitions that writes touched since the last plan of a clustering, and those that it owes.
+"""What changed: the partitions that writes touched since the last plan of a clustering, and those
+that it owes.
 
-Source: ``BaseTableServicePlanActionExecutor.getIncrementalPartitions`` of Hudi 1.2.0, which looks at
-completed clusterings only, and whatever they went by.
-"""
+Source: ``BaseTableServicePlanActionExecutor.getIncrementalPartitions`` of Hudi 1.2.0, which looks
+at completed clusterings only, and whatever they went by."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Plan = tuple[Instant, ClusteringPlan]
 def changed_partitions(
     storage: Storage, timeline: Timeline, planner: str, strategy: str, params: Mapping[str, str]
 ) -> frozenset[str] | None:
-    """The partition paths that the next plan has to look at; None: all of them, as there is no plan before it
-    on the active timeline, or that one grouped or ordered otherwise. Reads what writes say since.
+    """The partition paths that the next plan has to look at; None: all of them, as there is no plan
+    before it on the active timeline, or that one grouped or ordered otherwise. Reads what writes
+    say since.
 
-    On layout 1, whose timeline does not say when a write completed, one that began before the last plan and
-    ended after it is not seen: the next change of its partitions brings them back.
-    """
+    On layout 1, whose timeline does not say when a write completed, one that began before the last
+    plan and ended after it is not seen: the next change of its partitions brings them back."""
     last = last_plan(storage, timeline)
     if last is None:
         return None
@@ -47,8 +47,8 @@ def changed_partitions(
 
 
 def last_plan(storage: Storage, timeline: Timeline) -> Plan | None:
-    """The newest clustering that is planned or completed, and its plan; None if there is none on the active
-    timeline, or its plan is gone."""
+    """The newest clustering that is planned or completed, and its plan; None if there is none on
+    the active timeline, or its plan is gone."""
     pending = pending_clusterings(storage, timeline)
     found = pending[-1] if pending else None
     for instant in reversed(timeline.writes()):

@@ -1,4 +1,5 @@
-"""Eligible: the file slices that a clustering may rewrite (RFC-19, "Scheduling clustering", step 1)."""
+"""Eligible: the file slices that a clustering may rewrite (RFC-19, "Scheduling clustering", step
+1)."""
 
 from __future__ import annotations
 
@@ -18,13 +19,13 @@ def eligible(
     busy: Collection[tuple[str, str]] = (),
     left_out: list[str] | None = None,
 ) -> list[FileSlice]:
-    """Those of the newest ``slices`` that may be clustered, in their order, without logs of change data, which
-    hold no rows.
+    """Those of the newest ``slices`` that may be clustered, in their order, without logs of change
+    data, which hold no rows.
 
-    Out are: the groups ``busy`` (partition path and file id: a clustering or compaction is pending for
-    them); base files that are no longer small; slices with log files, or with nothing else, unless the
-    settings ask for them; slices that are too old. ``left_out`` gets the reason for each of those.
-    """
+    Out are: the groups ``busy`` (partition path and file id: a clustering or compaction is pending
+    for them); base files that are no longer small; slices with log files, or with nothing else,
+    unless the settings ask for them; slices that are too old. ``left_out`` gets the reason for each
+    of those."""
     earliest = None if settings.earliest is None else order_key(settings.earliest)
     limit = settings.limit
 

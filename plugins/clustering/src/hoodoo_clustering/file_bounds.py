@@ -1,4 +1,5 @@
-"""The least and greatest values of columns of a file under construction, and their way to the driver."""
+"""The least and greatest values of columns of a file under construction, and their way to the
+driver."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from hoodoo_clustering.leaves import leaf
 
 @define
 class FileBounds:
-    """Of ``columns``. NaN counts only where nothing else is there; nested columns have no bounds."""
+    """Of ``columns``. NaN counts only where nothing else is there; nested columns have no
+    bounds."""
 
     columns: tuple[str, ...]
     _found: dict[str, list[pa.Scalar]] = field(factory=dict)

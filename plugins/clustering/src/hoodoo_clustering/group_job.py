@@ -12,8 +12,9 @@ from hoodoo.model.payload import pack_slices, unpack_slices
 
 @frozen
 class GroupJob:
-    """``number``: the group's place in the plan, which the names of its files are made of; ``extra``: what the plan says
-    of the group besides. ``outputs``: how many files it is to become; None: as many as its rows fill."""
+    """``number``: the group's place in the plan, which the names of its files are made of;
+    ``extra``: what the plan says of the group besides. ``outputs``: how many files it is to become;
+    None: as many as its rows fill."""
 
     number: int
     slices: tuple[FileSlice, ...]
@@ -42,8 +43,8 @@ class GroupJob:
 
 
 def payloads(jobs: Sequence[GroupJob], at_once: int | None) -> list[bytes]:
-    """``jobs`` for tasks: one for each, or at most ``at_once`` tasks of similar size, that do theirs one after the
-    other."""
+    """``jobs`` for tasks: one for each, or at most ``at_once`` tasks of similar size, that do
+    theirs one after the other."""
     tasks: list[list[GroupJob]] = [[] for _ in range(min(at_once or len(jobs), len(jobs)))]
     for job in jobs:
         min(tasks, key=lambda task: sum(one.size for one in task)).append(job)

@@ -16,8 +16,9 @@ _NEW_BASE = 120 * _MIB
 
 
 def group_metrics(slices: Sequence[Clusterable], columns: Sequence[str]) -> dict[str, float]:
-    """Hudi's five, in whole MiB but for TOTAL_LOG_FILES_SIZE; the rows; the ends of ``columns`` of numbers.
-    What is not known of each of the ``slices`` is left out. Source: ``FileSliceMetricUtils``."""
+    """Hudi's five, in whole MiB but for TOTAL_LOG_FILES_SIZE; the rows; the ends of ``columns`` of
+    numbers. What is not known of each of the ``slices`` is left out. Source:
+    ``FileSliceMetricUtils``."""
     bases = [s.slice.base_file.size if s.slice.base_file else 0 for s in slices]
     logs = [log for s in slices for log in s.slice.log_files]
     log_bytes = sum(log.size for log in logs)
@@ -39,7 +40,8 @@ def group_metrics(slices: Sequence[Clusterable], columns: Sequence[str]) -> dict
 
 
 def group_extra(slices: Sequence[Clusterable], columns: Sequence[str]) -> dict[str, str]:
-    """The ends of ``columns`` that are no numbers, as text: dates and times in ISO 8601, bytes in hex."""
+    """The ends of ``columns`` that are no numbers, as text: dates and times in ISO 8601, bytes in
+    hex."""
     ends = _ends(slices, columns)
     return {key: _as_text(value) for key, value in ends.items() if not _is_number(value)}
 

@@ -25,7 +25,8 @@ _MOST_ROWS, _LEAST_ROWS = 131_072, 1024
 @frozen
 class GroupRows:
     """``rule``: of the columns that are kept. Rows come in the same order and in the same batches
-    whenever they are read. ``memory``: bytes that all of the task may hold. ``threads``: that read files."""
+    whenever they are read. ``memory``: bytes that all of the task may hold. ``threads``: that read
+    files."""
 
     storage: Storage
     file_format: BaseFileFormat
@@ -52,8 +53,8 @@ class GroupRows:
         return not any(slice_.row_logs for slice_ in self.slices)
 
     def batches(self, mixed: bool = False) -> Iterator[pa.RecordBatch]:
-        """All rows; columns of text may be dictionaries. ``mixed``: files may be read side by side, their batches by
-        turns. Warns of damaged log files."""
+        """All rows; columns of text may be dictionaries. ``mixed``: files may be read side by side,
+        their batches by turns. Warns of damaged log files."""
         parts: list[Callable[[], Iterator[pa.RecordBatch]]] = []
         for slice_ in self.slices:
             if slice_.row_logs:

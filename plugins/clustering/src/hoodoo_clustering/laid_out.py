@@ -25,9 +25,9 @@ class LaidOut:
         self._is_one = lru_cache(maxsize=None)(self._looked)
 
     def is_so(self, group: ClusteringGroup) -> bool:
-        """Whether the files of ``group`` were written together, by one clustering with the same order and
-        the same parameters, its target size among them, and hold nothing else. Of an instant that has been
-        archived nothing is known."""
+        """Whether the files of ``group`` were written together, by one clustering with the same
+        order and the same parameters, its target size among them, and hold nothing else. Of an
+        instant that has been archived nothing is known."""
         bases = [item.slice.base_file for item in group.slices]
         if any(item.slice.row_logs for item in group.slices) or None in bases:
             return False

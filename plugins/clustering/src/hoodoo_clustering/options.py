@@ -1,6 +1,5 @@
-"""Options of clustering: Hudi's names and defaults (``HoodieClusteringConfig`` of Hudi 1.2.0), and some of
-Hoodoo's own.
-"""
+"""Options of clustering: Hudi's names and defaults (``HoodieClusteringConfig`` of Hudi 1.2.0), and
+some of Hoodoo's own."""
 
 from __future__ import annotations
 

@@ -10,9 +10,10 @@ from hoodoo.model.brief import listed
 
 @frozen
 class PendingClustering:
-    """A clustering that is planned and not completed. ``strategy`` and ``params`` say how the rows are rewritten.
-    ``planner`` is the name of the plan strategy; it is empty if another tool made the plan. ``groups``, ``files`` and
-    ``outputs`` count the groups, the files to rewrite and the new files. ``running``: a process runs it, or may run it."""
+    """A clustering that is planned and not completed. ``strategy`` and ``params`` say how the rows
+    are rewritten. ``planner`` is the name of the plan strategy; it is empty if another tool made
+    the plan. ``groups``, ``files`` and ``outputs`` count the groups, the files to rewrite and the
+    new files. ``running``: a process runs it, or may run it."""
 
     instant: str
     state: str

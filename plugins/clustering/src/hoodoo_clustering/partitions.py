@@ -29,9 +29,9 @@ def wanted_partitions(
     only: PartitionFilter,
     now: datetime,
 ) -> list[str]:
-    """Return the paths to look at, in the order in which they are clustered: that of the filter ``only``, or the latest
-    first, if the settings say so. ``partitions``: those of a table, sorted by path. ``now``: its hour, as it stands
-    there, is the one that filters go by."""
+    """Return the paths to look at, in the order in which they are clustered: that of the filter
+    ``only``, or the latest first, if the settings say so. ``partitions``: those of a table, sorted
+    by path. ``now``: its hour, as it stands there, is the one that filters go by."""
     found = partitions
     if settings.selected:
         named = set(settings.selected)

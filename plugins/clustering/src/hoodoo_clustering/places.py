@@ -56,8 +56,8 @@ def _ranked(key: pa.Array) -> pa.Array:
 
 
 def _bits(key: pa.Array) -> tuple[int, int] | None:
-    """The least value, and the bits that the others need above it, with one for null below; None for
-    what is not a whole number."""
+    """The least value, and the bits that the others need above it, with one for null below; None
+    for what is not a whole number."""
     kind = key.type
     if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
         return None

@@ -1,4 +1,5 @@
-"""The plan of a clustering: which file slices are rewritten together, and how (RFC-19; features page 2.1)."""
+"""The plan of a clustering: which file slices are rewritten together, and how (RFC-19; features
+page 2.1)."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ _VERSION = 1
 
 @frozen
 class PlannedGroup:
-    """``outputs``: how many file groups it is to become. ``metrics``: numbers, under Hudi's names and
-    Hoodoo's own; ``extra``: what is no number."""
+    """``outputs``: how many file groups it is to become. ``metrics``: numbers, under Hudi's names
+    and Hoodoo's own; ``extra``: what is no number."""
 
     slices: tuple[FileSlice, ...]
     outputs: int = 1
@@ -37,8 +38,8 @@ class PlannedGroup:
 
 @frozen
 class ClusteringPlan:
-    """``strategy``: class or name of what runs it; ``params``: all that it goes by. ``missing``: partition
-    paths that changed and that the plan left out, for the next one."""
+    """``strategy``: class or name of what runs it; ``params``: all that it goes by. ``missing``:
+    partition paths that changed and that the plan left out, for the next one."""
 
     groups: tuple[PlannedGroup, ...]
     strategy: str = ""
@@ -77,7 +78,8 @@ class ClusteringPlan:
 
 
 def read_clustering(storage: Storage, timeline: Timeline, instant: Instant) -> ClusteringPlan:
-    """The plan of ``instant``, from its requested file. CorruptTableError naming the file where there is none."""
+    """The plan of ``instant``, from its requested file. CorruptTableError naming the file where
+    there is none."""
     found = _plan_of(storage, timeline, instant)
     if found is None:
         where = f"{storage.root}/{timeline.path(instant.at(State.REQUESTED))}"

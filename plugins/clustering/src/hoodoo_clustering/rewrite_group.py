@@ -1,4 +1,5 @@
-"""Rewrite: the rows of a group in their new order and into files of the target size. A task's work."""
+"""Rewrite: the rows of a group in their new order and into files of the target size. A task's
+work."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ from hoodoo_clustering.sample import sample
 from hoodoo_clustering.sized_files import Sizes, sized
 from hoodoo_clustering.sort_runs import sort_rows
 
-# What KeyChanges says; with each stat the group of the file, and its bounds as FileBounds packs them.
+# What KeyChanges says; with each stat the group of the file, and its bounds as FileBounds packs
+# them.
 REWRITTEN = pa.schema([*WRITTEN, ("group", pa.int32()), ("bounds", pa.binary())])
 # The largest part of a file that waits to be compressed.
 _PART = 128 << 20
@@ -45,10 +47,10 @@ class RewriteGroups:
     """Step: payloads of jobs (:func:`jobs_of`) in, rows of REWRITTEN out.
 
     ``rule``: of all stored columns but the name of the file. ``target_bytes``: of a file, on disk.
-    ``memory``: bytes of rows that one task holds; besides, there are the record keys of one file, twice
-    if it ``tells`` them. ``attempt`` is in the names of all files: one run's are not another one's.
-    ``threads``: for each task, where there are fewer tasks than the engine runs at a time.
-    """
+    ``memory``: bytes of rows that one task holds; besides, there are the record keys of one file,
+    twice if it ``tells`` them. ``attempt`` is in the names of all files: one run's are not another
+    one's. ``threads``: for each task, where there are fewer tasks than the engine runs at a
+    time."""
 
     storage: Storage
     file_format: BaseFileFormat

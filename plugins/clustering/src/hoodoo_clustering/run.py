@@ -1,9 +1,8 @@
 """Run: a planned clustering becomes a replacecommit (RFC-19, "Running clustering").
 
-inflight -> files of every group -> what no group names goes -> the decision, which looks at all that others
-published since -> completed. Whatever ends it before that undoes the plan, too: it is of a table that has
-changed, or can be rebuilt.
-"""
+inflight -> files of every group -> what no group names goes -> the decision, which looks at all
+that others published since -> completed. Whatever ends it before that undoes the plan, too: it is
+of a table that has changed, or can be rebuilt."""
 
 from __future__ import annotations
 
@@ -56,8 +55,8 @@ FIGURES = "hoodoo.clustering.figures"
 
 @frozen
 class ClusteringExecution:
-    """``strategy``: what orders the rows, and its name. ``target_bytes``: of a file; ``memory``: what the sort
-    of one group may hold, in bytes."""
+    """``strategy``: what orders the rows, and its name. ``target_bytes``: of a file; ``memory``:
+    what the sort of one group may hold, in bytes."""
 
     strategy: Clustering
     name: str
@@ -77,10 +76,10 @@ class ClusteringRun:
 def run(order: ClusteringRun) -> Commit:
     """Run the pending clustering and publish it. One that an earlier run began is begun again.
 
-    Raises ConfigError if none of that instant is pending, or nobody knows its strategy; CommitConflictError
-    if another process runs it, or a write came in that changed what it read (it is undone then);
-    CommitUnknownError if its end is not known (look at the timeline, and run it again if it is pending).
-    """
+    Raises ConfigError if none of that instant is pending, or nobody knows its strategy;
+    CommitConflictError if another process runs it, or a write came in that changed what it read (it
+    is undone then); CommitUnknownError if its end is not known (look at the timeline, and run it
+    again if it is pending)."""
     target = order.request.look()
     instant, plan = _found(target, order.requested)
     then = target.timeline.latest_schema(target.storage, order.requested)
@@ -139,7 +138,8 @@ def _run(
     instant = life.begin()
     events.step("planned", groups=len(plan.groups), strategy=how.name)
     schema = schema_then(storage, timeline, order.requested, target.schema)
-    # Names differ from run to run: what tasks of an earlier one leave can't be taken for what these write.
+    # Names differ from run to run: what tasks of an earlier one leave can't be taken for what these
+    # write.
     attempt = uuid.uuid4().hex[:12]
     written, groups = run_groups(
         target, plan, how.strategy, how.target_bytes, how.memory or target.memory,
@@ -161,8 +161,8 @@ def _run(
 def _as_it_is(
     target: WriteTarget, plan: ClusteringPlan, requested: str, heirs: Heirs
 ) -> ClusteringPlan:
-    """``plan`` with the sizes of its files. CommitConflictError if some group is not any more what was planned;
-    rows that came in since do not count where its heirs have them, too."""
+    """``plan`` with the sizes of its files. CommitConflictError if some group is not any more what
+    was planned; rows that came in since do not count where its heirs have them, too."""
     latest = {(s.partition_path, s.file_id): s for s in target.slices}
     groups = []
     for group in plan.groups:
@@ -186,7 +186,8 @@ def _as_it_is(
 def _without_shared(
     target: WriteTarget, now: FileSlice, planned: FileSlice, heirs: Heirs
 ) -> FileSlice:
-    """``now`` without the log files of writes that put their rows into what the group becomes, too."""
+    """``now`` without the log files of writes that put their rows into what the group becomes,
+    too."""
     group, known = (now.partition_path, now.file_id), _paths(planned)
     for write in target.timeline.writes() if _paths(now) - known else ():
         metadata = target.timeline.metadata(target.storage, write)
@@ -276,8 +277,8 @@ def _publish(
 
 
 def _heirs(plan: ClusteringPlan, strategy: Clustering) -> Heirs:
-    """Of each file group of the plan those that it becomes, where the plan says it: a write that changes these, too,
-    has put its rows into both."""
+    """Of each file group of the plan those that it becomes, where the plan says it: a write that
+    changes these, too, has put its rows into both."""
     if not isinstance(strategy, PlacesRows):
         return {}
     return {
@@ -297,7 +298,8 @@ def unshared(change: Change, groups: frozenset[Group], heirs: Heirs) -> frozense
 
 @define
 class _NobodyElse:
-    """Raises CommitConflictError if what the clustering read is not what is there any more: it gives way."""
+    """Raises CommitConflictError if what the clustering read is not what is there any more: it
+    gives way."""
 
     target: WriteTarget
     instant: Instant

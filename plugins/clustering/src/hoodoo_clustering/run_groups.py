@@ -1,4 +1,5 @@
-"""Run the groups of a plan on the engine: one task for each, or as many tasks as are allowed; the heaviest first."""
+"""Run the groups of a plan on the engine: one task for each, or as many tasks as are allowed; the
+heaviest first."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ from hoodoo_clustering.options import AT_ONCE
 from hoodoo_clustering.plan import ClusteringPlan
 from hoodoo_clustering.rewrite_group import REWRITTEN, RewriteGroups
 
-# More do not pay: what one thread does alone (the order of rows, the bloom filter) takes a third of the time.
+# More do not pay: what one thread does alone (the order of rows, the bloom filter) takes a third of
+# the time.
 _MOST_THREADS = 4
 
 
@@ -43,14 +45,13 @@ def run_groups(
     attempt: str,
     schema: pa.Schema,
 ) -> tuple[WriteResult, tuple[ClusteredGroup, ...]]:
-    """Rewrite all groups of ``plan``, whose slices say how large they are; what became of them, in the
-    order of the plan.
+    """Rewrite all groups of ``plan``, whose slices say how large they are; what became of them, in
+    the order of the plan.
 
-    ``schema``: the table's own, without meta columns, that new files have. ``target_bytes``: of a file.
-    ``memory``: bytes of rows that one task may hold. ``attempt`` is in the names of all files. Raises
-    ConfigError for columns of ``order`` that the table doesn't have, CommitConflictError if the instant
-    of ``pending`` is undone meanwhile.
-    """
+    ``schema``: the table's own, without meta columns, that new files have. ``target_bytes``: of a
+    file. ``memory``: bytes of rows that one task may hold. ``attempt`` is in the names of all
+    files. Raises ConfigError for columns of ``order`` that the table doesn't have,
+    CommitConflictError if the instant of ``pending`` is undone meanwhile."""
     stored = pa.schema([f for f in with_meta(schema) if f.name != FILE_NAME])
     for name in order.columns:
         if name not in stored.names and kind_of(stored, name) is None:

@@ -1,8 +1,8 @@
 """Schedule: which file slices are rewritten together (RFC-19, "Scheduling clustering").
 
-partitions that the options let through -> those that changed -> slices that may be clustered -> what they
-hold -> the planner's groups -> those that are worth it, as many as the options allow -> the plan.
-"""
+partitions that the options let through -> those that changed -> slices that may be clustered ->
+what they hold -> the planner's groups -> those that are worth it, as many as the options allow ->
+the plan."""
 
 from __future__ import annotations
 
@@ -42,15 +42,16 @@ from hoodoo_clustering.strategies.filters import NoFilter
 Key = tuple[str, str]
 # Files times columns whose ranges are looked up for the metrics of a plan, at most.
 _MOST_LOOKUPS = 20_000
-# What log files without a base file come to as one: Hudi's hoodie.logfile.to.parquet.compression.ratio.
+# What log files without a base file come to as one: Hudi's
+# hoodie.logfile.to.parquet.compression.ratio.
 _LOGS_TO_BASE = 0.35
 
 
 @frozen
 class Scope:
-    """The table that a plan is made of. ``schema``: its own columns. ``slices``: the newest of each file group,
-    sorted by partition path and file id. ``busy``: partition path and file id of groups for which a
-    clustering or a compaction is pending. ``only``: the filter of partitions."""
+    """The table that a plan is made of. ``schema``: its own columns. ``slices``: the newest of each
+    file group, sorted by partition path and file id. ``busy``: partition path and file id of groups
+    for which a clustering or a compaction is pending. ``only``: the filter of partitions."""
 
     storage: Storage
     timeline: Timeline
@@ -76,13 +77,13 @@ def make_plan(
     """The plan; None if there is nothing to cluster. Changes nothing.
 
     ``strategy`` runs it, by ``params``; ``orders``: whether it changes the order of rows (None: if
-    ``params`` name columns to sort by). Where it doesn't, a group that would not become fewer files is no use;
-    where it does, one that a clustering of the same ``order_name`` and ``params`` has made. ``left_out`` gets
-    a reason for each slice of the partitions looked at that is not in the plan.
+    ``params`` name columns to sort by). Where it doesn't, a group that would not become fewer files
+    is no use; where it does, one that a clustering of the same ``order_name`` and ``params`` has
+    made. ``left_out`` gets a reason for each slice of the partitions looked at that is not in the
+    plan.
 
-    Raises PluginError for a planner that breaks its contract: rows would be doubled; CorruptTableError for
-    a file whose footer can't be read.
-    """
+    Raises PluginError for a planner that breaks its contract: rows would be doubled;
+    CorruptTableError for a file whose footer can't be read."""
     there = {s.partition_path for s in scope.slices}
     changed: Collection[str] = there
     if settings.incremental:
@@ -141,8 +142,9 @@ def make_plan(
 def _with_metrics(
     scope: Scope, groups: Sequence[ClusteringGroup], sort_columns: Sequence[str]
 ) -> tuple[list[ClusteringGroup], tuple[str, ...]]:
-    """``groups`` with what is known of the ``sort_columns`` and of all other columns, and these columns. For others no
-    file is opened, and of very many files nothing is asked: a plan is there before long."""
+    """``groups`` with what is known of the ``sort_columns`` and of all other columns, and these
+    columns. For others no file is opened, and of very many files nothing is asked: a plan is there
+    before long."""
     slices = [item.slice for group in groups for item in group.slices]
     others = [name for name in scope.schema.names if kind_of(scope.schema, name) is not None]
     columns = tuple(dict.fromkeys((*sort_columns, *others)))
@@ -252,6 +254,7 @@ def _planned(group: ClusteringGroup, sizes: GroupSizes, columns: Sequence[str]) 
 
 
 def _expected(item: Clusterable) -> int:
-    """Bytes of its rows in a new base file. Rows of log files are in the base file for the most part."""
+    """Bytes of its rows in a new base file. Rows of log files are in the base file for the most
+    part."""
     base = item.slice.base_file
     return int(item.size * _LOGS_TO_BASE) if base is None else base.size

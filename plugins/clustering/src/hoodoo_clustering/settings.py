@@ -1,4 +1,5 @@
-"""What scheduling a clustering reads of the options: Hudi's names and defaults, and two of Hoodoo's own.
+"""What scheduling a clustering reads of the options: Hudi's names and defaults, and two of Hoodoo's
+own.
 
 Source: ``HoodieClusteringConfig`` of Hudi 1.2.0.
 """
@@ -24,13 +25,14 @@ _DEPRECATED = {
 
 @frozen
 class ClusteringSettings:
-    """Sizes in bytes. ``small``: see :attr:`limit`. ``target``: of the files that
-    a clustering makes. ``group``: the most that a group reads; ``groups``: how many a plan has at most.
+    """Sizes in bytes. ``small``: see :attr:`limit`. ``target``: of the files that a clustering
+    makes. ``group``: the most that a group reads; ``groups``: how many a plan has at most.
 
-    ``selected`` partitions, or those whose whole path matches ``pattern``, are what the filter gets; ``latest_first``
-    turns its answer around. ``earliest``: file slices of that instant and
-    before are left alone. ``single``: groups of one slice are planned. ``incremental``: only partitions
-    that changed since the last plan are looked at. ``with_logs``: slices that have log files, too."""
+    ``selected`` partitions, or those whose whole path matches ``pattern``, are what the filter
+    gets; ``latest_first`` turns its answer around. ``earliest``: file slices of that instant and
+    before are left alone. ``single``: groups of one slice are planned. ``incremental``: only
+    partitions that changed since the last plan are looked at. ``with_logs``: slices that have log
+    files, too."""
 
     small: int | None = None
     target: int = keys.TARGET.initial
@@ -48,8 +50,8 @@ class ClusteringSettings:
 
     @property
     def limit(self) -> int:
-        """Base files of that size or more are left alone: ``small``, where it is given, or a default that is no
-        more than the target, as what has that size need not be made again."""
+        """Base files of that size or more are left alone: ``small``, where it is given, or a
+        default that is no more than the target, as what has that size need not be made again."""
         return min(keys.SMALL.initial, self.target) if self.small is None else self.small
 
     @classmethod

@@ -1,9 +1,8 @@
 """Sized files: rows are cut into files of a given size on disk, whatever they are compressed to.
 
-What is put into a file can be measured; what waits can only be bounded: by its size in memory. So the
-parts (row groups) that a file is made of are never larger, in memory, than what may still come to it,
-and become smaller as it fills up.
-"""
+What is put into a file can be measured; what waits can only be bounded: by its size in memory. So
+the parts (row groups) that a file is made of are never larger, in memory, than what may still come
+to it, and become smaller as it fills up."""
 
 from __future__ import annotations
 
@@ -17,7 +16,8 @@ from attrs import define, frozen
 _MOST, _FULL = 1.09, 0.01
 _SPREAD = 1.03  # rows come into so few files that each has at most this
 _ALL = 1.05  # what is expected to be left goes into one file up to here
-# A file takes the rest where that would be a small file; up to this size, as estimates may be wrong.
+# A file takes the rest where that would be a small file; up to this size, as estimates may be
+# wrong.
 _REST, _LARGEST = 0.25, 1.3
 _FIRST = 0.5  # of the first part, when nothing is known of how rows are compressed
 _PART = 0.01  # a part is not smaller
@@ -44,9 +44,10 @@ class Output(Protocol[Done]):
 
 @frozen
 class Sizes:
-    """Bytes. ``target``: of a file; ``part``: the most that a part of it has in memory. ``rows``: how
-    many come in all, None where nobody knows. ``files``: how many are planned; rows that take less room than was
-    thought come into smaller files, so that one file less, or one more, comes out."""
+    """Bytes. ``target``: of a file; ``part``: the most that a part of it has in memory. ``rows``:
+    how many come in all, None where nobody knows. ``files``: how many are planned; rows that take
+    less room than was thought come into smaller files, so that one file less, or one more, comes
+    out."""
 
     target: int
     part: int = 128 << 20
@@ -70,9 +71,10 @@ class _Rates:
 def sized(
     blocks: Iterable[pa.Table], sizes: Sizes, begin: Callable[[int, int | None], Output[Done]]
 ) -> Iterator[Done]:
-    """Yield ``blocks`` in files of at most about ``sizes.target`` bytes, all of about the same size, so that no small
-    file remains. Where the number of rows is not known, files have the target's size, and the last one has the rest.
-    ``begin`` gets the number of a file, and about how many rows it will have. No rows: no file."""
+    """Yield ``blocks`` in files of at most about ``sizes.target`` bytes, all of about the same
+    size, so that no small file remains. Where the number of rows is not known, files have the
+    target's size, and the last one has the rest. ``begin`` gets the number of a file, and about how
+    many rows it will have. No rows: no file."""
     rates, files, seen = _Rates(), 0, 0
     cutter: _Cutter[Done] | None = None
     for block in blocks:
@@ -139,8 +141,8 @@ class _Cutter(Generic[Done]):
         self.full = goal - self.written < _FULL * self.sizes.target
 
     def _room(self) -> float:
-        """Bytes in memory of the part that waits, at most: as many as the file has room for if nothing
-        is saved by compressing them."""
+        """Bytes in memory of the part that waits, at most: as many as the file has room for if
+        nothing is saved by compressing them."""
         target = self.sizes.target
         if self.last:
             return float(self.sizes.part)
@@ -179,8 +181,9 @@ class _Cutter(Generic[Done]):
         return self.written + left * self._rate()
 
     def _beside_plan(self, total: float, rows: int) -> float:
-        """``total``, as the rows so far let expect it, beside what was planned. Rows that are sorted may take little room
-        at first and much later: the fewer of them were written, the more the plan counts."""
+        """``total``, as the rows so far let expect it, beside what was planned. Rows that are
+        sorted may take little room at first and much later: the fewer of them were written, the
+        more the plan counts."""
         if not self.sizes.files or self.sizes.files < 2:
             return total
         share = (rows - self.seen + self.rows) / rows

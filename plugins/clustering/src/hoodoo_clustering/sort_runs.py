@@ -1,8 +1,7 @@
 """Sort within bounded memory: sorted runs on local disk, merged by windows.
 
-A round of the merge looks at the next rows of every run. All up to the smallest of the last rows that
-it sees of unfinished runs are in their place: no row to come is before them.
-"""
+A round of the merge looks at the next rows of every run. All up to the smallest of the last rows
+that it sees of unfinished runs are in their place: no row to come is before them."""
 
 from __future__ import annotations
 
@@ -21,8 +20,8 @@ Keys = Callable[[pa.Table], Sequence[pa.ChunkedArray | pa.Array]]
 # Offsets of strings are 32 bits: a column of what is sorted at once has to stay below.
 _MOST = 1 << 30
 _BLOCK_ROWS, _LEAST_ROWS = 131_072, 512
-# Parts of the memory: rows that are sorted at once (a column of them is there twice), what a round of
-# the merge looks at, and what is handed on at a time.
+# Parts of the memory: rows that are sorted at once (a column of them is there twice), what a round
+# of the merge looks at, and what is handed on at a time.
 _RUN, _ROUND, _BLOCK = 2, 8, 16
 
 
@@ -42,9 +41,10 @@ def sort_rows(
     storage: Storage | None = None,
     threads: int = 1,
 ) -> Sorted:
-    """All rows in ascending order of their keys (see :func:`~hoodoo_clustering.places.places`), holding
-    about ``memory`` bytes of them; others wait in the scratch directory of ``storage``. ``threads`` put columns in
-    order side by side. Raises EngineError where the local disk is full."""
+    """All rows in ascending order of their keys (see :func:`~hoodoo_clustering.places.places`),
+    holding about ``memory`` bytes of them; others wait in the scratch directory of ``storage``.
+    ``threads`` put columns in order side by side. Raises EngineError where the local disk is
+    full."""
     spill: Spill | None = None
     held: list[pa.RecordBatch] = []
     runs = rows = size = 0

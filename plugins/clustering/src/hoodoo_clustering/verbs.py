@@ -29,20 +29,22 @@ def cluster(
 ) -> Commit:
     """Rewrite file groups with a good size and order. No row changes, and writers can continue.
 
-    ``plan`` groups files: ``size``, ``several``, ``single_file``, ``copy``, ``key_range``, ``commit_time``,
-    ``overlap``, ``random``, the name of a plugin, a Java class name or an object. ``order`` sorts their rows:
-    ``linear``, ``zorder``, ``hilbert``, ``single_file``, ``combine`` (not sorted), or again a name, a Java class name
-    or an object. ``columns`` are the columns to sort by. ``target_file_size`` is in bytes. ``partitions`` are
-    partition paths, or an object that filters them; the default comes from the options. ``options`` are further
-    options. Arguments that you do not give come from the table's ``hoodie.clustering.*`` options.
+    ``plan`` groups files: ``size``, ``several``, ``single_file``, ``copy``, ``key_range``,
+    ``commit_time``, ``overlap``, ``random``, the name of a plugin, a Java class name or an object.
+    ``order`` sorts their rows: ``linear``, ``zorder``, ``hilbert``, ``single_file``, ``combine``
+    (not sorted), or again a name, a Java class name or an object. ``columns`` are the columns to
+    sort by. ``target_file_size`` is in bytes. ``partitions`` are partition paths, or an object that
+    filters them; the default comes from the options. ``options`` are further options. Arguments
+    that you do not give come from the table's ``hoodie.clustering.*`` options.
 
-    Two kinds of file slices are left out: those that were written by a clustering with the same order, columns and
-    target size and have not changed since; and base files that are not smaller than the small file limit, which is by
-    default at most the target size. ``notes`` of the commit say what was left out, and why.
+    Two kinds of file slices are left out: those that were written by a clustering with the same
+    order, columns and target size and have not changed since; and base files that are not smaller
+    than the small file limit, which is by default at most the target size. ``notes`` of the commit
+    say what was left out, and why.
 
-    Clusterings that were planned before are run first, except those that another tool has begun. If there is nothing
-    to do, the commit has an empty instant. Raises CommitConflictError if the clustering gives way to a write.
-    """
+    Clusterings that were planned before are run first, except those that another tool has begun. If
+    there is nothing to do, the commit has an empty instant. Raises CommitConflictError if the
+    clustering gives way to a write."""
     found: Commit = run(
         table, "clustering", plan=plan, order=order, columns=columns, options=options,
         target_file_size=target_file_size, partitions=partitions, engine=engine,
@@ -92,10 +94,10 @@ def schedule_clustering(
 ) -> str | None:
     """Plan a clustering, and run nothing. Returns its instant, or None if there is nothing to do.
 
-    The plan contains everything that the run needs: another process may run it, with other options. The arguments are
-    those of ``cluster``, except that ``order`` cannot be an object, because a plan can store only names. Raises
-    ConfigError for invalid arguments, and CommitConflictError while a restore or a rollback is in progress.
-    """
+    The plan contains everything that the run needs: another process may run it, with other options.
+    The arguments are those of ``cluster``, except that ``order`` cannot be an object, because a
+    plan can store only names. Raises ConfigError for invalid arguments, and CommitConflictError
+    while a restore or a rollback is in progress."""
     return schedule(
         table, "clustering", plan=plan, order=order, columns=columns, options=options,
         target_file_size=target_file_size, partitions=partitions,
@@ -108,12 +110,12 @@ schedule_cluster = schedule_clustering  # as the action is named by its method
 def run_clustering(
     table: TableHandle, instant: str, *, order: Any = None, engine: str | Engine | None = None
 ) -> Commit:
-    """Run a planned clustering of Hoodoo or of another tool, from the start or from where an earlier run stopped.
+    """Run a planned clustering of Hoodoo or of another tool, from the start or from where an
+    earlier run stopped.
 
-    ``order`` is an object, if the plan was made with one. Raises ConfigError if the plan is not pending or if its
-    strategy is not installed; CommitConflictError if another process runs it, or if it gives way to a write: then it
-    is undone.
-    """
+    ``order`` is an object, if the plan was made with one. Raises ConfigError if the plan is not
+    pending or if its strategy is not installed; CommitConflictError if another process runs it, or
+    if it gives way to a write: then it is undone."""
     found: Commit = run_planned(table, "clustering", instant, order=order, engine=engine)
     return found
 
@@ -122,8 +124,8 @@ run_cluster = run_clustering
 
 
 def cancel_clustering(table: TableHandle, instant: str) -> RolledBack:
-    """Cancel a planned clustering, even if it is running. All its files are removed. Raises ConfigError if it is not
-    pending."""
+    """Cancel a planned clustering, even if it is running. All its files are removed. Raises
+    ConfigError if it is not pending."""
     found: RolledBack = installed_action(table, "clustering").cancel(table, instant)
     return found
 

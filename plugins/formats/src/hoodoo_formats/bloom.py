@@ -1,4 +1,5 @@
-"""Hudi's bloom filters, byte for byte (format page 3.3): build one, read one, ask it for many keys."""
+"""Hudi's bloom filters, byte for byte (format page 3.3): build one, read one, ask it for many
+keys."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from hoodoo_formats.murmur import BLOCK, Rounds, UInt32s, rounds
 
 
 def _compiled() -> Any:
-    """The same loops in C (``pip install hoodoo[fast]``): the bits are the same. None where they are not installed."""
+    """The same loops in C (``pip install hoodoo[fast]``): the bits are the same. None where they
+    are not installed."""
     try:
         return importlib.import_module("hoodoo_native")
     except ImportError:
@@ -80,7 +82,8 @@ class BloomFilter:
     rows: tuple[Bits, ...]
 
     def might_contain(self, keys: pa.Array | pa.ChunkedArray) -> pa.BooleanArray:
-        """False where a key is certainly not in the filter (and for a null key); as long as ``keys``."""
+        """False where a key is certainly not in the filter (and for a null key); as long as
+        ``keys``."""
         found = np.zeros(len(keys), bool)
         start = 0
         for chunk in _chunks(keys):
@@ -161,8 +164,9 @@ def _dealt(
 
 
 def _filled(chunks: Iterable[pa.Array], hashes: int, size: int) -> Bits:
-    """The bits of one row, packed: what they take is small enough for a processor's cache to hold, or most of it. A byte
-    a bit would spare reading them, and was a third slower, as it is eight times as large."""
+    """The bits of one row, packed: what they take is small enough for a processor's cache to hold,
+    or most of it. A byte a bit would spare reading them, and was a third slower, as it is eight
+    times as large."""
     bits = np.zeros((size + 7) // 8, np.uint8)
     if native is not None:
         for chunk in chunks:

@@ -1,4 +1,5 @@
-"""The seeded murmur2 rounds behind Hudi's bloom filters, over whole string arrays (format page 3.3).
+"""The seeded murmur2 rounds behind Hudi's bloom filters, over whole string arrays (format page
+3.3).
 
 A filter hashes one key many times, each round seeded with the result before. What depends on the
 key alone is computed once per key and kept; a round is then a few uint32 operations. Keys go
@@ -55,8 +56,9 @@ class Rounds:
         return positions
 
     def all(self, size: int, count: int) -> UInt32s:
-        """The positions of the next ``count`` rounds at once, one round after the other, in memory of their own. For few
-        keys: then each call of NumPy costs more than its work, and the remainders take one call for all rounds."""
+        """The positions of the next ``count`` rounds at once, one round after the other, in memory
+        of their own. For few keys: then each call of NumPy costs more than its work, and the
+        remainders take one call for all rounds."""
         found = np.empty((count, len(self._h)), np.uint32)
         before = self._h
         for h in found:
@@ -96,7 +98,8 @@ class Rounds:
 
 
 def rounds(keys: pa.Array) -> Iterator[Rounds]:
-    """Blocks over the non-null keys of a string or binary array (large, view and dictionary too)."""
+    """Blocks over the non-null keys of a string or binary array (large, view and dictionary
+    too)."""
     offsets, data = _buffers(keys)
     lengths = np.diff(offsets)
     rows = (

@@ -1,4 +1,5 @@
-"""What a base file's footer says about its record keys: the smallest, the largest, a bloom filter."""
+"""What a base file's footer says about its record keys: the smallest, the largest, a bloom
+filter."""
 
 from __future__ import annotations
 
@@ -51,8 +52,8 @@ class KeyStats:
         expected_rows: int | None = None,
         base: HasFooter | None = None,
     ) -> KeyStats:
-        """Of a file that a writer begins: ``expected_rows`` and ``base`` (the open file that it replaces) as the
-        writer got them. A filter of ``base`` that will do is built upon."""
+        """Of a file that a writer begins: ``expected_rows`` and ``base`` (the open file that it
+        replaces) as the writer got them. A filter of ``base`` that will do is built upon."""
         if base is not None:
             rows = base.num_rows if expected_rows is None else expected_rows
             carried = KeyStats.carried(base.metadata, options, rows)
@@ -91,13 +92,15 @@ class KeyStats:
             self._keys.append(pa.concat_arrays([keys, pa.array([], keys.type)]))
 
     def outgrows(self, base: HasFooter) -> bool:
-        """Whether the filter that was started, that of ``base``, is too small for the rows that have come."""
+        """Whether the filter that was started, that of ``base``, is too small for the rows that
+        have come."""
         if self.started is None or self.rows <= base.num_rows:
             return False
         return KeyStats.carried(base.metadata, self.options, self.rows) is None
 
     def restart(self, stored: Iterable[pa.Array]) -> None:
-        """Give up the filter that was started, and build one of its keys, ``stored``, and of those that came."""
+        """Give up the filter that was started, and build one of its keys, ``stored``, and of those
+        that came."""
         self.started = None
         self._keys += (keys.drop_null() for keys in stored)
 
@@ -110,7 +113,8 @@ class KeyStats:
 
     @property
     def filter_bytes(self) -> int:
-        """Bytes of the filter over the keys that have come so far, as text; about what :meth:`footer` adds."""
+        """Bytes of the filter over the keys that have come so far, as text; about what
+        :meth:`footer` adds."""
         if self.options is None or self.low is None:
             return 0
         return bloom.text_bytes(self.rows, self.options)
@@ -135,7 +139,8 @@ def key_range(footer: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 def key_filter(footer: Mapping[str, str], obj: str = "base file") -> bloom.BloomFilter | None:
-    """The filter in a footer. Raises CorruptTableError naming ``obj`` for one that can't be read."""
+    """The filter in a footer. Raises CorruptTableError naming ``obj`` for one that can't be
+    read."""
     text = footer.get(FILTER)
     # Writers other than Hoodoo name the type of dynamic filters only.
     kind = footer.get(FILTER_TYPE, bloom.SIMPLE)

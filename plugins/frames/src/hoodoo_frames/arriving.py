@@ -15,8 +15,9 @@ from hoodoo.model.schema.normalize import NO_VALUES, without_index
 from hoodoo_frames.keys import as_keys
 from hoodoo_frames.python_rows import as_rows
 
-# What Arrow has no type for, by the names of libraries and of their types. As Arrow they give away something else in its
-# place (addresses of memory, bits as bytes, a time without its zone), or fail and name no column.
+# What Arrow has no type for, by the names of libraries and of their types. As Arrow they give away
+# something else in its place (addresses of memory, bits as bytes, a time without its zone), or fail
+# and name no column.
 _LOST: dict[str, dict[str, str]] = {
     "polars": {
         "Object": "Make a column of a type of polars of its values, or drop it.",
@@ -30,8 +31,8 @@ _LOST: dict[str, dict[str, str]] = {
 
 
 def refuse_lost(data: Any) -> None:
-    """SchemaError for a column of a frame, or of its schema, whose type Arrow lacks: its own types say so, what it exports
-    does not."""
+    """SchemaError for a column of a frame, or of its schema, whose type Arrow lacks: its own types
+    say so, what it exports does not."""
     library = type(data).__module__.partition(".")[0]
     if library == "polars":
         schema = getattr(data, "schema", data)
@@ -67,11 +68,13 @@ def _within(kind: Any) -> Iterator[str]:
 def arrow_data(
     data: Any, schema: pa.Schema | None, keys: Sequence[str] | None = None
 ) -> pa.Table | pa.RecordBatchReader | None:
-    """The rows of a frame of pandas or polars, of a list of dictionaries, or of a dictionary of columns; None for other
-    data. ``schema``: of the table that they go to; ``keys``: its record key, where plain values mean keys. Of a pandas frame the levels of its index that have a name are columns,
-    the others are not. A polars LazyFrame is read once, as its rows come.
+    """The rows of a frame of pandas or polars, of a list of dictionaries, or of a dictionary of
+    columns; None for other data. ``schema``: of the table that they go to; ``keys``: its record
+    key, where plain values mean keys. Of a pandas frame the levels of its index that have a name
+    are columns, the others are not. A polars LazyFrame is read once, as its rows come.
 
-    Raises DataError for data that can't be Arrow, SchemaError for a column whose type Arrow or ``schema`` lacks."""
+    Raises DataError for data that can't be Arrow, SchemaError for a column whose type Arrow or
+    ``schema`` lacks."""
     if keys is not None and schema is not None:
         data = as_keys(data, keys, schema)
         if isinstance(data, pa.Table):
@@ -93,7 +96,8 @@ def arrow_data(
 
 
 def arrow_schema(schema: Any) -> pa.Schema | None:
-    """The schema of a frame of polars; None for others. SchemaError for a column whose type Arrow lacks."""
+    """The schema of a frame of polars; None for others. SchemaError for a column whose type Arrow
+    lacks."""
     if type(schema).__module__.partition(".")[0] != "polars":
         return None
     is_frame = hasattr(schema, "__arrow_c_stream__")
@@ -104,7 +108,8 @@ def arrow_schema(schema: Any) -> pa.Schema | None:
 
 
 def _of_pandas(data: Any) -> pa.Table:
-    # Unasked, pandas gives a range away although it has a name, and other numbers although they have none.
+    # Unasked, pandas gives a range away although it has a name, and other numbers although they
+    # have none.
     named = any(name is not None for name in data.index.names)
     try:
         table = pa.Table.from_pandas(data, preserve_index=named)

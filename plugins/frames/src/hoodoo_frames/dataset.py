@@ -1,5 +1,5 @@
-"""A read as a pyarrow Dataset. Engines that know datasets push columns and filters into it: what they leave out is
-not read, as if table.read had been asked for it."""
+"""A read as a pyarrow Dataset. Engines that know datasets push columns and filters into it: what
+they leave out is not read, as if table.read had been asked for it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from hoodoo_frames.limited import first, some
 
 
 def to_dataset(self: Rows) -> RowsDataset:
-    """This read as a ``pyarrow.dataset.Dataset``, for DuckDB, polars, DataFusion and others. They push down columns
-    and filters, which then skip files and row groups as those of ``table.read`` do.
+    """This read as a ``pyarrow.dataset.Dataset``, for DuckDB, polars, DataFusion and others. They
+    push down columns and filters, which then skip files and row groups as those of ``table.read``
+    do.
 
-    The dataset always shows the state at the time when the read was planned, even if it is scanned several times.
-    """
+    The dataset always shows the state at the time when the read was planned, even if it is scanned
+    several times."""
     return RowsDataset(self)
 
 
@@ -51,8 +52,8 @@ class RowsDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types
         return pc.scalar(True)
 
     def scanner(self, columns: Any = None, filter: Any = None, **options: Any) -> RowsScanner:
-        """``columns``: names, or names with expressions; ``filter``: an expression. Other options of pyarrow, which
-        say how files are read, are taken and not needed."""
+        """``columns``: names, or names with expressions; ``filter``: an expression. Other options
+        of pyarrow, which say how files are read, are taken and not needed."""
         return RowsScanner(self, columns, filter)
 
     def to_table(self, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
@@ -90,7 +91,8 @@ class RowsDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types
         return plain.join_asof(_plain(right_dataset), *args, **options)
 
     def get_fragments(self, filter: Any = None) -> Iterator[RowsDataset]:
-        """A dataset for each file slice that may have rows of which ``filter`` is true; not all of its rows are such."""
+        """A dataset for each file slice that may have rows of which ``filter`` is true; not all of
+        its rows are such."""
         if not isinstance(self.rows, Scan):
             return iter([RowsFragment(self.rows)])
         kept = some(self.rows, [], filter)
@@ -106,7 +108,8 @@ class RowsDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types
 
 
 class RowsFragment(RowsDataset):
-    """A part of a dataset, which is called as pyarrow's fragments are: with a schema before columns and filter."""
+    """A part of a dataset, which is called as pyarrow's fragments are: with a schema before columns
+    and filter."""
 
     def __reduce__(self) -> Any:
         return RowsFragment, (self.rows,)

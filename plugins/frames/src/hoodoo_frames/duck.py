@@ -16,11 +16,12 @@ _PATTERN = frozenset("*?[")
 
 
 def to_duckdb(self: Rows, connection: Any = None) -> Any:
-    """This read as a DuckDB relation of ``connection``, or of DuckDB's default connection: use ``.filter(...)``,
-    ``.aggregate(...)``, or ``.create_view("trips")`` for SQL.
+    """This read as a DuckDB relation of ``connection``, or of DuckDB's default connection: use
+    ``.filter(...)``, ``.aggregate(...)``, or ``.create_view("trips")`` for SQL.
 
-    If all rows are in plain Parquet files on this machine, DuckDB reads the files itself; otherwise it reads the
-    dataset (``to_dataset``). The relation shows the state at the time when the read was planned.
+    If all rows are in plain Parquet files on this machine, DuckDB reads the files itself; otherwise
+    it reads the dataset (``to_dataset``). The relation shows the state at the time when the read
+    was planned.
 
     Raises EngineError if DuckDB is not installed.
     """
@@ -41,8 +42,9 @@ def to_duckdb(self: Rows, connection: Any = None) -> Any:
 
 
 def _listed(rows: Rows) -> str:
-    """Statistics of Parquet leave NaN out. DuckDB takes them to be of all values, and finds no row by ``isnan(x)``; TRY
-    keeps them away from its planner, and costs a tenth of a query that reads little else."""
+    """Statistics of Parquet leave NaN out. DuckDB takes them to be of all values, and finds no row
+    by ``isnan(x)``; TRY keeps them away from its planner, and costs a tenth of a query that reads
+    little else."""
     quoted = {field.name: _quoted(field.name) for field in rows.schema}
     return ", ".join(
         f"TRY({quoted[f.name]}) AS {quoted[f.name]}" if _has_floats(f.type) else quoted[f.name]

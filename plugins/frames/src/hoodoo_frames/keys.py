@@ -27,7 +27,8 @@ def as_keys(data: Any, fields: Sequence[str], schema: pa.Schema) -> Any:
     try:
         found = pa.array(keys)
         t = pa.types
-        # Whole floating numbers are integers; and a timestamp without a zone is for the door to judge.
+        # Whole floating numbers are integers; and a timestamp without a zone is for the door to
+        # judge.
         if t.is_floating(found.type) or t.is_timestamp(found.type):
             return pa.table({column.name: found})
         if t.is_integer(column.type) and not (t.is_integer(found.type) or t.is_null(found.type)):

@@ -17,8 +17,8 @@ from hoodoo_rows.read.spec import let_through
 
 
 def limit(self: Rows, n: int) -> Limited:
-    """A read of the first ``n`` rows. Reads only as much of the files as necessary. Rows have no order of their own:
-    the order is that of ``to_batches``."""
+    """A read of the first ``n`` rows. Reads only as much of the files as necessary. Rows have no
+    order of their own: the order is that of ``to_batches``."""
     if not isinstance(n, int) or isinstance(n, bool) or n < 0:
         raise CallError(f"limit({n!r})", "takes a number of rows.", "Give one, such as limit(10).")
     return Limited(self, n)
@@ -63,7 +63,8 @@ class Limited(Rows):
 
 
 def first(batches: Iterator[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
-    """Batches of the first ``most`` rows; those behind them are not asked for, and their source is closed."""
+    """Batches of the first ``most`` rows; those behind them are not asked for, and their source is
+    closed."""
     try:
         while most > 0 and (batch := next(batches, None)) is not None:
             batch = batch.slice(0, most)
@@ -76,7 +77,8 @@ def first(batches: Iterator[pa.RecordBatch], most: int) -> Iterator[pa.RecordBat
 
 
 def some(rows: Rows, columns: Sequence[str] | None, where: pc.Expression | None) -> Rows:
-    """``rows`` of these columns, of which ``where`` is true: pushed down to the files where it is a scan."""
+    """``rows`` of these columns, of which ``where`` is true: pushed down to the files where it is a
+    scan."""
     if columns is None and where is None:
         return rows
     if isinstance(rows, Scan):

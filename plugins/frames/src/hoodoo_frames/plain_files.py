@@ -14,9 +14,9 @@ from hoodoo_rows.read.scan import Scan
 def plain_files(
     rows: Rows, some: Rows, known: dict[str, pa.Schema] | None = None
 ) -> list[str] | None:
-    """Local paths of Parquet files whose rows, all of them, are those of ``rows`` in the file slices of ``some``, in the
-    same types; None where log files, a filter, virtual keys or an older schema ask for more, or where the files are
-    not plain ones.
+    """Local paths of Parquet files whose rows, all of them, are those of ``rows`` in the file
+    slices of ``some``, in the same types; None where log files, a filter, virtual keys or an older
+    schema ask for more, or where the files are not plain ones.
 
     Looks at the footers of the files; not at those that are in ``known``, which are noted there.
     """

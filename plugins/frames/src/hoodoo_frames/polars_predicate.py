@@ -1,12 +1,11 @@
 """A filter of polars as one of pyarrow, as far as it is known to be one.
 
-What comes out lets through every row that polars' filter does, and maybe more: polars filters again. So of a part
-that is not understood nothing is claimed, and a version of polars that writes its expressions in another way costs
-speed, and no rows.
+What comes out lets through every row that polars' filter does, and maybe more: polars filters
+again. So of a part that is not understood nothing is claimed, and a version of polars that writes
+its expressions in another way costs speed, and no rows.
 
-Where they differ: NaN is the greatest number for polars, and compares as in IEEE 754 for pyarrow; so of numbers of
-floating point only what NaN is never part of is passed on.
-"""
+Where they differ: NaN is the greatest number for polars, and compares as in IEEE 754 for pyarrow;
+so of numbers of floating point only what NaN is never part of is passed on."""
 
 from __future__ import annotations
 
@@ -32,8 +31,8 @@ _COMPARED: Mapping[str, Callable[[Any, Any], pc.Expression]] = {
 _NEGATED = {"Eq": "NotEq", "NotEq": "Eq", "Lt": "GtEq", "GtEq": "Lt", "Gt": "LtEq", "LtEq": "Gt"}
 _TURNED = {"Eq": "Eq", "NotEq": "NotEq", "Lt": "Gt", "LtEq": "GtEq", "Gt": "Lt", "GtEq": "LtEq"}
 _WITHOUT_NAN = {"Eq", "Lt", "LtEq"}
-# Kinds of literals, and of columns, whose values compare alike. Not: a floating number with a column of integers, as
-# polars makes floating numbers of them, which large ones don't survive.
+# Kinds of literals, and of columns, whose values compare alike. Not: a floating number with a
+# column of integers, as polars makes floating numbers of them, which large ones don't survive.
 _ALIKE = ("whole", "floating", "decimal", "text", "bytes", "bool", "date")
 _ZONES = ("timestamp in a zone", "timestamp without zone")
 _COMPARABLE = {
@@ -47,7 +46,8 @@ _BOUNDS = {
 
 
 def superset(predicate: Any, schema: pa.Schema) -> pc.Expression | None:
-    """What is known of the rows that ``predicate``, a polars expression over ``schema``, lets through."""
+    """What is known of the rows that ``predicate``, a polars expression over ``schema``, lets
+    through."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the form is polars' own
         try:
@@ -69,7 +69,8 @@ class _Reading:
         self.schema = schema
 
     def known(self, node: Any, negated: bool) -> pc.Expression | None:
-        """What is true wherever ``node`` is true (``negated``: false); None where nothing is known."""
+        """What is true wherever ``node`` is true (``negated``: false); None where nothing is
+        known."""
         if not isinstance(node, dict) or len(node) != 1:
             return None
         ((kind, body),) = node.items()
@@ -133,7 +134,8 @@ class _Reading:
 
 
 def _joined(every: bool, parts: list[pc.Expression | None]) -> pc.Expression | None:
-    """Of parts that are all true those that are known; of such of which one is true all, or nothing."""
+    """Of parts that are all true those that are known; of such of which one is true all, or
+    nothing."""
     known = [part for part in parts if part is not None]
     if not known or (not every and len(known) < len(parts)):
         return None
@@ -141,7 +143,8 @@ def _joined(every: bool, parts: list[pc.Expression | None]) -> pc.Expression | N
 
 
 def _value(node: Any, kind: pa.DataType) -> pa.Scalar | None:
-    """The value of an expression without columns, in the type of the column that it is compared with."""
+    """The value of an expression without columns, in the type of the column that it is compared
+    with."""
     found = _literal(node)
     if found is None or len(found) != 1 or found.null_count:
         return None
@@ -174,7 +177,8 @@ def _literal(node: Any) -> pa.Array | None:
 
 
 def _same(values: pa.Array, kind: pa.DataType) -> pa.Array | None:
-    """``values`` as ``kind``, if they are of that kind and all stay what they are; NaN never does."""
+    """``values`` as ``kind``, if they are of that kind and all stay what they are; NaN never
+    does."""
     if (_family(values.type), _family(kind)) not in _COMPARABLE:
         return None
     try:

@@ -1,8 +1,7 @@
 """Rows handed over as Python's own values: a list of dictionaries, or a dictionary of columns.
 
-For few rows: each value is an object. Columns that the table has get its types, so that None and empty
-lists are of the right type, too.
-"""
+For few rows: each value is an object. Columns that the table has get its types, so that None and
+empty lists are of the right type, too."""
 
 from __future__ import annotations
 
@@ -19,8 +18,9 @@ def is_rows(data: Any) -> bool:
 
 
 def as_rows(data: Any, schema: pa.Schema | None) -> pa.Table | None:
-    """``data`` as a pyarrow Table where it is a list of dictionaries, one a row (a key that is missing is
-    null), or a dictionary of columns; None for anything else. ``schema``: the table's own, None where there is none.
+    """``data`` as a pyarrow Table where it is a list of dictionaries, one a row (a key that is
+    missing is null), or a dictionary of columns; None for anything else. ``schema``: the table's
+    own, None where there is none.
 
     Raises DataError for rows that are none, SchemaError for values that don't fit the table's type.
     """

@@ -1,8 +1,8 @@
-"""Consistent hashing: the bucket of a key follows from its hash and from the ring of its partition path.
+"""Consistent hashing: the bucket of a key follows from its hash and from the ring of its partition
+path.
 
-Source: ``HoodieConsistentBucketIndex`` of Hudi 1.2. Hudi keeps the options of an index nowhere in the table; here those
-that decide are properties of the table.
-"""
+Source: ``HoodieConsistentBucketIndex`` of Hudi 1.2. Hudi keeps the options of an index nowhere in
+the table; here those that decide are properties of the table."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ Hashes = npt.NDArray[np.int64]
 
 @frozen
 class ConsistentIndex:
-    """Implements :class:`~hoodoo.hookspecs.index.PathIndex`. ``buckets``: of a partition path at first;
-    ``hash_fields`` are among the record key fields."""
+    """Implements :class:`~hoodoo.hookspecs.index.PathIndex`. ``buckets``: of a partition path at
+    first; ``hash_fields`` are among the record key fields."""
 
     buckets: int
     hash_fields: tuple[str, ...]
@@ -104,7 +104,8 @@ class ConsistentIndex:
         paths: Sequence[str],
         writes: bool = False,
     ) -> dict[str, PathRing]:
-        """The ring of each of the ``paths``; a path without one gets its first, which is noted if ``writes``."""
+        """The ring of each of the ``paths``; a path without one gets its first, which is noted if
+        ``writes``."""
         ids: dict[str, set[str]] = {path: set() for path in paths}
         for slice_ in slices:
             if slice_.partition_path in ids:
@@ -158,8 +159,8 @@ class _Coming:
 
 @frozen
 class RingBuckets:
-    """Implements :class:`~hoodoo.hookspecs.index.PathBuckets`. Nodes of a ring are numbered from 0, those of the one
-    to come after them."""
+    """Implements :class:`~hoodoo.hookspecs.index.PathBuckets`. Nodes of a ring are numbered from 0,
+    those of the one to come after them."""
 
     index: ConsistentIndex
     rings: Mapping[str, Ring]

@@ -1,6 +1,7 @@
 """What of a record key is hashed: the values of some of its fields, one after the other.
 
-Source: ``KeyGenUtils.extractRecordKeysByFields`` of Hudi 1.2, and how its consistent hashing joins what that answers:
+Source: ``KeyGenUtils.extractRecordKeysByFields`` of Hudi 1.2, and how its consistent hashing joins
+what that answers:
 
 * a key that lacks ``,`` or lacks ``:`` is one value, the whole key;
 * otherwise it is ``field:value,field:value``; a value ends at the last ``,`` before the next ``:`` that comes after

@@ -23,8 +23,8 @@ _SORT_COLUMNS = "hoodie.clustering.plan.strategy.sort.columns"
 
 @frozen
 class IntoBuckets:
-    """Implements :class:`~hoodoo_clustering.hookspecs.clustering.Clustering`; ``columns`` is what the rows of a bucket
-    are sorted by."""
+    """Implements :class:`~hoodoo_clustering.hookspecs.clustering.Clustering`; ``columns`` is what
+    the rows of a bucket are sorted by."""
 
     columns: tuple[str, ...] = ()
     sample_rows: int = 0
@@ -62,7 +62,7 @@ class IntoBuckets:
 
 
 def _nodes(extra: Mapping[str, str]) -> tuple[Node, ...]:
-    """What a group becomes. Its buckets are neighbours: which of these owns a hash is the same as in the whole
-    ring."""
+    """What a group becomes. Its buckets are neighbours: which of these owns a hash is the same as
+    in the whole ring."""
     children = children_of(extra, "the plan of a clustering")
     return tuple(sorted(node for node in children if node.tag != DELETE))

@@ -1,4 +1,5 @@
-"""Resizes that are planned: which buckets of a partition path become which, as the plans of clusterings say."""
+"""Resizes that are planned: which buckets of a partition path become which, as the plans of
+clusterings say."""
 
 from __future__ import annotations
 
@@ -23,8 +24,9 @@ SEQUENCE = "clustering.group.sequence.no"
 
 @frozen
 class Resize:
-    """What ``instant`` does to a partition path whose ring has the sequence number ``seq``. ``file_ids``: of the file
-    groups that go. ``knows``: the plan says what becomes of each of them."""
+    """What ``instant`` does to a partition path whose ring has the sequence number ``seq``.
+    ``file_ids``: of the file groups that go. ``knows``: the plan says what becomes of each of
+    them."""
 
     instant: str
     seq: int = 0
@@ -50,7 +52,8 @@ def children_of(extra: Mapping[str, str], where: str) -> tuple[Node, ...]:
 
 
 def planned(storage: Storage, timeline: Timeline, instant: Instant) -> dict[str, Resize]:
-    """What the clustering ``instant`` does, by partition path; empty where it is none, or no resize."""
+    """What the clustering ``instant`` does, by partition path; empty where it is none, or no
+    resize."""
     record = clustering_record(storage, timeline, instant)
     found: dict[str, Resize] = {}
     for group in (record or {}).get("inputGroups") or ():

@@ -1,8 +1,7 @@
 """Which buckets are split, and which neighbours become one: by their bytes.
 
-Source: ``BaseConsistentHashingBucketClusteringPlanStrategy`` of Hudi 1.2, which also rewrites all other buckets; here
-that is done where sort columns are named.
-"""
+Source: ``BaseConsistentHashingBucketClusteringPlanStrategy`` of Hudi 1.2, which also rewrites all
+other buckets; here that is done where sort columns are named."""
 
 from __future__ import annotations
 
@@ -32,9 +31,9 @@ _SORT_COLUMNS = "hoodie.clustering.plan.strategy.sort.columns"
 
 @frozen
 class ResizeBuckets:
-    """Implements :class:`~hoodoo_clustering.hookspecs.clustering.ClusteringPlanner`. ``split``, ``merge``: bytes of a
-    bucket; ``least``, ``most``: how many buckets a partition path has, None for as many as at first. ``rest``: whether
-    the buckets that stay are rewritten, too."""
+    """Implements :class:`~hoodoo_clustering.hookspecs.clustering.ClusteringPlanner`. ``split``,
+    ``merge``: bytes of a bucket; ``least``, ``most``: how many buckets a partition path has, None
+    for as many as at first. ``rest``: whether the buckets that stay are rewritten, too."""
 
     split: int
     merge: int
@@ -151,7 +150,8 @@ class _Plan:
         return found
 
     def _merged(self, left: dict[int, Clusterable], slots: int) -> list[list[int]]:
-        """Runs of neighbours that come to no more than the limit; ``slots``: how many buckets may go."""
+        """Runs of neighbours that come to no more than the limit; ``slots``: how many buckets may
+        go."""
         runs: list[list[int]] = []
         run: list[int] = []
         size = 0

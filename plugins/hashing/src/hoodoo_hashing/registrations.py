@@ -1,4 +1,5 @@
-"""What hoodoo-hashing offers: the index, what plans and runs the resizing of its buckets, and what keeps its rings."""
+"""What hoodoo-hashing offers: the index, what plans and runs the resizing of its buckets, and what
+keeps its rings."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""The ring of a partition path: which bucket owns which hash values, and how buckets are split and merged.
+"""The ring of a partition path: which bucket owns which hash values, and how buckets are split and
+merged.
 
-A node owns the values after its predecessor's up to its own; those after the last one's are the first one's. Source:
-``ConsistentBucketIdentifier`` and ``HoodieConsistentHashingMetadata`` of Hudi 1.2.
-"""
+A node owns the values after its predecessor's up to its own; those after the last one's are the
+first one's. Source: ``ConsistentBucketIdentifier`` and ``HoodieConsistentHashingMetadata`` of Hudi
+1.2."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ NORMAL, REPLACE, DELETE = "NORMAL", "REPLACE", "DELETE"
 
 @frozen(order=True)
 class Node:
-    """``value``: the last hash value that it owns. ``prefix``: of the id of its file group; None where it goes."""
+    """``value``: the last hash value that it owns. ``prefix``: of the id of its file group; None
+    where it goes."""
 
     value: int
     prefix: str | None

@@ -1,9 +1,9 @@
 """Hashing metadata: the rings of partition paths, in files beside the table's, as Hudi stores them.
 
-``.hoodie/.bucket_index/consistent_hashing_metadata/<partition path>/<instant>.hashing_meta``: what a path has since
-that instant, the first of them under an instant of zeros. It counts once its instant is completed; ``<instant>.commit``
-beside it says so when the timeline does not know any more.
-"""
+``.hoodie/.bucket_index/consistent_hashing_metadata/<partition path>/<instant>.hashing_meta``: what
+a path has since that instant, the first of them under an instant of zeros. It counts once its
+instant is completed; ``<instant>.commit`` beside it says so when the timeline does not know any
+more."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _META, _COMMIT = ".hashing_meta", ".commit"
 
 @frozen
 class PathRing:
-    """The ring of a partition path since ``instant``; ``seq`` counts its changes, ``first`` its first buckets."""
+    """The ring of a partition path since ``instant``; ``seq`` counts its changes, ``first`` its
+    first buckets."""
 
     path: str
     instant: str
@@ -52,7 +53,8 @@ class PathRing:
         return evolve(self, instant=instant, seq=self.seq + 1, ring=ring)
 
     def renewed(self, instant: str) -> PathRing:
-        """All buckets anew, for rows in the place of all that the path had. Each attempt makes the same."""
+        """All buckets anew, for rows in the place of all that the path had. Each attempt makes the
+        same."""
         made = first_ring(self.path, self.first).nodes
         ring = Ring.of(Node(n.value, new_prefix(instant, self.path, n.value)) for n in made)
         return evolve(self, instant=instant, seq=self.seq + 1, ring=ring)
@@ -65,8 +67,9 @@ def load(
     file_ids: Collection[str] | None = None,
     marks: bool = False,
 ) -> PathRing | None:
-    """The ring of ``path`` as of ``timeline``; None where nobody has put rows there. ``file_ids``: of the file groups
-    there; None: they are listed if need be. ``marks``: what is found completed is noted, for readers to come whose timeline has forgotten it."""
+    """The ring of ``path`` as of ``timeline``; None where nobody has put rows there. ``file_ids``:
+    of the file groups there; None: they are listed if need be. ``marks``: what is found completed
+    is noted, for readers to come whose timeline has forgotten it."""
     names = {e.name for e in storage.list(_folder(path)) if not e.is_dir and e.name[0] != "."}
     there = sorted(
         (n.removesuffix(_META) for n in names if n.endswith(_META)), key=order_key, reverse=True
@@ -84,7 +87,8 @@ def load(
         found = _read(storage, path, instant)
         if f"{instant}{_COMMIT}" in names:
             return found
-        # Archived, or undone long ago: a resize that was completed has left file groups that were not there before.
+        # Archived, or undone long ago: a resize that was completed has left file groups that were
+        # not there before.
         before = {
             file_id
             for older in there[at + 1 :]

@@ -1,4 +1,5 @@
-"""What becomes of a write that meets a pending resize: its rows go into the file groups to come, too.
+"""What becomes of a write that meets a pending resize: its rows go into the file groups to come,
+too.
 
 Source: ``SparkConsistentBucketDuplicateUpdateStrategy`` of Hudi 1.2.
 """

@@ -1,4 +1,5 @@
-"""The difference between two times of a table, by record key: what was added, changed and removed in the end."""
+"""The difference between two times of a table, by record key: what was added, changed and removed
+in the end."""
 
 from __future__ import annotations
 
@@ -27,8 +28,9 @@ _Row = dict[str, Any]
 
 @frozen
 class Difference:
-    """``counts``: rows of each of :data:`KINDS`. ``rows``: some of them, each with ``change``, ``before`` and ``after``.
-    ``by``: whether it comes from the changes of the commits, or from a comparison of two snapshots."""
+    """``counts``: rows of each of :data:`KINDS`. ``rows``: some of them, each with ``change``,
+    ``before`` and ``after``. ``by``: whether it comes from the changes of the commits, or from a
+    comparison of two snapshots."""
 
     counts: Mapping[str, int]
     rows: tuple[Mapping[str, Any], ...] = ()
@@ -46,9 +48,9 @@ def difference(
 ) -> Difference:
     """What is different at ``until`` (by default: now) from ``since``.
 
-    Memory: some 400 bytes for each row that commits changed; of a comparison of ``snapshots`` for each row of the
-    table. These are compared where the files from which changes are read are not there any more.
-    """
+    Memory: some 400 bytes for each row that commits changed; of a comparison of ``snapshots`` for
+    each row of the table. These are compared where the files from which changes are read are not
+    there any more."""
     for point in (since, until):
         if point is not None and point != EARLIEST:
             parse_point(point, table.config.timezone)

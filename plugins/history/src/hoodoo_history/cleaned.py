@@ -1,9 +1,8 @@
 """Cleaned: the files that cleans took away, seen as if they were still there.
 
-An older state of a table can be read as long as its files are there. Which files it had can't be told
-from a listing that lacks them, so what cleans say they deleted is put beside the listing: where the
-state needs one of these, it is gone, and the reader says so instead of reading less.
-"""
+An older state of a table can be read as long as its files are there. Which files it had can't be
+told from a listing that lacks them, so what cleans say they deleted is put beside the listing:
+where the state needs one of these, it is gone, and the reader says so instead of reading less."""
 
 from __future__ import annotations
 
@@ -38,8 +37,8 @@ class CleanedFiles:
 
     @classmethod
     def of(cls, source: ReadSource, cleans: bool = True) -> CleanedFiles:
-        """One listing; with ``cleans`` also what the cleans on the timeline say they deleted. (Those
-        that came between the look at the timeline and the listing are heeded without.)
+        """One listing; with ``cleans`` also what the cleans on the timeline say they deleted.
+        (Those that came between the look at the timeline and the listing are heeded without.)
 
         Raises CommitConflictError if a write was undone between the two."""
         entries = list_data(source.storage, source.timeline)
@@ -65,15 +64,16 @@ class CleanedFiles:
         return groups
 
     def check(self, slices: Iterable[FileSlice], asked: str) -> None:
-        """ConfigError if one of ``slices`` needs a file that is gone; ``asked`` names what was asked."""
+        """ConfigError if one of ``slices`` needs a file that is gone; ``asked`` names what was
+        asked."""
         for slice_ in slices:
             for file in (slice_.base_file, *slice_.log_files):
                 if file is not None and file.path in self.gone:
                     raise cleaned(asked, file.path, f"the clean {self.gone[file.path]}")
 
     def missing(self, path: str, asked: str) -> HoodooError:
-        """The error about the file ``path``, which is not there: a clean took it, perhaps one that is archived,
-        or it is lost."""
+        """The error about the file ``path``, which is not there: a clean took it, perhaps one that
+        is archived, or it is lost."""
         storage = self.source.storage
         if was_removed(removed_files(storage, self.source.timeline), path):
             return cleaned(asked, path)
@@ -96,9 +96,9 @@ def check_stats(
     stats: Iterable[WriteStat],
     asked: str,
 ) -> None:
-    """ConfigError if a file that ``stats`` of its group name should be in ``slice_`` and is not: the
-    clean that took it may be archived; CorruptTableError if none took it. ``timeline`` is the one that the slice
-    is seen in."""
+    """ConfigError if a file that ``stats`` of its group name should be in ``slice_`` and is not:
+    the clean that took it may be archived; CorruptTableError if none took it. ``timeline`` is the
+    one that the slice is seen in."""
     start = "" if slice_ is None else order_key(slice_.instant)
     there = _paths(slice_)
     for stat in stats:
@@ -114,8 +114,9 @@ def check_stats(
 
 
 def is_to_come(stat: WriteStat, then: Timeline, history: CleanedFiles) -> bool:
-    """Whether ``stat`` is of a log file in a group that a clustering makes, which is not there in ``then``: it was
-    planned only, or has been cancelled since. The write put its rows into the group that is there, too."""
+    """Whether ``stat`` is of a log file in a group that a clustering makes, which is not there in
+    ``then``: it was planned only, or has been cancelled since. The write put its rows into the
+    group that is there, too."""
     file = parse_path(stat.path, stat.file_size) if stat.path else None
     if not isinstance(file, LogFile):
         return False

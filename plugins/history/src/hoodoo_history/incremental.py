@@ -52,17 +52,16 @@ def plan_incremental(
     where: Any = None,
     meta: bool = False,
 ) -> ScanPlan:
-    """Decide a read of the rows that commits in (``since``, ``until``] wrote and that are in the table
-    at ``until``. Of the file groups that these commits touched, the slices at ``until`` are read. ``meta``: with
-    Hudi's columns behind those of the table.
+    """Decide a read of the rows that commits in (``since``, ``until``] wrote and that are in the
+    table at ``until``. Of the file groups that these commits touched, the slices at ``until`` are
+    read. ``meta``: with Hudi's columns behind those of the table.
 
     Compactions and clusterings keep the commit time of a row, so they are no changes; deleted rows
     and those of replaced groups are no rows. Costs one listing and the metadata of the commits.
 
     Raises ConfigError for bad points and where a clean took a file away that ``until`` needs,
-    SchemaError and UnsupportedTableError as a snapshot read does; reading raises UnsupportedTableError
-    for rows that may belong to it and do not say when they were written.
-    """
+    SchemaError and UnsupportedTableError as a snapshot read does; reading raises
+    UnsupportedTableError for rows that may belong to it and do not say when they were written."""
     check_commit_times(source)
     window = TimelineRange.of(source, since, until)
     history = CleanedFiles.of(evolve(source, timeline=window.timeline), window.bounded)

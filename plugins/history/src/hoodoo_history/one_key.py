@@ -1,4 +1,5 @@
-"""The history of one record key, by time travel: each write of the timeline that changed its row or moved it."""
+"""The history of one record key, by time travel: each write of the timeline that changed its row or
+moved it."""
 
 from __future__ import annotations
 
@@ -24,8 +25,9 @@ _Row = dict[str, Any]
 
 @frozen
 class Event:
-    """What one commit did to the row. ``before`` and ``after``: its values; None: there is no row, or it is not known.
-    ``what`` is ``written`` if the commit inserted or updated the row and its files are gone."""
+    """What one commit did to the row. ``before`` and ``after``: its values; None: there is no row,
+    or it is not known. ``what`` is ``written`` if the commit inserted or updated the row and its
+    files are gone."""
 
     instant: str
     completed: str | None
@@ -47,12 +49,12 @@ class KeyHistory:
 
 
 def key_history(table: TableHandle, key: str) -> KeyHistory:
-    """All events of ``key`` on the active timeline. ``key``: the value of the key column; of several columns
-    ``name:value,name:value``, as Hudi stores it. Reads the files that may have the key, once for each write that may
-    have touched them.
+    """All events of ``key`` on the active timeline. ``key``: the value of the key column; of
+    several columns ``name:value,name:value``, as Hudi stores it. Reads the files that may have the
+    key, once for each write that may have touched them.
 
-    ConfigError for a key that does not fit the columns; PluginError and UnsupportedTableError as a read raises them.
-    """
+    ConfigError for a key that does not fit the columns; PluginError and UnsupportedTableError as a
+    read raises them."""
     where = _condition(table, key)
     events: list[Event] = []
     rows: dict[str, _Row] | None = {}
@@ -121,12 +123,14 @@ def _parts(names: tuple[str, ...], key: str) -> dict[str, str]:
 
 
 def _may_touch(metadata: CommitMetadata, rows: Mapping[str, _Row]) -> bool:
-    """Whether a write may have inserted the key, or has written or replaced a file group that has it."""
+    """Whether a write may have inserted the key, or has written or replaced a file group that has
+    it."""
     if not metadata.stats and not metadata.replaced:
         return metadata.operation is not Operation.ALTER_SCHEMA
     if any(stat.num_inserts or not stat.num_updates + stat.num_deletes for stat in metadata.stats):
         return True
-    # A row that was deleted and comes back is an update of the file group, whose base file has the key.
+    # A row that was deleted and comes back is an update of the file group, whose base file has the
+    # key.
     if any(stat.path.rpartition("/")[2].startswith(".") for stat in metadata.stats):
         return True
     there = {str(row.get(FILE_NAME) or "") for row in rows.values()}
@@ -146,7 +150,8 @@ def _rows(table: TableHandle, where: pc.Expression, instant: Instant) -> dict[st
 
 
 def _written(table: TableHandle, row: _Row) -> Iterator[Event]:
-    """What the commit did that wrote ``row``, by the row itself: files of the time before it can't be read."""
+    """What the commit did that wrote ``row``, by the row itself: files of the time before it can't
+    be read."""
     timeline = table.timeline()
     requested = str(row.get(COMMIT_TIME) or "")
     if not requested:

@@ -19,7 +19,8 @@ _Key = tuple[str, str]  # requested, action
 
 @frozen
 class WholeTimeline(Timeline):
-    """A timeline that knows archived instants too; ``start`` is the first of them all. ``active`` is the rest of it."""
+    """A timeline that knows archived instants too; ``start`` is the first of them all. ``active``
+    is the rest of it."""
 
     active: Timeline = field(eq=False, repr=False, kw_only=True)
     archived: Mapping[_Key, ArchivedInstant] = field(
@@ -38,10 +39,9 @@ class WholeTimeline(Timeline):
 def whole(storage: Storage, timeline: Timeline, since: str) -> Timeline:
     """``timeline`` with the archived instants that count after the point ``since``.
 
-    Where requests order, archived ones count only where ``since`` is before the start. Other layouts
-    order by completion, and an instant that took long may be archived while its completion
-    is recent: the requests of the files in the archive don't tell, so all of its names are read.
-    """
+    Where requests order, archived ones count only where ``since`` is before the start. Other
+    layouts order by completion, and an instant that took long may be archived while its completion
+    is recent: the requests of the files in the archive don't tell, so all of its names are read."""
     by_request = not timeline.layout.names_completion
     if by_request:
         if timeline.start is None or since >= order_key(timeline.start):
@@ -53,8 +53,8 @@ def whole(storage: Storage, timeline: Timeline, since: str) -> Timeline:
     found = {(a.requested, a.action): a for a in archived if (a.requested, a.action) not in active}
     instants = [*timeline.instants, *(a.instant for a in found.values())]
     instants.sort(key=lambda i: (order_key(i.requested), i.action))
-    # Also a write that a savepoint keeps, which the active timeline does not begin with: all that is
-    # older than the start is seen at any point. By request that is what has not been loaded.
+    # Also a write that a savepoint keeps, which the active timeline does not begin with: all that
+    # is older than the start is seen at any point. By request that is what has not been loaded.
     first = (
         i.requested for i in instants
         if i.is_write and (not by_request or order_key(i.requested) > since)

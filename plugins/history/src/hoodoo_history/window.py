@@ -1,9 +1,9 @@
 """Window: the writes of a stretch of the timeline, and the timeline as it stood at its end.
 
 From version 8 on, what counts is when an instant completed: that is when its rows appeared, and no
-later instant can appear before it. Version 6 notes no completion; there, requested times count, and a
-write that takes long can appear in a stretch that was read already (Hudi's readers have that, too).
-"""
+later instant can appear before it. Version 6 notes no completion; there, requested times count, and
+a write that takes long can appear in a stretch that was read already (Hudi's readers have that,
+too)."""
 
 from __future__ import annotations
 
@@ -33,11 +33,10 @@ _SERVICES = frozenset(
 
 @frozen
 class TimelineRange:
-    """``since`` (exclusive) and ``until`` (inclusive; None: now) are points that order as completion
-    times do. ``writes``: the completed writes between them, services too, in the order in which they
-    appeared. ``timeline``: with what is archived, as far as it matters; ``then``: as it was at
-    ``until``. ``bounded``: some write came after that.
-    """
+    """``since`` (exclusive) and ``until`` (inclusive; None: now) are points that order as
+    completion times do. ``writes``: the completed writes between them, services too, in the order
+    in which they appeared. ``timeline``: with what is archived, as far as it matters; ``then``: as
+    it was at ``until``. ``bounded``: some write came after that."""
 
     since: str
     until: str | None
@@ -89,8 +88,9 @@ def appeared(writes: Iterable[Instant]) -> list[Instant]:
 
 
 def upto(timeline: Timeline, bound: str) -> Timeline:
-    """What had completed at ``bound``, inclusive; ``start`` stays that of the table. Clusterings that are pending stay:
-    by them the groups to come are known, where names of log files say the slice."""
+    """What had completed at ``bound``, inclusive; ``start`` stays that of the table. Clusterings
+    that are pending stay: by them the groups to come are known, where names of log files say the
+    slice."""
     kept = tuple(
         i for i in timeline.instants if place(i) <= bound and (i.is_completed or i.traits.replaces)
     )
@@ -100,9 +100,8 @@ def upto(timeline: Timeline, bound: str) -> Timeline:
 def point(value: str | date, timeline: Timeline) -> str:
     """A point as :func:`~hoodoo.timeline.instants.parse_point` takes it, or ``"earliest"``.
 
-    The requested time of a completed write stands for its completion, so that ``commit.instant`` means
-    the same here as in ``as_of``: the state with that commit.
-    """
+    The requested time of a completed write stands for its completion, so that ``commit.instant``
+    means the same here as in ``as_of``: the state with that commit."""
     if isinstance(value, str) and value.strip().lower() == EARLIEST:
         return _ZEROS
     found = parse_point(value, timeline.config.timezone)
@@ -111,8 +110,8 @@ def point(value: str | date, timeline: Timeline) -> str:
 
 
 def is_change(instant: Instant, metadata: CommitMetadata, config: TableConfig) -> bool:
-    """Whether the write changed rows. A plain commit of a table that is merged on read is a compaction,
-    whatever it says of itself."""
+    """Whether the write changed rows. A plain commit of a table that is merged on read is a
+    compaction, whatever it says of itself."""
     if metadata.operation in _SERVICES:
         return False
     return instant.action != "commit" or config.table_type != "MERGE_ON_READ"
@@ -131,7 +130,7 @@ def check_commit_times(source: ReadSource) -> None:
 
 
 def or_untimed(where: pc.Expression) -> pc.Expression:
-    """``where``, and rows without a commit time besides. Spark Hudi stores null in tables with virtual
-    keys, and its row writer an empty text."""
+    """``where``, and rows without a commit time besides. Spark Hudi stores null in tables with
+    virtual keys, and its row writer an empty text."""
     time = pc.field(COMMIT_TIME)
     return where | time.is_null() | (time == "")

@@ -1,4 +1,5 @@
-"""What ``hoodoo inspect`` shows of HFiles: trailer, file info, block index, entries. Only hoodoo-cli imports it."""
+"""What ``hoodoo inspect`` shows of HFiles: trailer, file info, block index, entries. Only
+hoodoo-cli imports it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The metadata table as a participant: it says the same as the timeline, decided together with each action."""
+"""The metadata table as a participant: it says the same as the timeline, decided together with each
+action."""
 
 from __future__ import annotations
 
@@ -92,7 +93,8 @@ from hoodoo_metadata.writer import MetadataWriter
 
 @frozen
 class MetadataParticipant:
-    """Of one table, with the options of a call (:class:`hoodoo.hookspecs.participant.Participant`)."""
+    """Of one table, with the options of a call
+    (:class:`hoodoo.hookspecs.participant.Participant`)."""
 
     settings: Settings
 
@@ -162,8 +164,8 @@ class MetadataParticipant:
         return compact.holds(MetadataTable.open(storage, timeline), requested)
 
     def refuse_undo(self, storage: Storage, timeline: Timeline, requested: str) -> None:
-        """CommitConflictError where base files of the metadata table, which is in use, hold the completed instant
-        ``requested``: it has come there since somebody looked."""
+        """CommitConflictError where base files of the metadata table, which is in use, hold the
+        completed instant ``requested``: it has come there since somebody looked."""
         now = evolve(timeline, config=properties.load(storage))
         if listed(now.config) and compact.holds(MetadataTable.open(storage, now), requested):
             raise CommitConflictError(
@@ -280,8 +282,9 @@ class MetadataParticipant:
         repeated: list[int],
         named: str | None = None,
     ) -> TableConfig:
-        """``partitioned``: the record index is to be of partition paths; None: as it is. ``repeated`` is given the
-        number of keys that lie in more than one place. ``named``: the partition that was asked for by name."""
+        """``partitioned``: the record index is to be of partition paths; None: as it is.
+        ``repeated`` is given the number of keys that lie in more than one place. ``named``: the
+        partition that was asked for by name."""
         if partitioned is None:
             said = is_partitioned(request.storage, config=request.config)
             partitioned = VIRTUAL_PATH_INDEX in partitions or said
@@ -312,7 +315,8 @@ class MetadataParticipant:
         # An index of partition paths alone may be made: keys may lie in each.
         own = stored_name(request.own_index or "")
         by_paths = there[-1] == VIRTUAL_PATH_INDEX and own != RECORD_INDEX
-        # Hudi's partitions are read beside that of files alone; Hoodoo's own may have been there without it.
+        # Hudi's partitions are read beside that of files alone; Hoodoo's own may have been there
+        # without it.
         wanted = [RECORD_INDEX] if FILES in listed(config) else [FILES, RECORD_INDEX]
         config = self._build(request, wanted, by_paths, [])
         return self._give_up(request.storage, config, there)

@@ -1,8 +1,8 @@
-"""Pruning of partition paths before anything is listed: those of the values that a filter asks for, or those among the
-paths that the metadata table lists.
+"""Pruning of partition paths before anything is listed: those of the values that a filter asks for,
+or those among the paths that the metadata table lists.
 
-As with keys nothing is left out on a guess: the values are read out of the filter, and proven to be all.
-"""
+As with keys nothing is left out on a guess: the values are read out of the filter, and proven to be
+all."""
 
 from __future__ import annotations
 

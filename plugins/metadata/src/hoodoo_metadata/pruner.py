@@ -1,9 +1,8 @@
-"""Pruning by the metadata table: file slices that have no row of the result, as the record index (point
-reads) and the ranges of columns say. Opens no data file.
+"""Pruning by the metadata table: file slices that have no row of the result, as the record index
+(point reads) and the ranges of columns say. Opens no data file.
 
-Nothing is left out on a guess: which record keys a filter asks for is read out of it, and then proven, as
-Arrow finds that the filter can't be true of any other key.
-"""
+Nothing is left out on a guess: which record keys a filter asks for is read out of it, and then
+proven, as Arrow finds that the filter can't be true of any other key."""
 
 from __future__ import annotations
 
@@ -51,8 +50,9 @@ _FEW_SLICES = 4
 
 @frozen
 class KeyPruner:
-    """By a record index: the slices that hold record keys which the filter asks for. All of them where it does
-    not ask for certain keys, or the table has no record index that describes what is read."""
+    """By a record index: the slices that hold record keys which the filter asks for. All of them
+    where it does not ask for certain keys, or the table has no record index that describes what is
+    read."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> KeyPruner:
@@ -98,8 +98,9 @@ class KeyPruner:
 def _while_it_stands(
     request: PruneRequest, slices: Sequence[FileSlice], keep: Keep
 ) -> Sequence[FileSlice]:
-    """What ``keep`` lets through. All, where it lacks something that is gone since the read was planned: an index that
-    was dropped, an instant that was archived. The files of the read may all be there."""
+    """What ``keep`` lets through. All, where it lacks something that is gone since the read was
+    planned: an index that was dropped, an instant that was archived. The files of the read may all
+    be there."""
     storage, timeline = request.storage, request.timeline
     try:
         return keep(request, slices)
@@ -114,8 +115,9 @@ def _while_it_stands(
 def _found(
     request: PruneRequest, partition: str, keys: pa.Array, paths: set[str], everywhere: bool
 ) -> pa.Table | None:
-    """Where ``keys`` lie, as the index ``partition`` says; None for too many questions. ``everywhere``: they have to
-    be unique in the whole table, not only in their partition path; None where the index does not say that."""
+    """Where ``keys`` lie, as the index ``partition`` says; None for too many questions.
+    ``everywhere``: they have to be unique in the whole table, not only in their partition path;
+    None where the index does not say that."""
     index = RecordIndex.open(request.storage, request.timeline, request.as_of, partition=partition)
     if index.partitioned and (everywhere or len(paths) * len(keys) > _MOST_LOOKUPS):
         return None
@@ -130,7 +132,8 @@ def _as_it_was(storage: Storage, timeline: Timeline, partition: str) -> bool:
 
 
 def asked_keys(where: pc.Expression, schema: pa.Schema, generator: KeyGenerator) -> pa.Array | None:
-    """The record keys of all rows that ``where`` can let through; None where these are not certain ones."""
+    """The record keys of all rows that ``where`` can let through; None where these are not certain
+    ones."""
     columns = generator.record_key_fields
     if not columns or (len(columns) == 1 and isinstance(generator, Settles)):
         return None  # of a single column its key may have two forms
@@ -159,8 +162,8 @@ def asked_keys(where: pc.Expression, schema: pa.Schema, generator: KeyGenerator)
 def asked_values(
     where: pc.Expression, schema: pa.Schema, column: str, dates: bool = False
 ) -> list[Any] | None:
-    """The values of ``column`` beside which alone ``where`` can be true; None if there is no telling. ``dates``: of
-    columns of dates, too."""
+    """The values of ``column`` beside which alone ``where`` can be true; None if there is no
+    telling. ``dates``: of columns of dates, too."""
     if schema.get_field_index(column) < 0:
         return None
     kind = schema.field(column).type
@@ -182,8 +185,8 @@ def asked_values(
 
 
 def _literals(where: pc.Expression) -> Iterator[Any]:
-    """All values that an expression holds, and perhaps others. Arrow's own form of an expression keeps them
-    as columns; what is made of them is proven."""
+    """All values that an expression holds, and perhaps others. Arrow's own form of an expression
+    keeps them as columns; what is made of them is proven."""
     with suppress(Exception):  # another release of Arrow may have another form
         _make, (buffer,) = where.__reduce__()
         reader = pa.ipc.open_file(buffer)
@@ -211,8 +214,8 @@ def _fits(value: Any, kind: pa.DataType) -> bool:
 
 @frozen
 class RangePruner:
-    """By ``column_stats``: the slices whose ranges of columns let the filter be true. What is merged from several
-    files is always kept: a row of the result may be none of theirs."""
+    """By ``column_stats``: the slices whose ranges of columns let the filter be true. What is
+    merged from several files is always kept: a row of the result may be none of theirs."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> RangePruner:
@@ -293,9 +296,9 @@ def _promises(
 def _by_code_point(least: pa.ChunkedArray, greatest: pa.ChunkedArray) -> list[pa.ChunkedArray]:
     """Bounds of texts, as Arrow orders these, of bounds by the order of Java's strings.
 
-    Hudi compares the bounds of a file's row groups as Java's strings, whose units of 16 bits put what is past
-    U+FFFF (emoji, say) before U+E000 to U+FFFF. From the first such character on, a bound says nothing here.
-    """
+    Hudi compares the bounds of a file's row groups as Java's strings, whose units of 16 bits put
+    what is past U+FFFF (emoji, say) before U+E000 to U+FFFF. From the first such character on, a
+    bound says nothing here."""
     lower = pc.replace_substring_regex(least, "(?s)[\U00010000-\U0010ffff].*", "\ue000")
     upper = pc.replace_substring_regex(greatest, "(?s)[\ue000-\uffff].*", GREATEST_TEXT)
     one = pc.equal(least, greatest)

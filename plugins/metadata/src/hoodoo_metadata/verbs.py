@@ -15,8 +15,8 @@ from hoodoo_metadata.life.drop import drop, droppable, partition_named
 
 
 def compact_metadata(table: TableHandle, *, engine: str | Engine | None = None) -> tuple[str, ...]:
-    """Compact the metadata table now. Returns the instants of its compactions. Writes do this automatically after
-    every ``hoodie.metadata.compact.max.delta.commits`` commits."""
+    """Compact the metadata table now. Returns the instants of its compactions. Writes do this
+    automatically after every ``hoodie.metadata.compact.max.delta.commits`` commits."""
     table.check_writable()
     table.refresh()
 
@@ -38,18 +38,20 @@ def location_changes(
     until: str | date | None = None,
     index: str | None = None,
 ) -> Query:
-    """The changes in the record index after ``since`` and up to ``until`` (by default: now): ``record_key``,
-    ``partition_path``, ``file_id``, and the ``instant`` of the change. Lazy: planning opens no data file. If a key changed
-    more than once, only the newest change is returned. Path and file id are null if the key was deleted. An update of
-    a row in its file group is not a change. ``index`` names the index, if the table has several.
+    """The changes in the record index after ``since`` and up to ``until`` (by default: now):
+    ``record_key``, ``partition_path``, ``file_id``, and the ``instant`` of the change. Lazy:
+    planning opens no data file. If a key changed more than once, only the newest change is
+    returned. Path and file id are null if the key was deleted. An update of a row in its file group
+    is not a change. ``index`` names the index, if the table has several.
 
-    If the changes since then are no longer stored separately in the index, the states of the table at ``since`` and
-    at ``until`` are compared instead: this reads the record keys of the file slices that differ. Then ``instant`` is
-    null, and a key that came and went between them is not returned.
+    If the changes since then are no longer stored separately in the index, the states of the table
+    at ``since`` and at ``until`` are compared instead: this reads the record keys of the file
+    slices that differ. Then ``instant`` is null, and a key that came and went between them is not
+    returned.
 
-    The times are those of ``incremental``, including ``"earliest"``. Raises ConfigError for invalid times, if the
-    table has no record index, and if a state must be compared whose files have been cleaned away, or whose instants
-    are archived.
+    The times are those of ``incremental``, including ``"earliest"``. Raises ConfigError for invalid
+    times, if the table has no record index, and if a state must be compared whose files have been
+    cleaned away, or whose instants are archived.
 
     >>> table.location_changes(commit.instant).to_arrow().num_rows
     0
@@ -60,13 +62,12 @@ def location_changes(
 
 
 def drop_index(table: TableHandle, name: str) -> tuple[str, ...]:
-    """Drop a partition of the metadata table (``bloom_filters``, ``column_stats``), or the partition of an index that
-    is stored there (``partitioned_record_index``). Returns the dropped partitions. Writers can continue, and no
-    longer update it.
+    """Drop a partition of the metadata table (``bloom_filters``, ``column_stats``), or the
+    partition of an index that is stored there (``partitioned_record_index``). Returns the dropped
+    partitions. Writers can continue, and no longer update it.
 
-    Raises ConfigError for a partition that the table does not have, or that it needs (``files``, and that of its own
-    index); CommitConflictError if another process creates or drops one.
-    """
+    Raises ConfigError for a partition that the table does not have, or that it needs (``files``,
+    and that of its own index); CommitConflictError if another process creates or drops one."""
     table.check_writable()
     table.refresh()
     with action_run(table, PARTICIPANT_SERVICE) as events:

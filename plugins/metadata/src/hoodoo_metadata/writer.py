@@ -1,4 +1,5 @@
-"""Writer: what each action of the table adds to its metadata table, begun before the action is decided."""
+"""Writer: what each action of the table adds to its metadata table, begun before the action is
+decided."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ from hoodoo_metadata.table.schema import record_schema
 
 @frozen
 class MetadataWriter:
-    """Of one table, with the metadata ``partitions`` that it has. ``file_format`` is asked where new files are
-    looked into. See :class:`hoodoo.hookspecs.participant.Participation`."""
+    """Of one table, with the metadata ``partitions`` that it has. ``file_format`` is asked where
+    new files are looked into. See :class:`hoodoo.hookspecs.participant.Participation`."""
 
     partitions: tuple[str, ...]
     file_format: Callable[[], BaseFileFormat]

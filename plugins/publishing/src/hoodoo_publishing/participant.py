@@ -43,8 +43,9 @@ class OpenFormats(_AfterActions):
 
 @frozen
 class Publisher(_AfterActions):
-    """Of a table that is shown in other ``formats``. It writes after an action, never with it: a failure
-    here is no failure of the action, and the next action, or ``table.publish()``, catches up."""
+    """Of a table that is shown in other ``formats``. It writes after an action, never with it: a
+    failure here is no failure of the action, and the next action, or ``table.publish()``, catches
+    up."""
 
     formats: tuple[Format, ...]
 

@@ -1,4 +1,5 @@
-"""Rows of one open table: its plugins, and what a write works on. Core reaches it by the hook ``hoodoo_table_rows``."""
+"""Rows of one open table: its plugins, and what a write works on. Core reaches it by the hook
+``hoodoo_table_rows``."""
 
 from __future__ import annotations
 
@@ -69,7 +70,8 @@ class Plugins:
 
 # --- plugins ------------------------------------------------------------------------------------------
 def plugins(table: TableHandle) -> Plugins:
-    """Key generator, merger, index and file format, as the properties name them. Made once for these."""
+    """Key generator, merger, index and file format, as the properties name them. Made once for
+    these."""
     made = table.made  # another thread that reads other properties puts a new one in its place
     found: Plugins | None = made.get(_PLUGINS)
     if found is None:
@@ -84,7 +86,8 @@ def plugins(table: TableHandle) -> Plugins:
 
 
 def write_plugins(table: TableHandle) -> WritePlugins:
-    """Those, and what else decides in a write, by the options. Made once for the properties and options."""
+    """Those, and what else decides in a write, by the options. Made once for the properties and
+    options."""
     made, each = table.made, plugins(table)
     found: tuple[Plugins, dict[str, str], WritePlugins] | None = made.get(_OF_WRITES)
     if found is None or found[0] is not each or found[1] != table.options:
@@ -94,8 +97,8 @@ def write_plugins(table: TableHandle) -> WritePlugins:
 
 
 def key_generator(table: TableHandle) -> KeyGenerator:
-    """The key generator as the next write needs it: one that the table's properties don't tell enough reads a row
-    of the table. ConfigError where that does not say it either."""
+    """The key generator as the next write needs it: one that the table's properties don't tell
+    enough reads a row of the table. ConfigError where that does not say it either."""
     found: KeyGenerator = plugins(table).generator
     if not isinstance(found, Settles):
         return found
@@ -183,8 +186,8 @@ def _log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
 
 
 def _change_logs(settings: Settings) -> Resolved | None:
-    """What notes the changes of rewrites; None for a table without logs of change data. PluginError where no plugin
-    offers what the table's properties ask."""
+    """What notes the changes of rewrites; None for a table without logs of change data. PluginError
+    where no plugin offers what the table's properties ask."""
     if not CDC.stored(settings.table.properties):
         return None
     wanted = (settings.table.get(CDC_MODE.key) or "").strip()
@@ -233,11 +236,12 @@ def write_target(
     looks: bool = False,
     later: bool = False,
 ) -> WriteTarget:
-    """What a write or an action works on: one look at the table, the plugins that decide, and the engine.
+    """What a write or an action works on: one look at the table, the plugins that decide, and the
+    engine.
 
-    ``data`` is what is written, and chooses the engine; an action has none. ``engine``: by default that of the
-    table. ``repair``, ``spare``, ``looks`` and ``later``: :meth:`hoodoo.table.handle.TableHandle.on_snapshot`.
-    """
+    ``data`` is what is written, and chooses the engine; an action has none. ``engine``: by default
+    that of the table. ``repair``, ``spare``, ``looks`` and ``later``:
+    :meth:`hoodoo.table.handle.TableHandle.on_snapshot`."""
     if not looks:
         table.check_writable()
     runner = table.engine(data, engine or table.default_engine)

@@ -78,7 +78,8 @@ def to_arrow(
 
 
 def count(table: TableHandle, where: Any = None, as_of: str | date | int | None = None) -> int:
-    """The number of rows. Without ``where``, only the footers of files are read. The arguments are those of ``read``."""
+    """The number of rows. Without ``where``, only the footers of files are read. The arguments are
+    those of ``read``."""
     return read(table, None, where, as_of).count()
 
 
@@ -95,8 +96,8 @@ def head(
 
 
 def query(table: TableHandle, name: str, /, **arguments: Any) -> Scan | Query:
-    """A lazy read of the query type ``name``. hoodoo-history provides ``incremental`` and ``changes``.
-    ``arguments`` are those of the query type.
+    """A lazy read of the query type ``name``. hoodoo-history provides ``incremental`` and
+    ``changes``. ``arguments`` are those of the query type.
 
     Raises PluginError if no plugin provides the query type, and CallError for unknown arguments.
     """

@@ -35,12 +35,12 @@ _LEVELS = 12
 class TableBelow:
     """A table, or what can't be looked into.
 
-    ``path`` is its URI, ``name`` the same relative to the place ("" for the place itself). ``config``
-    are its properties; ``last`` is the newest completed write (None: none on the active timeline),
-    ``pending`` counts actions that are not completed. With an ``error`` some of them are missing, and
-    ``state`` says which kind: ``denied`` (no permission), ``unsupported`` (a version that is not
-    read), ``damaged``, or ``unreachable``. ``is_table``: whether a table was seen there; if not, a
-    folder could not be listed."""
+    ``path`` is its URI, ``name`` the same relative to the place ("" for the place itself).
+    ``config`` are its properties; ``last`` is the newest completed write (None: none on the active
+    timeline), ``pending`` counts actions that are not completed. With an ``error`` some of them are
+    missing, and ``state`` says which kind: ``denied`` (no permission), ``unsupported`` (a version
+    that is not read), ``damaged``, or ``unreachable``. ``is_table``: whether a table was seen
+    there; if not, a folder could not be listed."""
 
     path: str
     name: str
@@ -139,7 +139,8 @@ def _table(storage: Storage, folder: str, known: Mapping[str, bytes]) -> TableBe
 
 @frozen
 class _Inside:
-    """``inner`` as it is read from its folder ``prefix``; ``known`` are files that have been read."""
+    """``inner`` as it is read from its folder ``prefix``; ``known`` are files that have been
+    read."""
 
     inner: Storage
     prefix: str

@@ -1,4 +1,5 @@
-"""Writes of a table: each is one commit. One action, whose operations are the methods of a table."""
+"""Writes of a table: each is one commit. One action, whose operations are the methods of a
+table."""
 
 from __future__ import annotations
 
@@ -25,15 +26,16 @@ from hoodoo_rows.write.target import WriteTarget
 
 
 class Write:
-    """The action ``write``: ``table.run("write", operation="insert", data=rows)`` is ``table.insert(rows)``."""
+    """The action ``write``: ``table.run("write", operation="insert", data=rows)`` is
+    ``table.insert(rows)``."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Write:
         return cls()
 
     def run(self, table: TableHandle, *, operation: str = "upsert", **arguments: Any) -> Commit:
-        """``operation``: the name of a method of a table that writes; ``arguments`` are those of the method.
-        ConfigError for another name."""
+        """``operation``: the name of a method of a table that writes; ``arguments`` are those of
+        the method. ConfigError for another name."""
         if operation not in _OPERATIONS:
             raise ConfigError(
                 f"operation={operation!r}", "is no operation of a write.", f"Use one of {', '.join(_OPERATIONS)}."
@@ -48,10 +50,10 @@ def upsert(
 ) -> Commit:  # fmt: skip
     """Update rows whose key is in the table, and insert the others. All writes: docs/writing.md.
 
-    A column that the table lacks is refused. With ``add_columns=True`` (also in the other writes) it becomes a column of
-    the table. ``batch`` (also in the other writes) is the name and number of a batch. If this batch, or a newer batch of its
-    stream, is already in the table, nothing is written, and the commit has an empty instant. See docs/streaming.md.
-    """
+    A column that the table lacks is refused. With ``add_columns=True`` (also in the other writes)
+    it becomes a column of the table. ``batch`` (also in the other writes) is the name and number of
+    a batch. If this batch, or a newer batch of its stream, is already in the table, nothing is
+    written, and the commit has an empty instant. See docs/streaming.md."""
     return write(table, operation.UPSERT, data, engine, batch, add_columns)
 
 
@@ -78,7 +80,8 @@ def bulk_insert(
     table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None,
     add_columns: bool = False,
 ) -> Commit:  # fmt: skip
-    """Write rows to new files in the order in which they arrive. This is the fastest write, for first loads."""
+    """Write rows to new files in the order in which they arrive. This is the fastest write, for
+    first loads."""
     return write(table, _combined(table, operation.BULK_INSERT), data, engine, batch, add_columns)
 
 
@@ -90,10 +93,12 @@ def delete(
     engine: str | Engine | None = None,
     batch: Batch | None = None,
 ) -> Commit:
-    """Delete rows by key. ``data`` has the key columns, or whole rows. Without the partition columns, a key is
-    deleted in every partition path. If the key is one column, a list of keys is enough.
+    """Delete rows by key. ``data`` has the key columns, or whole rows. Without the partition
+    columns, a key is deleted in every partition path. If the key is one column, a list of keys is
+    enough.
 
-    Or delete all rows for which ``where`` is true: a pyarrow expression, SQL as text, or a Spark Column."""
+    Or delete all rows for which ``where`` is true: a pyarrow expression, SQL as text, or a Spark
+    Column."""
     if (data is None) == (where is None) or isinstance(data, (str, pc.Expression)):
         raise CallError(
             "table.delete", "needs keys or a condition, and not both.",
@@ -159,7 +164,8 @@ def write(
     batch: Batch | None,
     add_columns: bool = False,
 ) -> Commit:
-    """One write of ``kind``; ``data`` may depend on what is in the table (:mod:`hoodoo_rows.write.target`)."""
+    """One write of ``kind``; ``data`` may depend on what is in the table
+    (:mod:`hoodoo_rows.write.target`)."""
     if add_columns:
         table = table.with_options({ADD_COLUMNS.key: "true"})
     due = table.after_writes.due()

@@ -1,3 +1,4 @@
-"""Table services by themselves: a process that plans and runs them, and threads beside long-running writers."""
+"""Table services by themselves: a process that plans and runs them, and threads beside long-running
+writers."""
 
 __version__ = "0.1.0"

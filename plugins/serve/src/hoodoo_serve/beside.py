@@ -28,12 +28,12 @@ _running: dict[str, threading.Thread] = {}
 
 @frozen
 class ServicesBeside:
-    """An action that follows writes: it begins a thread that compacts, clusters, cleans or archives, where that is due,
-    while the writer goes on. One thread for each table of a process; what comes due while it runs is done by a later one.
+    """An action that follows writes: it begins a thread that compacts, clusters, cleans or
+    archives, where that is due, while the writer goes on. One thread for each table of a process;
+    what comes due while it runs is done by a later one.
 
-    What runs when the process ends is finished by the next writer or service; ``table.run("services_beside")``
-    waits for it.
-    """
+    What runs when the process ends is finished by the next writer or service;
+    ``table.run("services_beside")`` waits for it."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> ServicesBeside:
@@ -83,7 +83,8 @@ def _wanted(table: TableHandle) -> bool:
 
 
 def _opened(table: TableHandle) -> TableHandle:
-    """The table, with what is asked for beside the writer as what follows a write, and nothing else."""
+    """The table, with what is asked for beside the writer as what follows a write, and nothing
+    else."""
     given: dict[str, Any] = {
         **table.options,
         "hoodie.clustering.inline": "false",

@@ -1,4 +1,5 @@
-"""What a serving process says of itself: ``/health`` for supervisors, ``/metrics`` for Prometheus, on loopback."""
+"""What a serving process says of itself: ``/health`` for supervisors, ``/metrics`` for Prometheus,
+on loopback."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ _SECONDS = (0.1, 0.3, 1, 3, 10, 30, 60, 180, 600, 1800, 3600, 10800)
 
 
 class Metrics:
-    """Counters of rounds and services, in ``registry``. What else is in it is shown as well, such as those of an
-    observer."""
+    """Counters of rounds and services, in ``registry``. What else is in it is shown as well, such
+    as those of an observer."""
 
     def __init__(self, registry: CollectorRegistry = REGISTRY) -> None:
         self.registry = registry
@@ -67,8 +68,9 @@ class Metrics:
 
 @define
 class Health:
-    """The server of ``serving``, at ``host`` and ``port`` (0: any free one). Well: each table had a round within
-    three times ``serving.every`` and a minute, and nothing of its last round failed."""
+    """The server of ``serving``, at ``host`` and ``port`` (0: any free one). Well: each table had a
+    round within three times ``serving.every`` and a minute, and nothing of its last round
+    failed."""
 
     serving: Serving
     metrics: Metrics
@@ -120,7 +122,8 @@ class Health:
             self._server.server_close()
 
     def allows(self, host: str) -> bool:
-        """Whether a request names this machine: a page of elsewhere whose name leads here does not (DNS rebinding)."""
+        """Whether a request names this machine: a page of elsewhere whose name leads here does not
+        (DNS rebinding)."""
         name = urlsplit(f"//{host}").hostname or ""
         try:
             return name in ("localhost", self.host) or ipaddress.ip_address(name).is_loopback

@@ -19,11 +19,11 @@ from hoodoo.timeline.timeline import Timeline
 
 @frozen
 class PendingPlans:
-    """Runs the plans that lie on the timeline, oldest first, but for those that a living process works at.
+    """Runs the plans that lie on the timeline, oldest first, but for those that a living process
+    works at.
 
-    A writer may have planned them (``hoodie.clustering.schedule.inline``, ``table.schedule``), or a process that
-    died while it ran one.
-    """
+    A writer may have planned them (``hoodie.clustering.schedule.inline``, ``table.schedule``), or a
+    process that died while it ran one."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> PendingPlans:
@@ -64,8 +64,9 @@ class PendingPlans:
 
 @frozen
 class Following:
-    """Does what would follow a write, at the thresholds that the options say: compaction, clustering where it is
-    switched on, cleaning, archiving, the services of participants, and the actions of other plugins."""
+    """Does what would follow a write, at the thresholds that the options say: compaction,
+    clustering where it is switched on, cleaning, archiving, the services of participants, and the
+    actions of other plugins."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Following:

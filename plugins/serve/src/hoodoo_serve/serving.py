@@ -19,8 +19,8 @@ _log = get_logger(__name__)
 
 @define
 class Serving:
-    """``tables`` are looked at every ``every`` seconds, ``at_once`` of them at the same time; ``seen`` is called
-    with a table's path and what a round came to, in the table's thread.
+    """``tables`` are looked at every ``every`` seconds, ``at_once`` of them at the same time;
+    ``seen`` is called with a table's path and what a round came to, in the table's thread.
 
     >>> serving = Serving([TableServices("/data/flights", {})], every=60)
     >>> serving.start(); serving.stop(); serving.wait()

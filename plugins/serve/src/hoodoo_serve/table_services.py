@@ -22,15 +22,16 @@ from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_serve import options
 
-# The lock under which one process looks after a table. The actions are safe without it: it saves work.
+# The lock under which one process looks after a table. The actions are safe without it: it saves
+# work.
 LOCK_NAME = "services"
 _log = get_logger(__name__)
 
 
 @frozen
 class Ran:
-    """One service of a round: whether it has ``done`` something, or why it failed (``error``, a class, and the
-    sentence ``why``); ``seconds``."""
+    """One service of a round: whether it has ``done`` something, or why it failed (``error``, a
+    class, and the sentence ``why``); ``seconds``."""
 
     what: str
     done: bool
@@ -41,8 +42,9 @@ class Ran:
 
 @frozen
 class Round:
-    """What one look at a table came to. ``role``: ``leads``, ``stands by``, or ``failed`` where the table could not
-    be opened or its options are wrong, ``why`` says it. ``ended``: seconds since 1970."""
+    """What one look at a table came to. ``role``: ``leads``, ``stands by``, or ``failed`` where the
+    table could not be opened or its options are wrong, ``why`` says it. ``ended``: seconds since
+    1970."""
 
     role: str
     ran: tuple[Ran, ...] = ()
@@ -63,7 +65,8 @@ def without_async(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def inline_clustering(given: Mapping[str, str]) -> dict[str, str]:
-    """The options of a clustering after writes that do what those for one beside the writer ask for, if they do."""
+    """The options of a clustering after writes that do what those for one beside the writer ask
+    for, if they do."""
     if not options.ASYNC_CLUSTERING.read(given):
         return {}
     return {
@@ -86,9 +89,8 @@ def service_options(table_type: str, given: Mapping[str, str]) -> dict[str, str]
 class TableServices:
     """Looks after the table at ``path``; used by one thread.
 
-    ``lock``: a lock's name, or empty where no other process looks after it. ``stopped`` is asked between two
-    services.
-    """
+    ``lock``: a lock's name, or empty where no other process looks after it. ``stopped`` is asked
+    between two services."""
 
     path: str
     given: Mapping[str, str]
@@ -98,8 +100,8 @@ class TableServices:
     _held: Held | None = field(default=None, init=False)
 
     def round(self) -> Round:
-        """Look once, and do what is due. Nothing is raised: the answer says what failed, and the next look is a new
-        one."""
+        """Look once, and do what is due. Nothing is raised: the answer says what failed, and the
+        next look is a new one."""
         try:
             table = self._opened()
             if not self._leads(table.handle):

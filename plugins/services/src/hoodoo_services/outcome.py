@@ -20,9 +20,10 @@ _FOUND = pa.schema(
 
 @frozen
 class Restored:
-    """The outcome of a restore. ``point`` is the write whose state the table has now. ``undone`` are the instants that were
-    undone, the newest first. ``files`` are the deleted files, relative to the table. ``restore`` is the instant of the
-    restore itself; it is empty if there was nothing to undo."""
+    """The outcome of a restore. ``point`` is the write whose state the table has now. ``undone``
+    are the instants that were undone, the newest first. ``files`` are the deleted files, relative
+    to the table. ``restore`` is the instant of the restore itself; it is empty if there was nothing
+    to undo."""
 
     point: str
     restore: str
@@ -42,10 +43,10 @@ class Restored:
 class Cleaned:
     """The outcome of a clean. ``instant`` is empty if there was nothing to do.
 
-    ``files`` were deleted. ``kept`` are files that were planned to be deleted and are needed again. ``partitions`` are
-    empty now. All are paths relative to the table. States before the instant ``earliest`` may not be readable any more
-    (None: the policy does not count writes). ``completed`` is the completion time.
-    """
+    ``files`` were deleted. ``kept`` are files that were planned to be deleted and are needed again.
+    ``partitions`` are empty now. All are paths relative to the table. States before the instant
+    ``earliest`` may not be readable any more (None: the policy does not count writes).
+    ``completed`` is the completion time."""
 
     instant: str = ""
     policy: str = ""
@@ -76,23 +77,25 @@ class Cleaned:
 
 @frozen
 class Archived:
-    """The outcome of an archiving. ``instants`` left the active timeline, the oldest first. ``held`` says why other
-    instants that are old enough had to stay; it is empty if none had to."""
+    """The outcome of an archiving. ``instants`` left the active timeline, the oldest first.
+    ``held`` says why other instants that are old enough had to stay; it is empty if none had to."""
 
     instants: tuple[Instant, ...] = field(default=(), repr=listed)
     held: str = ""
 
     @property
     def instant(self) -> str | None:
-        """Empty if no instant was archived; otherwise None, because an archiving has no instant of its own."""
+        """Empty if no instant was archived; otherwise None, because an archiving has no instant of
+        its own."""
         return None if self.instants else ""
 
 
 @frozen
 class RewrittenKeys:
-    """The outcome of ``rewrite_keys``. ``instants`` are the commits that rewrote file groups, in their order, including
-    compactions. ``groups`` is the number of file groups that were rewritten. ``left`` are the file groups that still store
-    record keys: pairs of partition path and file id."""
+    """The outcome of ``rewrite_keys``. ``instants`` are the commits that rewrote file groups, in
+    their order, including compactions. ``groups`` is the number of file groups that were rewritten.
+    ``left`` are the file groups that still store record keys: pairs of partition path and file
+    id."""
 
     instants: tuple[str, ...] = field(default=(), repr=listed)
     groups: int = 0
@@ -101,13 +104,13 @@ class RewrittenKeys:
 
 @frozen
 class Comparison:
-    """How two indexes differ. ``found`` is the number of places that each of them found for the keys. ``differences`` is an
-    Arrow table of the places that only one of them found: ``record_key``, ``partition_path``, ``file_id``, and
-    ``found_by``, which is 0 for the first and 1 for the second index.
+    """How two indexes differ. ``found`` is the number of places that each of them found for the
+    keys. ``differences`` is an Arrow table of the places that only one of them found:
+    ``record_key``, ``partition_path``, ``file_id``, and ``found_by``, which is 0 for the first and
+    1 for the second index.
 
-    ``stale`` has the same columns: entries of a stored index for keys that the table does not have. They are found only
-    if all keys are compared, and do not count as differences.
-    """
+    ``stale`` has the same columns: entries of a stored index for keys that the table does not have.
+    They are found only if all keys are compared, and do not count as differences."""
 
     found: tuple[int, int]
     differences: pa.Table = field(repr=False)

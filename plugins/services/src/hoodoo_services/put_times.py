@@ -1,4 +1,5 @@
-"""Put times: when files of a timeline were put whose layout does not say when an instant completed."""
+"""Put times: when files of a timeline were put whose layout does not say when an instant
+completed."""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ from hoodoo.timeline.timeline import Timeline
 
 
 def put_times(storage: Storage, timeline: Timeline) -> Mapping[str, str]:
-    """Path of a file of the active timeline -> the instant at which it was put. Nothing, at no cost, where the
-    timeline says it itself."""
+    """Path of a file of the active timeline -> the instant at which it was put. Nothing, at no
+    cost, where the timeline says it itself."""
     if timeline.layout.names_completion:
         return {}
     zone = timeline.config.timezone

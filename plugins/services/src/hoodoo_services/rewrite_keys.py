@@ -1,10 +1,10 @@
-"""Rewrite keys: an existing table's files stop to store their record keys (RFC-21, second roll-out part).
+"""Rewrite keys: an existing table's files stop to store their record keys (RFC-21, second roll-out
+part).
 
-The table's properties say first that keys are virtual; from then on stored ones are not looked at. Then
-file groups get new base files without them, under their own ids, in commits of a few groups each: what
-has been committed stands, so that a run which is cut short is simply begun again. Slices with log files
-are compacted.
-"""
+The table's properties say first that keys are virtual; from then on stored ones are not looked at.
+Then file groups get new base files without them, under their own ids, in commits of a few groups
+each: what has been committed stands, so that a run which is cut short is simply begun again. Slices
+with log files are compacted."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ _BYTES = 4 << 30
 
 @frozen
 class RewriteKeysAction:
-    """Implements :class:`~hoodoo.hookspecs.action.Action`: done at once; what was cut short is begun again."""
+    """Implements :class:`~hoodoo.hookspecs.action.Action`: done at once; what was cut short is
+    begun again."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> RewriteKeysAction:
@@ -97,7 +98,8 @@ class RewriteKeysAction:
         )
 
     def enable(self, table: TableHandle, kept: Sequence[str] = (COMMIT_TIME,)) -> None:
-        """The keys of ``table`` are virtual from now on; ``kept`` are the meta columns that rows store."""
+        """The keys of ``table`` are virtual from now on; ``kept`` are the meta columns that rows
+        store."""
         table.check_writable()
         table.refresh()
         if not table.config.populate_meta_fields:
@@ -133,7 +135,8 @@ def _store_keys(table: TableHandle) -> None:
 def enabling(
     timeline: Timeline, kept: Sequence[str], pinned: Mapping[str, str]
 ) -> dict[str, str | None]:
-    """The changes of properties that make the keys virtual. ``pinned``: what the key generator has to note."""
+    """The changes of properties that make the keys virtual. ``pinned``: what the key generator has
+    to note."""
     newest = max((i.requested for i in timeline.instants), key=order_key, default=None)
     return {
         **pinned,
@@ -159,7 +162,8 @@ def check_made(generator: KeyGenerator, row: pa.RecordBatch | None, columns: Seq
 
 
 def disabling() -> dict[str, str | None]:
-    """The changes of properties that make the keys stored ones again: all files have to store them."""
+    """The changes of properties that make the keys stored ones again: all files have to store
+    them."""
     return {POPULATE: "true", VIRTUAL: None, KEPT_META: None, STORED_UNTIL: None}
 
 
@@ -174,12 +178,11 @@ class Storing:
 
 
 def rewrite(order: WriteRequest, told: Callable[[Commit], None]) -> None:
-    """Rewrite the base files that store their keys; those of slices with log files are left. One commit
-    for every :data:`GROUPS` file groups, of which ``told`` hears.
+    """Rewrite the base files that store their keys; those of slices with log files are left. One
+    commit for every :data:`GROUPS` file groups, of which ``told`` hears.
 
-    Raises CommitConflictError where other writers come in between more often than the order says. What
-    has been committed until then stands.
-    """
+    Raises CommitConflictError where other writers come in between more often than the order says.
+    What has been committed until then stands."""
     while commit := commit_files(order, _work):
         told(commit)
 
@@ -196,8 +199,8 @@ def _work(target: WriteTarget) -> Callable[[Instant], tuple[WriteStat, ...]] | N
 
 
 def rewritable(target: WriteTarget) -> list[FileSlice]:
-    """Without the groups of pending plans: a compaction or a clustering rewrites them without their keys, and a
-    plan whose files are others than it says has to be undone."""
+    """Without the groups of pending plans: a compaction or a clustering rewrites them without their
+    keys, and a plan whose files are others than it says has to be undone."""
     planned = {*target.policy.compacting}
     planned |= {group for plan in target.policy.clusterings for group in plan.groups}
     return [
@@ -234,8 +237,9 @@ def check_all_stored(
     slices: Sequence[FileSlice],
     generator: KeyGenerator,
 ) -> None:
-    """ConfigError unless every row of ``slices`` has its record key and the other meta columns stored, and
-    the key is the one that ``generator`` makes. Reads these columns, and those of keys."""
+    """ConfigError unless every row of ``slices`` has its record key and the other meta columns
+    stored, and the key is the one that ``generator`` makes. Reads these columns, and those of
+    keys."""
     for slice_ in slices:
         if slice_.row_logs:
             raise ConfigError(
@@ -258,7 +262,8 @@ def check_all_stored(
 def _not_stored(
     batch: pa.RecordBatch, generator: KeyGenerator, keys: Sequence[str], path: str
 ) -> str | None:
-    """Why the meta columns of ``batch`` are not what a table with stored keys has; None: they are."""
+    """Why the meta columns of ``batch`` are not what a table with stored keys has; None: they
+    are."""
     for name in (RECORD_KEY, *META_COLUMNS):
         if name not in batch.schema.names or batch.column(name).null_count:
             return f"do not store {name}"

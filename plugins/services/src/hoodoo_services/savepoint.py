@@ -58,10 +58,10 @@ def create(
 ) -> str:
     """Keep the completed write ``instant``, by default the newest; its instant.
 
-    One that is kept already stays as it is. Costs a listing of the table. Raises ConfigError if there
-    is no such write, or some of its files have been cleaned; CommitConflictError if it is about to be
-    undone, or a pending clean takes files of it; CommitUnknownError if the store did not say.
-    """
+    One that is kept already stays as it is. Costs a listing of the table. Raises ConfigError if
+    there is no such write, or some of its files have been cleaned; CommitConflictError if it is
+    about to be undone, or a pending clean takes files of it; CommitUnknownError if the store did
+    not say."""
     timeline = settled(storage, config)
     requested = _chosen(storage, timeline, instant)
     if requested in timeline.savepointed():
@@ -151,9 +151,9 @@ def _chosen(storage: Storage, timeline: Timeline, instant: str | None) -> str:
 def _without_later(
     storage: Storage, timeline: Timeline, slice_: FileSlice, requested: str
 ) -> FileSlice:
-    """Version 6: the name of a log file does not say who wrote it. One that holds nothing but blocks of
-    writes under way, or of such as came after ``requested``, goes when these fail or are undone, and
-    the savepoint would miss it."""
+    """Version 6: the name of a log file does not say who wrote it. One that holds nothing but
+    blocks of writes under way, or of such as came after ``requested``, goes when these fail or are
+    undone, and the savepoint would miss it."""
     kept = []
     for log in slice_.log_files:
         found = writers(storage, log, log_files(timeline.config))

@@ -1,8 +1,8 @@
 """Savepoints: completed writes whose files stay until somebody says otherwise.
 
 A savepoint has the requested time of the write that it keeps, and names the files of the slices
-which were the newest then: Hudi's ``HoodieSavepointMetadata``. Cleaning and archiving go round both.
-"""
+which were the newest then: Hudi's ``HoodieSavepointMetadata``. Cleaning and archiving go round
+both."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ SAVEPOINT = "savepoint"
 
 @frozen
 class Savepoint:
-    """A savepoint. ``instant`` is the requested time of the protected write, and of the savepoint itself.
+    """A savepoint. ``instant`` is the requested time of the protected write, and of the savepoint
+    itself.
 
-    ``made`` is the time of the savepoint, in milliseconds since the epoch. ``files`` are paths relative to the table.
-    ``user`` and ``comment`` are texts.
-    """
+    ``made`` is the time of the savepoint, in milliseconds since the epoch. ``files`` are paths
+    relative to the table. ``user`` and ``comment`` are texts."""
 
     instant: str
     files: frozenset[str] = field(repr=listed)

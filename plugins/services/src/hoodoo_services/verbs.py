@@ -1,4 +1,5 @@
-"""Calls of their own for the actions of this distribution: they become methods of :class:`hoodoo.Table`."""
+"""Calls of their own for the actions of this distribution: they become methods of
+:class:`hoodoo.Table`."""
 
 from __future__ import annotations
 
@@ -24,19 +25,19 @@ from hoodoo_services.savepoints import savepoints as completed_savepoints
 def compact(
     table: TableHandle, strategy: Any = None, *, engine: str | Engine | None = None
 ) -> Commit:
-    """Write new base files from the log files of a merge-on-read table. No row changes, and writers can continue.
+    """Write new base files from the log files of a merge-on-read table. No row changes, and writers
+    can continue.
 
-    Pending compactions are finished, then a new one is planned and run. ``strategy`` is a name, a Java class name or
-    an object; the default is ``hoodie.compaction.strategy``. If there is nothing to do, the commit has an empty
-    instant.
-    """
+    Pending compactions are finished, then a new one is planned and run. ``strategy`` is a name, a
+    Java class name or an object; the default is ``hoodie.compaction.strategy``. If there is nothing
+    to do, the commit has an empty instant."""
     found: Commit = run(table, "compaction", strategy=strategy, engine=engine)
     return found
 
 
 def schedule_compaction(table: TableHandle, strategy: Any = None) -> str | None:
-    """Plan a compaction. Returns its instant, or None if there is nothing to compact. If a process died during a
-    rollback, that rollback is finished first.
+    """Plan a compaction. Returns its instant, or None if there is nothing to compact. If a process
+    died during a rollback, that rollback is finished first.
 
     Raises CommitConflictError in version 6 if a write is in progress.
     """
@@ -61,11 +62,11 @@ run_compact = run_compaction
 def clean(table: TableHandle, /, policy: Any = None, **settings: Any) -> Cleaned:
     """Delete the files that neither recent readers nor a savepoint need.
 
-    Pending cleans are finished, then a new one is planned and run. ``policy`` is a name or an object; the default is
-    ``hoodie.clean.policy``. ``settings`` are options of cleaning without the first part of their names:
-    ``commits_retained=5``, ``reader_window=2``. If there is nothing to do, the instant of the result is empty. Raises
-    StorageError if a file cannot be deleted: then clean again.
-    """
+    Pending cleans are finished, then a new one is planned and run. ``policy`` is a name or an
+    object; the default is ``hoodie.clean.policy``. ``settings`` are options of cleaning without the
+    first part of their names: ``commits_retained=5``, ``reader_window=2``. If there is nothing to
+    do, the instant of the result is empty. Raises StorageError if a file cannot be deleted: then
+    clean again."""
     found: Cleaned = run(table, "clean", policy=policy, **settings)
     return found
 
@@ -89,34 +90,35 @@ def schedule_clean(table: TableHandle, /, policy: Any = None, **settings: Any) -
 
 
 def run_clean(table: TableHandle, instant: str) -> Cleaned:
-    """Run a planned clean, from the start or from where an earlier run stopped. Files that have become necessary
-    since it was planned are not deleted."""
+    """Run a planned clean, from the start or from where an earlier run stopped. Files that have
+    become necessary since it was planned are not deleted."""
     found: Cleaned = run_planned(table, "clean", instant)
     return found
 
 
 def archive(table: TableHandle) -> Archived:
-    """Move the oldest instants of the active timeline into the archived timeline, if there are more completed writes
-    than ``hoodie.keep.max.commits``. Instants that reading and cleaning need stay."""
+    """Move the oldest instants of the active timeline into the archived timeline, if there are more
+    completed writes than ``hoodie.keep.max.commits``. Instants that reading and cleaning need
+    stay."""
     found: Archived = run(table, "archive")
     return found
 
 
 # --- going back -----------------------------------------------------------------------------------
 def restore(table: TableHandle, instant: str) -> Restored:
-    """Undo all actions after the completed write ``instant``, forever: afterwards the table has the rows that
-    ``read(as_of=instant)`` returns. Stop other writers first: unfinished writes are undone, too.
+    """Undo all actions after the completed write ``instant``, forever: afterwards the table has the
+    rows that ``read(as_of=instant)`` returns. Stop other writers first: unfinished writes are
+    undone, too.
 
-    Raises ConfigError, and changes nothing, if there is no such write, if files that it needs have been cleaned (a
-    savepoint prevents this), or if there is a later savepoint.
-    """
+    Raises ConfigError, and changes nothing, if there is no such write, if files that it needs have
+    been cleaned (a savepoint prevents this), or if there is a later savepoint."""
     found: Restored = run(table, "restore", instant=instant)
     return found
 
 
 def schedule_restore(table: TableHandle, instant: str) -> str | None:
-    """Plan a restore. Returns its instant, or None if there is no action after ``instant``. From then on no write
-    that has begun can complete, and the next writer would finish the restore."""
+    """Plan a restore. Returns its instant, or None if there is no action after ``instant``. From
+    then on no write that has begun can complete, and the next writer would finish the restore."""
     return schedule(table, "restore", instant=instant)
 
 
@@ -127,8 +129,8 @@ def run_restore(table: TableHandle, instant: str) -> Restored:
 
 
 def check_restore(table: TableHandle, instant: str) -> tuple[str, ...]:
-    """The instants that ``restore`` would undo now, in their order. Changes nothing. Raises the errors that
-    ``restore`` would raise before it changes anything."""
+    """The instants that ``restore`` would undo now, in their order. Changes nothing. Raises the
+    errors that ``restore`` would raise before it changes anything."""
     found: tuple[str, ...] = installed_action(table, "restore").check(table, instant)
     return found
 
@@ -137,11 +139,11 @@ def check_restore(table: TableHandle, instant: str) -> tuple[str, ...]:
 def savepoint(
     table: TableHandle, instant: str | None = None, comment: str = "", user: str = ""
 ) -> str:
-    """Protect the completed write ``instant`` (by default the newest) and its files. Returns the instant.
+    """Protect the completed write ``instant`` (by default the newest) and its files. Returns the
+    instant.
 
-    Cleaning and archiving do not touch them until the savepoint is deleted. Raises ConfigError if there is no such
-    write, or if some of its files have already been cleaned.
-    """
+    Cleaning and archiving do not touch them until the savepoint is deleted. Raises ConfigError if
+    there is no such write, or if some of its files have already been cleaned."""
     found: str = run(table, "savepoint", instant=instant, comment=comment, user=user)
     return found
 
@@ -160,14 +162,13 @@ def savepoints(table: TableHandle) -> tuple[Savepoint, ...]:
 def enable_virtual_keys(table: TableHandle, kept: Sequence[str] = (COMMIT_TIME,)) -> None:
     """Do not store record keys from now on: they are made from the columns of a row (RFC-21).
 
-    Changes only the table's properties: files with stored keys do not change, but their stored keys are no longer
-    used. ``kept`` names the meta columns that rows still store; with all five of them, you can return to stored keys.
-    Does nothing if keys are already virtual. If the table has a record index, it is first built again, which reads
-    all keys; see docs/virtual-keys.md.
+    Changes only the table's properties: files with stored keys do not change, but their stored keys
+    are no longer used. ``kept`` names the meta columns that rows still store; with all five of
+    them, you can return to stored keys. Does nothing if keys are already virtual. If the table has
+    a record index, it is first built again, which reads all keys; see docs/virtual-keys.md.
 
-    Raises ConfigError if readers could not make the keys, or if a stored key differs from the key that its columns
-    give.
-    """
+    Raises ConfigError if readers could not make the keys, or if a stored key differs from the key
+    that its columns give."""
     installed_action(table, "rewrite_keys").enable(table, kept)
 
 
@@ -178,13 +179,14 @@ def rewrite_keys(
     engine: str | Engine | None = None,
     progress: Progress = silent,
 ) -> RewrittenKeys:
-    """Rewrite the files that still store record keys although keys are virtual. If they are not virtual yet, first
-    enable virtual keys as ``enable_virtual_keys`` does.
+    """Rewrite the files that still store record keys although keys are virtual. If they are not
+    virtual yet, first enable virtual keys as ``enable_virtual_keys`` does.
 
-    File groups are rewritten one after another, in commits of a few file groups: you can read and write the table
-    during this time, and call it again after an interruption. The old files stay for time travel until they are
-    cleaned. Slices with log files are compacted. ``virtual=False`` returns to stored keys; it needs a table in which
-    all rows store all meta columns. ``progress`` gets step, done and total, in file groups, after each commit.
+    File groups are rewritten one after another, in commits of a few file groups: you can read and
+    write the table during this time, and call it again after an interruption. The old files stay
+    for time travel until they are cleaned. Slices with log files are compacted. ``virtual=False``
+    returns to stored keys; it needs a table in which all rows store all meta columns. ``progress``
+    gets step, done and total, in file groups, after each commit.
 
     Raises ConfigError, and CommitConflictError if other writers cause a conflict again and again.
     """
@@ -204,14 +206,14 @@ def compare_indexes(
     *,
     engine: str | Engine | None = None,
 ) -> Comparison:
-    """Look keys up in two indexes, and report the differences. ``a`` and ``b`` are names, Java class names or
-    objects.
+    """Look keys up in two indexes, and report the differences. ``a`` and ``b`` are names, Java
+    class names or objects.
 
-    Without ``since``, all keys of the table are compared; with ``since``, the keys of rows that were written by
-    commits after it and up to ``until`` (by default: now). So a separate job can check each new commit. If all keys
-    are compared, stale entries are reported, too: entries of a stored index for keys that the table does not have.
-    Changes nothing. Raises ConfigError for invalid times and names, and CorruptTableError if an index cannot be read.
-    """
+    Without ``since``, all keys of the table are compared; with ``since``, the keys of rows that
+    were written by commits after it and up to ``until`` (by default: now). So a separate job can
+    check each new commit. If all keys are compared, stale entries are reported, too: entries of a
+    stored index for keys that the table does not have. Changes nothing. Raises ConfigError for
+    invalid times and names, and CorruptTableError if an index cannot be read."""
     found: Comparison = run(
         table, "compare_indexes", a=a, b=b, since=since, until=until, engine=engine
     )
@@ -226,15 +228,16 @@ def locate(
     index: Any = None,
     engine: str | Engine | None = None,
 ) -> pa.Table:
-    """Find the rows of ``keys``. Returns ``record_key``, ``partition_path``, ``file_id`` and ``instant``, the instant
-    in the name of the file slice. A key that the table does not have is not in the result; a key in several file
-    groups is returned once for each.
+    """Find the rows of ``keys``. Returns ``record_key``, ``partition_path``, ``file_id`` and
+    ``instant``, the instant in the name of the file slice. A key that the table does not have is
+    not in the result; a key in several file groups is returned once for each.
 
-    ``keys`` are those of ``delete``: data with the key columns, or a list if the key is one column. Without the
-    partition columns, a key is found in every partition path. The keys are looked up in the table's index, or in the
-    one that ``index`` names; the answers of an index that computes file groups, and keys of log files, are compared
-    with the rows. With ``as_of``, the files of that time are read, because indexes describe only the present. Changes
-    nothing. Raises ConfigError for an invalid time, for a time whose files have been cleaned, and for ``as_of``
+    ``keys`` are those of ``delete``: data with the key columns, or a list if the key is one column.
+    Without the partition columns, a key is found in every partition path. The keys are looked up in
+    the table's index, or in the one that ``index`` names; the answers of an index that computes
+    file groups, and keys of log files, are compared with the rows. With ``as_of``, the files of
+    that time are read, because indexes describe only the present. Changes nothing. Raises
+    ConfigError for an invalid time, for a time whose files have been cleaned, and for ``as_of``
     together with ``index``.
 
     >>> table.locate([3]).to_pylist()
@@ -257,21 +260,21 @@ def rebuild_index(
 ) -> tuple[str, ...]:
     """Rebuild the metadata table from the table's files, beside writers. Returns its partitions.
 
-    ``name`` is one partition (``record_index``), or an index that is stored there (``partitioned_record_index``,
-    ``growing_record_index``); it is created, or built again. ``files`` is created with it if it is missing. Without
-    ``name``, all existing partitions are rebuilt, and at least ``files``. Readers do not use them until they are
-    complete. ``source`` is an index (``bloom``, ``simple``, an object) from whose answers a record index is built.
+    ``name`` is one partition (``record_index``), or an index that is stored there
+    (``partitioned_record_index``, ``growing_record_index``); it is created, or built again.
+    ``files`` is created with it if it is missing. Without ``name``, all existing partitions are
+    rebuilt, and at least ``files``. Readers do not use them until they are complete. ``source`` is
+    an index (``bloom``, ``simple``, an object) from whose answers a record index is built.
 
-    ``buckets`` is the number of file groups of a record index (in each partition path, if it is partitioned), or the
-    first number of buckets of a growing one. ``hash``, ``scaling`` and ``cap`` are for a growing record index, as the
-    options ``hoodoo.index.hash``, ``.scaling`` and ``.bucket.cap``; the table stores them. Arguments that you do not
-    give do not change.
+    ``buckets`` is the number of file groups of a record index (in each partition path, if it is
+    partitioned), or the first number of buckets of a growing one. ``hash``, ``scaling`` and ``cap``
+    are for a growing record index, as the options ``hoodoo.index.hash``, ``.scaling`` and
+    ``.bucket.cap``; the table stores them. Arguments that you do not give do not change.
 
-    A new global index becomes the table's index, if the table has no bound index yet and each key is in one place:
-    see ``switch_index``. Raises ConfigError for a partition that Hoodoo does not support, or that cannot be built in
-    this way; UnsupportedTableError for a partition that tables of this version cannot have; and CommitConflictError
-    if another process is rebuilding.
-    """
+    A new global index becomes the table's index, if the table has no bound index yet and each key
+    is in one place: see ``switch_index``. Raises ConfigError for a partition that Hoodoo does not
+    support, or that cannot be built in this way; UnsupportedTableError for a partition that tables
+    of this version cannot have; and CommitConflictError if another process is rebuilding."""
     said = {"buckets": buckets, "hash": hash, "scaling": scaling, "cap": cap}
     shape = {word: value for word, value in said.items() if value is not None}
     found: tuple[str, ...] = run(
@@ -283,17 +286,18 @@ def rebuild_index(
 def switch_index(
     table: TableHandle, index: Any, *, engine: str | Engine | None = None
 ) -> Comparison:
-    """Give the table another index, a name or an object, for all writers. Returns how the index agrees with the
-    files.
+    """Give the table another index, a name or an object, for all writers. Returns how the index
+    agrees with the files.
 
-    First checks that the index finds every row; a stored index that does not exist is built. Writers can continue: a
-    write that began with the old index and commits afterwards is repeated. The call reads all record keys, and looks
-    them up.
+    First checks that the index finds every row; a stored index that does not exist is built.
+    Writers can continue: a write that began with the old index and commits afterwards is repeated.
+    The call reads all record keys, and looks them up.
 
-    If the rows do not fit the index, nothing is changed, and the error names keys: DuplicateKeyError for keys in
-    several partition paths with a global index; DataError for rows that an index of partition paths would not find;
-    ConfigError for an index that computes other places for rows, and for one that the table cannot have;
-    CorruptTableError for a stored index that differs from the files.
+    If the rows do not fit the index, nothing is changed, and the error names keys:
+    DuplicateKeyError for keys in several partition paths with a global index; DataError for rows
+    that an index of partition paths would not find; ConfigError for an index that computes other
+    places for rows, and for one that the table cannot have; CorruptTableError for a stored index
+    that differs from the files.
 
     >>> table.switch_index("record_index").same
     True

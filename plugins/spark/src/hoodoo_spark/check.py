@@ -1,4 +1,5 @@
-"""What ``hoodoo doctor`` looks at for Spark: PySpark, pandas, Java, the Python of workers. No session is started."""
+"""What ``hoodoo doctor`` looks at for Spark: PySpark, pandas, Java, the Python of workers. No
+session is started."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from hoodoo_spark.session import OLDEST
 
 Version = tuple[int, int]
 _INSTALL = 'pip install "hoodoo[spark]"'
-# From which version of Spark on -> the oldest Java that runs it, and the newest. From 24 on Java refuses what Hadoop asks.
+# From which version of Spark on -> the oldest Java that runs it, and the newest. From 24 on Java
+# refuses what Hadoop asks.
 _JAVAS: dict[Version, tuple[int, int]] = {(3, 5): (8, 23), (4, 0): (17, 23), (4, 1): (17, 99)}
 _RECOMMENDED = 17
 _PANDAS_3: Version = (4, 3)  # the first PySpark that works with pandas 3

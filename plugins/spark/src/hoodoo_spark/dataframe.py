@@ -1,5 +1,5 @@
-"""A scan as a DataFrame: Spark's own Parquet reader for the files that it reads rightly, Arrow tasks
-for the others, the union of both where there are both."""
+"""A scan as a DataFrame: Spark's own Parquet reader for the files that it reads rightly, Arrow
+tasks for the others, the union of both where there are both."""
 
 from __future__ import annotations
 
@@ -37,10 +37,9 @@ def to_dataframe(scan: Scan | Query, spark: Any = None) -> Any:
     """``scan`` as a lazy DataFrame; rows in no particular order.
 
     ``spark`` defaults to the active session. The files are chosen now: later commits are not seen.
-    Filters that are added to the DataFrame itself (``where``, ``filter``) leave out files that can't have the values
-    asked for, as pruners know, and row groups of natively read files; the scan's own ``where`` does more of both, and
-    runs in Python tasks.
-    """
+    Filters that are added to the DataFrame itself (``where``, ``filter``) leave out files that
+    can't have the values asked for, as pruners know, and row groups of natively read files; the
+    scan's own ``where`` does more of both, and runs in Python tasks."""
     if spark is None:
         spark = find()
     refuse_unshared(scan.source.storage)
@@ -73,7 +72,8 @@ def _of_scan(scan: Scan, spark: Any) -> Any:
 def _native(
     step: ReadSlices, stored: pa.Schema, slices: Sequence[FileSlice], schema: Any, spark: Any
 ) -> list[Any] | None:
-    """DataFrames of what Spark itself reads of ``slices``; None where it does not find their files."""
+    """DataFrames of what Spark itself reads of ``slices``; None where it does not find their
+    files."""
     if not slices:
         return []
     files, hidden = _present(step, slices), step.spec.hidden
@@ -92,7 +92,8 @@ def _native(
 
 
 def _with_nulls(frame: Any, schema: Any, names: Container[str]) -> Any:
-    """``frame`` in the shape ``schema``, with null in the columns ``names``, whatever its files store."""
+    """``frame`` in the shape ``schema``, with null in the columns ``names``, whatever its files
+    store."""
     F = functions(frame.sparkSession)
     return frame.select(
         *(
@@ -103,8 +104,9 @@ def _with_nulls(frame: Any, schema: Any, names: Container[str]) -> Any:
 
 
 def _present(step: ReadSlices, slices: Sequence[FileSlice]) -> list[Entry]:
-    """The base files of ``slices`` as they are in the store. CorruptTableError for one that is lost, or
-    CommitConflictError where a clean took it, since the scan was planned or since somebody noted that it is there."""
+    """The base files of ``slices`` as they are in the store. CorruptTableError for one that is
+    lost, or CommitConflictError where a clean took it, since the scan was planned or since somebody
+    noted that it is there."""
     storage, found = step.storage, []
     asked = [partial(storage.head, s.base_file.path) for s in slices if s.base_file is not None]
     for slice_, entry in zip(slices, together(storage, *asked), strict=True):

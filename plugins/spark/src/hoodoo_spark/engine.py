@@ -55,9 +55,10 @@ def is_dataframe(data: Any) -> bool:
 
 @frozen
 class SparkEngine:
-    """Implements :class:`~hoodoo.hookspecs.engine.Engine` on the ``SparkSession`` given, a classic one or one of
-    Spark Connect. All of it runs in tasks; what is small may run elsewhere: :mod:`hoodoo_spark.near`. ``memory``: what a
-    task takes where it runs on this machine. ``held``: what the driver takes of all tasks, both in bytes."""
+    """Implements :class:`~hoodoo.hookspecs.engine.Engine` on the ``SparkSession`` given, a classic
+    one or one of Spark Connect. All of it runs in tasks; what is small may run elsewhere:
+    :mod:`hoodoo_spark.near`. ``memory``: what a task takes where it runs on this machine. ``held``:
+    what the driver takes of all tasks, both in bytes."""
 
     spark: Any
     name: str = "spark"
@@ -143,8 +144,9 @@ class SparkEngine:
     def staged(
         self, stream: Stream, workspace: Workspace, small: int = 0
     ) -> tuple[list[bytes], int]:
-        """The payloads for :class:`~hoodoo_spark.stage.ReadStaged`, one for each partition of the stream, and the bytes of
-        its rows. ``small``: of about so many bytes of rows the payloads hold them themselves."""
+        """The payloads for :class:`~hoodoo_spark.stage.ReadStaged`, one for each partition of the
+        stream, and the bytes of its rows. ``small``: of about so many bytes of rows the payloads
+        hold them themselves."""
         upstream = own(stream)
         storage, prefix = workspace.storage, workspace.prefix.rstrip("/")
         end = staging.WriteStaged(storage, prefix, uuid.uuid4().hex, upstream.schema, small)

@@ -1,12 +1,14 @@
-"""Relations of exact files: Spark's own Parquet reader reads the files of a list, and looks for no others.
+"""Relations of exact files: Spark's own Parquet reader reads the files of a list, and looks for no
+others.
 
-A folder that a stream of Spark's has written holds a log of its files, ``_spark_metadata``. Spark reads such a folder by
-its log (``MetadataLogFileIndex``) and lists nothing; the log may name files anywhere. A log made here names the files of
-a scan. Without a log Spark lists the folders that it is given, and passes over folders within them whose names begin
-with ``_`` or ``.``, which are partition paths like any other.
+A folder that a stream of Spark's has written holds a log of its files, ``_spark_metadata``. Spark
+reads such a folder by its log (``MetadataLogFileIndex``) and lists nothing; the log may name files
+anywhere. A log made here names the files of a scan. Without a log Spark lists the folders that it
+is given, and passes over folders within them whose names begin with ``_`` or ``.``, which are
+partition paths like any other.
 
-Whatever way Spark is given the files, those that it then has are counted: it never reads fewer in silence.
-"""
+Whatever way Spark is given the files, those that it then has are counted: it never reads fewer in
+silence."""
 
 from __future__ import annotations
 
@@ -32,8 +34,8 @@ from hoodoo_spark.types import spark_schema
 
 _log = get_logger(__name__)
 _IGNORES = "spark.sql.streaming.fileStreamSink.ignoreMetadata"
-# The first entry of a log, as one that others have been put into: an entry of another name is not found where the
-# session's spark.sql.streaming.fileSink.log.compactInterval is 1.
+# The first entry of a log, as one that others have been put into: an entry of another name is not
+# found where the session's spark.sql.streaming.fileSink.log.compactInterval is 1.
 _ENTRY = "_spark_metadata/0.compact"
 # It is no Parquet file: a Spark that lists the folder fails, and says this name.
 _GUARD = f"set {_IGNORES} to false.parquet"
@@ -48,22 +50,24 @@ _OPTIONS = {
     "ignoreCorruptFiles": "false",
 }
 _PLAIN = "/:@"  # what a URI holds as it is
-# Of each session of Spark Connect, the folders that its server reads again for each query: by what is in them.
+# Of each session of Spark Connect, the folders that its server reads again for each query: by what
+# is in them.
 _folders: weakref.WeakKeyDictionary[Any, dict[str, str]] = weakref.WeakKeyDictionary()
 
 
 def is_read(file: Entry | BaseFile) -> bool:
-    """Whether Spark reads such a file at all: it passes over empty ones, and over names that it takes for hidden."""
+    """Whether Spark reads such a file at all: it passes over empty ones, and over names that it
+    takes for hidden."""
     return file.size > 0 and file.name[:1] not in ("_", ".")
 
 
 def read_files(
     spark: Any, root: str, files: Sequence[Entry], schemas: Sequence[Any]
 ) -> list[Any] | None:
-    """A DataFrame of the rows of ``files``, Parquet files below the URI ``root`` that Spark finds there, too, for each of
-    ``schemas`` (StructType or pyarrow.Schema, of what the files have: nothing is inferred). None where Spark has not
-    just these files, whatever way it is given them.
-    """
+    """A DataFrame of the rows of ``files``, Parquet files below the URI ``root`` that Spark finds
+    there, too, for each of ``schemas`` (StructType or pyarrow.Schema, of what the files have:
+    nothing is inferred). None where Spark has not just these files, whatever way it is given
+    them."""
     structs = [spark_schema(s) if isinstance(s, pa.Schema) else s for s in schemas]
     if not files:
         return [spark.createDataFrame([], struct) for struct in structs]
@@ -85,7 +89,8 @@ def _frame(spark: Any, paths: Sequence[str], struct: Any) -> Any:
 
 def _seen(frame: Any) -> Sequence[str]:
     """The files that Spark reads for ``frame``."""
-    # Not by the names, each of which is a message from the JVM: an array of Java's knows its length.
+    # Not by the names, each of which is a message from the JVM: an array of Java's knows its
+    # length.
     found: Sequence[str]
     found = frame.inputFiles() if is_connect(frame) else frame._jdf.inputFiles()
     return found
@@ -93,8 +98,8 @@ def _seen(frame: Any) -> Sequence[str]:
 
 @contextmanager
 def _by_log(spark: Any, root: str, files: Sequence[Entry]) -> Iterator[list[str]]:
-    """A folder with a log of the files. A classic session reads it once, when it makes the DataFrame; the server of
-    Spark Connect for each query, as long as the session lasts."""
+    """A folder with a log of the files. A classic session reads it once, when it makes the
+    DataFrame; the server of Spark Connect for each query, as long as the session lasts."""
     text = "\n".join(["v1", *(_line(root, file) for file in files)])
     if not is_connect(spark):
         folder = _folder(text)

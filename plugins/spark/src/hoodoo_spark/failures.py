@@ -12,7 +12,8 @@ from hoodoo.errors import EngineError
 
 _OBJ = "Spark job"
 _TRACE = "The exception that this one was raised from has the worker's traceback."
-# (what its text holds, the rule, the fix); groups are filled in. The first one that is found counts.
+# (what its text holds, the rule, the fix); groups are filled in. The first one that is found
+# counts.
 _KNOWN = tuple(
     (re.compile(pattern, re.DOTALL), rule, fix)
     for pattern, rule, fix in (

@@ -1,10 +1,10 @@
-"""Groups: staged rows that lie together by bucket, so that the task which writes a bucket reads them where they lie.
+"""Groups: staged rows that lie together by bucket, so that the task which writes a bucket reads
+them where they lie.
 
-Without it all rows that were staged are read, sorted, packed, and pass through the JVM's shuffle to another task. A
-staged file with groups is an Arrow stream as any other, whose batches have rows of one group each, and behind its end
-an index of them: where each lies, and its group. The index is part of the file: of two attempts of a task the first
-one's file counts, and then its index does.
-"""
+Without it all rows that were staged are read, sorted, packed, and pass through the JVM's shuffle to
+another task. A staged file with groups is an Arrow stream as any other, whose batches have rows of
+one group each, and behind its end an index of them: where each lies, and its group. The index is
+part of the file: of two attempts of a task the first one's file counts, and then its index does."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from hoodoo_rows.produce.columns import BUCKET
 
 # By what rows are grouped.
 BY = (PARTITION_PATH, BUCKET)
-# Rows of a batch for each group, on the average: of fewer, a batch for each costs more than an exchange.
+# Rows of a batch for each group, on the average: of fewer, a batch for each costs more than an
+# exchange.
 _LEAST_ROWS = 512
 # Bytes of rows of a group, on the average, where a read is a request.
 _LEAST_BYTES = 256 << 10
-# Bytes of rows that are sorted at once. On a disk the batches of a source are sorted as they come: joining them took a
-# fifth of the time of this step. From any other store a read should bring more.
+# Bytes of rows that are sorted at once. On a disk the batches of a source are sorted as they come:
+# joining them took a fifth of the time of this step. From any other store a read should bring more.
 NEAR, FAR = 8 << 20, 32 << 20
 # Columns of an index beside those of BY.
 AT, SIZE = "_hoodie__at", "_hoodie__size"
@@ -35,7 +36,8 @@ _MARK = b"HOODOOGR"
 
 
 def has_groups(schema: pa.Schema) -> bool:
-    """Whether rows of ``schema`` can lie in groups. A batch is read alone: without the dictionaries of its stream."""
+    """Whether rows of ``schema`` can lie in groups. A batch is read alone: without the dictionaries
+    of its stream."""
     return all(name in schema.names for name in BY) and not any(
         pa.types.is_dictionary(field.type) for field in schema
     )
@@ -43,7 +45,8 @@ def has_groups(schema: pa.Schema) -> bool:
 
 @define
 class Grouped:
-    """The batches of a file under construction, and its index. ``limit``: bytes of rows that are sorted at once."""
+    """The batches of a file under construction, and its index. ``limit``: bytes of rows that are
+    sorted at once."""
 
     schema: pa.Schema
     limit: int
@@ -116,7 +119,8 @@ def _schema_bytes(schema: pa.Schema) -> int:
 
 
 def read_index(source: pa.NativeFile) -> pa.Table | None:
-    """The index of a staged file: ``_hoodie__at``, ``_hoodie__size``, and the columns of :data:`BY`; None of a file without."""
+    """The index of a staged file: ``_hoodie__at``, ``_hoodie__size``, and the columns of
+    :data:`BY`; None of a file without."""
     size = source.size()
     if size < _END.size:
         return None

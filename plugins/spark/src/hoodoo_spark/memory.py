@@ -1,4 +1,5 @@
-"""How much memory a Python task of an executor may take, and a result of all tasks, by the settings of the session."""
+"""How much memory a Python task of an executor may take, and a result of all tasks, by the settings
+of the session."""
 
 from __future__ import annotations
 
@@ -14,11 +15,12 @@ _HEAP, _OVERHEAD, _FACTOR = 1024, 384, 0.1
 
 
 def of_executors(spark: Any) -> int | None:
-    """Bytes for each task; None where tasks run on the driver's machine, which no setting of executors bounds.
+    """Bytes for each task; None where tasks run on the driver's machine, which no setting of
+    executors bounds.
 
-    ``spark.python.worker.memory`` says what a worker takes before it spills. Else it is a part of what a task slot has of
-    ``spark.executor.pyspark.memory``, or of ``spark.executor.memoryOverhead``, where Python lives otherwise.
-    """
+    ``spark.python.worker.memory`` says what a worker takes before it spills. Else it is a part of
+    what a task slot has of ``spark.executor.pyspark.memory``, or of
+    ``spark.executor.memoryOverhead``, where Python lives otherwise."""
     master = _said(spark, "spark.master") or ""
     if master == "local" or master.startswith("local["):
         return None
@@ -35,8 +37,9 @@ def of_executors(spark: Any) -> int | None:
 
 
 def of_driver(spark: Any, held: int) -> int:
-    """Bytes of rows that the driver takes from all tasks: an eighth of ``spark.driver.maxResultSize``, as what tasks
-    send of them may be a few times as much, and at most ``held``: the driver's Python holds them, and what is made of them."""
+    """Bytes of rows that the driver takes from all tasks: an eighth of
+    ``spark.driver.maxResultSize``, as what tasks send of them may be a few times as much, and at
+    most ``held``: the driver's Python holds them, and what is made of them."""
     most = _value(spark, "spark.driver.maxResultSize", Size())
     return min(most // 8, held) if most else held  # 0: without a limit
 

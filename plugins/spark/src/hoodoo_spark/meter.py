@@ -10,8 +10,8 @@ from hoodoo.hookspecs.engine import Counted
 
 @frozen
 class SparkMeter:
-    """Implements :class:`~hoodoo.hookspecs.engine.Meter`. Spark adds what a task counted when the task
-    has ended well; what is evaluated twice counts twice."""
+    """Implements :class:`~hoodoo.hookspecs.engine.Meter`. Spark adds what a task counted when the
+    task has ended well; what is evaluated twice counts twice."""
 
     accumulator: Any
 

@@ -1,9 +1,8 @@
 """Near: what is small runs in the driver's process, by the local engine; all else in Spark's tasks.
 
-Rows come out of Spark by the one job that evaluates them. If they are few, the steps after it cost less than the jobs
-would that run them: looking up their keys, and writing their files. Streams are noted down as they are asked for, and
-run where they end, once it is known how much they read.
-"""
+Rows come out of Spark by the one job that evaluates them. If they are few, the steps after it cost
+less than the jobs would that run them: looking up their keys, and writing their files. Streams are
+noted down as they are asked for, and run where they end, once it is known how much they read."""
 
 from __future__ import annotations
 
@@ -44,7 +43,8 @@ def from_settings(settings: Settings) -> Engine:
 
 
 def on_session(spark: Any, settings: Settings) -> Engine:
-    """The engine on ``spark``, with the local one beside it unless the options say that nothing is small."""
+    """The engine on ``spark``, with the local one beside it unless the options say that nothing is
+    small."""
     small, held = settings.value(SMALL_BYTES), settings.value(DRIVER_BYTES)
     try:
         local: Engine = resolve("engine", "local", settings).instance
@@ -58,8 +58,8 @@ def on_session(spark: Any, settings: Settings) -> Engine:
 
 @define(eq=False)
 class NearStream:
-    """How an engine makes the stream. ``reads``: bytes of stored files that its tasks read at most; None where that is
-    not known, or where the rows are many: Spark runs it."""
+    """How an engine makes the stream. ``reads``: bytes of stored files that its tasks read at most;
+    None where that is not known, or where the rows are many: Spark runs it."""
 
     schema: pa.Schema
     make: Made
@@ -96,8 +96,8 @@ def _same(side: Side) -> Side:
 
 @frozen
 class NearEngine:
-    """Implements :class:`~hoodoo.hookspecs.engine.Engine`. ``small``: bytes of rows, ``most``: of stored files to read
-    for them, that this process takes."""
+    """Implements :class:`~hoodoo.hookspecs.engine.Engine`. ``small``: bytes of rows, ``most``: of
+    stored files to read for them, that this process takes."""
 
     tasks_: SparkEngine
     local: Engine

@@ -1,4 +1,5 @@
-"""Virtual keys of files that Spark reads itself: a row whose key can't be made fails the query, as RFC-21 asks."""
+"""Virtual keys of files that Spark reads itself: a row whose key can't be made fails the query, as
+RFC-21 asks."""
 
 from __future__ import annotations
 
@@ -14,11 +15,11 @@ from hoodoo_spark.session import functions as functions_of
 
 
 def refused_nulls(keys: Any, generator: KeyGenerator, schema: pa.Schema, shape: Any) -> Any:
-    """A DataFrame of the columns ``shape`` without any row, that fails where a row of ``keys``, a DataFrame of the
-    files' key columns (``schema``), has no key.
+    """A DataFrame of the columns ``shape`` without any row, that fails where a row of ``keys``, a
+    DataFrame of the files' key columns (``schema``), has no key.
 
-    Spark's reader leaves out the row groups whose statistics rule nulls out, so that these columns are not read.
-    """
+    Spark's reader leaves out the row groups whose statistics rule nulls out, so that these columns
+    are not read."""
     F = functions_of(keys.sparkSession)
     fields = generator.record_key_fields
     names = [f"`{name}`" if name in schema.names else name for name in fields]
@@ -36,8 +37,8 @@ def refused_nulls(keys: Any, generator: KeyGenerator, schema: pa.Schema, shape: 
 
 
 def refuses_one(generator: KeyGenerator, schema: pa.Schema) -> bool:
-    """Whether null in one column of several is no key for ``generator``, of a table whose key columns are
-    ``schema``."""
+    """Whether null in one column of several is no key for ``generator``, of a table whose key
+    columns are ``schema``."""
     if len(schema) < 2:
         return True
     try:

@@ -38,8 +38,8 @@ class PackResult:
 class PackRouted:
     """Packs for an exchange: each message has one part and one slot.
 
-    ``routes[p]`` is what the column ``route`` holds for part p. Rows keep their order within a slot.
-    """
+    ``routes[p]`` is what the column ``route`` holds for part p. Rows keep their order within a
+    slot."""
 
     crossing: Crossing
     piece: int

@@ -1,11 +1,10 @@
 """Packed rows: the only thing that crosses the JVM between two steps.
 
 One packed row is a piece of one message of a serializer (whose schema the stream declares), small
-enough that ten thousand of them fit in any Arrow batch that Spark builds. A message holds rows of one
-(part, slot). Spark shuffles and sorts packed rows by their numbers and never looks
-inside. Pieces rather than whole messages, because PySpark 3.5 cuts batches towards Python by number
-of rows only: a part of a few hundred wide rows would pass 2 GiB in one batch.
-"""
+enough that ten thousand of them fit in any Arrow batch that Spark builds. A message holds rows of
+one (part, slot). Spark shuffles and sorts packed rows by their numbers and never looks inside.
+Pieces rather than whole messages, because PySpark 3.5 cuts batches towards Python by number of rows
+only: a part of a few hundred wide rows would pass 2 GiB in one batch."""
 
 from __future__ import annotations
 

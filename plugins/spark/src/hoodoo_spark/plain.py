@@ -1,8 +1,9 @@
-"""DataFrames that are Parquet files and nothing else: tasks read the files as Arrow data, and no row passes the JVM.
+"""DataFrames that are Parquet files and nothing else: tasks read the files as Arrow data, and no
+row passes the JVM.
 
-What Spark does with a file beyond that (dates of the old calendar, columns that a file lacks, other types, caches,
-filters, columns from folder names) stays Spark's: wherever one of these is possible, the answer is None.
-"""
+What Spark does with a file beyond that (dates of the old calendar, columns that a file lacks, other
+types, caches, filters, columns from folder names) stays Spark's: wherever one of these is possible,
+the answer is None."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ _USUAL = {
     "spark.sql.parquet.fieldId.read.enabled": "false",
 }
 _REBASE = "spark.sql.parquet.datetimeRebaseModeInRead"
-# Spark takes dates before 1582, and timestamps before 1900, for ones that may be of the old calendar.
+# Spark takes dates before 1582, and timestamps before 1900, for ones that may be of the old
+# calendar.
 _RECENT = datetime(1901, 1, 1)
 # What pyarrow adds to the columns of a file.
 _ADDED = frozenset({"__filename", "__fragment_index", "__batch_index", "__last_in_fragment"})
@@ -42,7 +44,8 @@ _SPARK, _LEGACY = b"org.apache.spark.version", b"org.apache.spark.legacyDateTime
 
 
 def dataset_of(frame: Any, schema: pa.Schema) -> ds.FileSystemDataset | None:
-    """The Parquet files on a disk that ``frame``, of ``schema``, reads whole; None if it is anything else."""
+    """The Parquet files on a disk that ``frame``, of ``schema``, reads whole; None if it is
+    anything else."""
     if is_connect(frame.sparkSession) or not len(schema) or _ADDED.intersection(schema.names):
         return None
     if not all(_is_plain(field.type) for field in schema):
@@ -62,7 +65,8 @@ def dataset_of(frame: Any, schema: pa.Schema) -> ds.FileSystemDataset | None:
 
 def _relation(frame: Any) -> Any:
     """The relation below nothing but names and columns left out; None below anything else."""
-    # A cached frame is no scan any more; what the frame itself says of that is as old as its first use.
+    # A cached frame is no scan any more; what the frame itself says of that is as old as its first
+    # use.
     plan = frame.select("*")._jdf.queryExecution().withCachedData()
     while True:
         kind = plan.getClass().getSimpleName()
@@ -94,7 +98,8 @@ def _paths(relation: Any) -> list[str] | None:
     if any(file.scheme != "file" or file.netloc for file in files):
         return None
     paths = [unquote(file.path) for file in files]
-    # Summaries of a folder (_metadata, _common_metadata) are on the list, and Spark does not read them as rows.
+    # Summaries of a folder (_metadata, _common_metadata) are on the list, and Spark does not read
+    # them as rows.
     return None if any(path.rpartition("/")[2].startswith(("_", ".")) for path in paths) else paths
 
 
@@ -128,8 +133,8 @@ def _reads_as(stored: pa.DataType, wanted: pa.DataType) -> bool:
 
 
 def _has(path: str, schema: pa.Schema, mode: str) -> bool:
-    """Whether the file has just these columns, among others, and as Spark reads them. ``mode``: what it does with the old
-    calendar."""
+    """Whether the file has just these columns, among others, and as Spark reads them. ``mode``:
+    what it does with the old calendar."""
     try:
         with pq.ParquetFile(path) as file:
             found, footer = file.schema_arrow, file.metadata
@@ -154,7 +159,8 @@ def _has(path: str, schema: pa.Schema, mode: str) -> bool:
 
 
 def _is_recent(path: str, fields: Sequence[pa.Field]) -> bool:
-    """Whether the statistics say that no value of these columns can be of the old calendar, which Spark refuses then."""
+    """Whether the statistics say that no value of these columns can be of the old calendar, which
+    Spark refuses then."""
     fragment = ds.ParquetFileFormat().make_fragment(path, LocalFileSystem())
     # Of these columns alone: the statistics of an encrypted one would end the process.
     return not any(

@@ -1,5 +1,5 @@
-"""The other side of :mod:`hoodoo_spark.groups`: the task of a part reads its groups where they lie, in the place of an
-exchange."""
+"""The other side of :mod:`hoodoo_spark.groups`: the task of a part reads its groups where they lie,
+in the place of an exchange."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from hoodoo_spark.groups import AT, BY, SIZE, read_index
 from hoodoo_spark.stage import ReadStaged, has_index, opened, path_in, rows_in
 from hoodoo_spark.stream import SparkStream
 
-# Files times parts: of more, each look into a file brings few rows, and Spark's shuffle puts them together.
+# Files times parts: of more, each look into a file brings few rows, and Spark's shuffle puts them
+# together.
 MOST_LOOKS = 10_000
 _OPEN = 64  # files that a task holds open
 
@@ -40,8 +41,9 @@ class Lying:
 
 
 def lying(stream: SparkStream, parts: int, serializer: Serializer | None) -> Lying | None:
-    """What :class:`ReadGroups` needs, where ``stream`` is staged rows on their way into ``parts`` parts, and nothing has
-    been made of them since; None for any other, and where rows have to be packed by ``serializer``."""
+    """What :class:`ReadGroups` needs, where ``stream`` is staged rows on their way into ``parts``
+    parts, and nothing has been made of them since; None for any other, and where rows have to be
+    packed by ``serializer``."""
     if serializer is not None and serializer != usual_serializer():
         return None
     leg = stream.legs[0]
@@ -60,8 +62,9 @@ def lying(stream: SparkStream, parts: int, serializer: Serializer | None) -> Lyi
 
 @frozen
 class ReadGroups:
-    """Step: in task i the rows of part i, by slot, as an exchange hands them out. ``staged``: a table of one column
-    ``payload``, as :class:`~hoodoo_spark.stage.WriteStaged` returned them, in order."""
+    """Step: in task i the rows of part i, by slot, as an exchange hands them out. ``staged``: a
+    table of one column ``payload``, as :class:`~hoodoo_spark.stage.WriteStaged` returned them, in
+    order."""
 
     storage: Storage
     schema: pa.Schema  # of the rows there

@@ -1,9 +1,8 @@
 """Bringing part i to task i.
 
 PySpark 4.1 has ``repartitionById``. Before it, ``repartition(n, column)`` hashes: parts collide and
-tasks stay empty. Spark's hash of an int (Murmur3, 32 bits, seed 42) can be inverted, so each part is
-given the int whose hash is the part's number.
-"""
+tasks stay empty. Spark's hash of an int (Murmur3, 32 bits, seed 42) can be inverted, so each part
+is given the int whose hash is the part's number."""
 
 from __future__ import annotations
 

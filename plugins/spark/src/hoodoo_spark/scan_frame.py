@@ -1,11 +1,11 @@
 """Scan frame: the DataFrame of a scan, whose filters leave files out as those of the scan do.
 
-``frame.where(...)`` reads what a filter asks of columns, ``=`` and ``in``, out of Spark's own form of it, and lets the pruners
-look which files can have such rows. Spark evaluates the whole filter as ever, on the rows of the files that are left: what
-is not understood here leaves nothing out, and neither does a filter of rows in Spark's cache. Columns keep their identity,
-so that ``frame.v`` means the same afterwards.
-A filter behind another step (``select``, SQL on a view) is Spark's alone.
-"""
+``frame.where(...)`` reads what a filter asks of columns, ``=`` and ``in``, out of Spark's own form
+of it, and lets the pruners look which files can have such rows. Spark evaluates the whole filter as
+ever, on the rows of the files that are left: what is not understood here leaves nothing out, and
+neither does a filter of rows in Spark's cache. Columns keep their identity, so that ``frame.v``
+means the same afterwards. A filter behind another step (``select``, SQL on a view) is Spark's
+alone."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ Node = tuple[dict[str, Any], list[Any]]
 
 @frozen
 class Filtered:
-    """What a frame is made of: ``scan``, then ``conditions``, Spark's, of the columns ``output``. ``make`` makes a
-    DataFrame of a scan."""
+    """What a frame is made of: ``scan``, then ``conditions``, Spark's, of the columns ``output``.
+    ``make`` makes a DataFrame of a scan."""
 
     scan: Scan
     make: Make

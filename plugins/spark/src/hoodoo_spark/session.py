@@ -81,8 +81,8 @@ def functions(spark: Any) -> Any:
 
 
 def past_views(spark: Any, query: str) -> Any:
-    """The DataFrame of a query. Not by the session's own ``sql``, which makes views of :mod:`hoodoo_spark.views` anew: one
-    of them may be what asks."""
+    """The DataFrame of a query. Not by the session's own ``sql``, which makes views of
+    :mod:`hoodoo_spark.views` anew: one of them may be what asks."""
     return type(spark).sql(spark, query)
 
 
@@ -131,7 +131,8 @@ def start() -> Any:
     )
     if not os.environ.get("SPARK_MASTER") and not os.environ.get("MASTER"):
         builder = builder.master("local[*]")
-    # The workers of a local session are like the driver. PySpark reads the variable, not the setting.
+    # The workers of a local session are like the driver. PySpark reads the variable, not the
+    # setting.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:
         return builder.getOrCreate()

@@ -47,10 +47,9 @@ def _joined(held: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
 def sound(array: pa.Array) -> pa.Array:
     """``array``, which comes from a stream (it is no slice), with offsets in its empty children.
 
-    Arrow's format allows an array of no elements to have no offsets, and the Java library that PySpark
-    3.5 brings makes such children where all lists are null or empty. Arrow's kernels look at the
-    first offset all the same, and the process dies.
-    """
+    Arrow's format allows an array of no elements to have no offsets, and the Java library that
+    PySpark 3.5 brings makes such children where all lists are null or empty. Arrow's kernels look
+    at the first offset all the same, and the process dies."""
     if not pa.types.is_nested(array.type):
         return array
     if len(array) == 0:

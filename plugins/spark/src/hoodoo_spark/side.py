@@ -1,9 +1,9 @@
 """What every task can read: broadcast values, decoded once in each worker process.
 
-What is small travels within the functions that tasks run, and so does everything in a session of Spark Connect, which has
-no broadcasts; payloads that are many are rows of a DataFrame there. PySpark keeps a file of each broadcast in the driver's
-temporary folder, until the session ends: here it goes when nobody can run a task any more that reads it.
-"""
+What is small travels within the functions that tasks run, and so does everything in a session of
+Spark Connect, which has no broadcasts; payloads that are many are rows of a DataFrame there.
+PySpark keeps a file of each broadcast in the driver's temporary folder, until the session ends:
+here it goes when nobody can run a task any more that reads it."""
 
 from __future__ import annotations
 
@@ -86,8 +86,9 @@ class Enclosed:
 def carried(spark: Any, value: Any, size: int, lasting: bool = False) -> Any:
     """``value``, of ``size`` bytes, for all tasks of the session, behind an attribute ``value``.
 
-    ``lasting``: it is for tasks of a DataFrame that leaves this package, of which nobody knows how long it is used. Of
-    others, the streams have to hold what is returned here: without it their tasks do not find the value any more."""
+    ``lasting``: it is for tasks of a DataFrame that leaves this package, of which nobody knows how
+    long it is used. Of others, the streams have to hold what is returned here: without it their
+    tasks do not find the value any more."""
     if size <= ENCLOSED_BYTES or is_connect(spark):
         return Enclosed(value)
     found = spark.sparkContext.broadcast(value)

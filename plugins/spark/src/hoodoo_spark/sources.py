@@ -47,9 +47,8 @@ class ReadFragments:
 def planned(data: Any, parallelism: int) -> tuple[Step, Iterator[bytes]]:
     """The step that reads ``data`` in tasks, and the payload of each task.
 
-    ``data`` is anything Arrow, or one path or a list of paths of Parquet files. Raises DataError for
-    anything else.
-    """
+    ``data`` is anything Arrow, or one path or a list of paths of Parquet files. Raises DataError
+    for anything else."""
     if isinstance(data, (str, os.PathLike)):
         data = ds.dataset(os.fspath(data), format="parquet")
     elif isinstance(data, list) and data and all(isinstance(x, (str, os.PathLike)) for x in data):

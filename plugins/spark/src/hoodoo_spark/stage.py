@@ -1,5 +1,5 @@
-"""Staging: every partition of a stream as one Arrow IPC file in the workspace, written once; or, where it is small, as
-bytes in the hands of the driver."""
+"""Staging: every partition of a stream as one Arrow IPC file in the workspace, written once; or,
+where it is small, as bytes in the hands of the driver."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from hoodoo.storage.api import Storage, has_plain_files
 from hoodoo_spark.groups import FAR, NEAR, Grouped, has_groups, read_index
 from hoodoo_spark.packed import Out
 
-# What a payload begins with: what follows, a path or rows, and how many bytes the rows have in memory.
+# What a payload begins with: what follows, a path or rows, and how many bytes the rows have in
+# memory.
 _HEAD = struct.Struct(">8sq")
 _PATH, _ROWS = b"path", b"rows"
 _GROUPS = b"groups"  # the path of a file with an index
-# Of how many partitions the driver takes rows, and how many bytes of each in any case: it may have thousands.
+# Of how many partitions the driver takes rows, and how many bytes of each in any case: it may have
+# thousands.
 _PARTITIONS = 1024
 _LEAST = 16 << 10
 
@@ -32,10 +34,9 @@ class WriteStaged:
     """The end of a chain that writes its batches to ``<prefix>/stage-<token>-<number>.arrow``.
 
     The name is the driver's: a retry, or a speculative copy, that finds the file there takes it and
-    drops its own, so that all readers see one evaluation even of a source that is not deterministic.
-    Returns one packed row: a payload for :class:`ReadStaged`. Of a partition that has few of ``small`` bytes it holds
-    the rows themselves, and there is no file.
-    """
+    drops its own, so that all readers see one evaluation even of a source that is not
+    deterministic. Returns one packed row: a payload for :class:`ReadStaged`. Of a partition that
+    has few of ``small`` bytes it holds the rows themselves, and there is no file."""
 
     storage: Storage
     prefix: str
@@ -108,8 +109,9 @@ class WriteStaged:
 
 
 def _share(small: int, origin: int) -> int:
-    """How many bytes of rows partition ``origin`` may hand to the driver. Partitions that are alike and have ``small``
-    bytes together all do; whatever they are, together they hand over less than eight times as much, and 16 MiB."""
+    """How many bytes of rows partition ``origin`` may hand to the driver. Partitions that are alike
+    and have ``small`` bytes together all do; whatever they are, together they hand over less than
+    eight times as much, and 16 MiB."""
     if not small or origin >= _PARTITIONS:
         return -1
     return max(small // (origin + 1), min(small, _LEAST))
@@ -117,7 +119,8 @@ def _share(small: int, origin: int) -> int:
 
 @frozen
 class ReadStaged:
-    """What :class:`WriteStaged` returned -> its batches. One batch of a file in memory at a time."""
+    """What :class:`WriteStaged` returned -> its batches. One batch of a file in memory at a
+    time."""
 
     storage: Storage
     out_schema: pa.Schema

@@ -34,9 +34,9 @@ class Leg:
     """One DataFrame of a stream, how to read it, and the steps to run over it.
 
     ``count`` is the number of partitions, None for a user's DataFrame (asking would run a part of
-    its query). Partition i of the leg is partition ``i * times + plus`` of the stream. ``held``: what
-    the tasks behind ``df`` read, of :mod:`hoodoo_spark.side`. ``staged``: the payloads, where they are of a stage.
-    """
+    its query). Partition i of the leg is partition ``i * times + plus`` of the stream. ``held``:
+    what the tasks behind ``df`` read, of :mod:`hoodoo_spark.side`. ``staged``: the payloads, where
+    they are of a stage."""
 
     df: Any
     read: Reader
@@ -50,7 +50,8 @@ class Leg:
 
 @frozen
 class SparkStream:
-    """Lazy; ``legs`` are the members of a union. Nothing runs before an exchange, stage or collect."""
+    """Lazy; ``legs`` are the members of a union. Nothing runs before an exchange, stage or
+    collect."""
 
     schema: pa.Schema
     legs: tuple[Leg, ...]
@@ -131,23 +132,24 @@ def run(stream: SparkStream, end: End) -> Any:
 def numbers(spark: Any, count: int) -> Any:
     """A DataFrame of the numbers below ``count``, one in each partition (one partition if none).
 
-    Not ``range`` for a single one: Spark knows that range to be a single partition, and 4.1 and later
-    run a union of single partitions in one task.
-    """
+    Not ``range`` for a single one: Spark knows that range to be a single partition, and 4.1 and
+    later run a union of single partitions in one task."""
     if count == 1:
         return past_views(spark, "SELECT id FROM VALUES (0L) AS one(id)")
     return spark.range(0, count, 1, max(1, count))
 
 
 def of_payloads(spark: Any, values: Iterable[bytes], lasting: bool = False) -> Leg:
-    """One partition, of one row, for each of ``values``. ``lasting``: see :func:`hoodoo_spark.side.carried`."""
+    """One partition, of one row, for each of ``values``. ``lasting``: see
+    :func:`hoodoo_spark.side.carried`."""
     if not is_connect(spark):
         found = side.payloads(spark, values, lasting)
         return Leg(numbers(spark, found.count), ReadPayloads(found), found.count)
     held = list(values)
     if sum(map(len, held)) <= ENCLOSED_BYTES:
         return Leg(numbers(spark, len(held)), ReadPayloads(side.payloads(spark, held)), len(held))
-    # The functions of a plan go to every task, and a message to the server has a limit: rows go in pieces.
+    # The functions of a plan go to every task, and a message to the server has a limit: rows go in
+    # pieces.
     rows = pa.table(
         {"route": pa.array(range(len(held)), pa.int32()), "payload": pa.array(held, pa.binary())}
     )

@@ -1,9 +1,8 @@
 """Structured Streaming into a table: ``query.writeStream.foreachBatch(sink(table))``.
 
-Spark repeats the last micro-batch when a query goes on after a crash. Each commit says which batch of
-which query it is (:mod:`hoodoo_rows.write.batches`), and a batch that the timeline has is not written
-again: its rows take effect exactly once.
-"""
+Spark repeats the last micro-batch when a query goes on after a crash. Each commit says which batch
+of which query it is (:mod:`hoodoo_rows.write.batches`), and a batch that the timeline has is not
+written again: its rows take effect exactly once."""
 
 from __future__ import annotations
 
@@ -53,10 +52,10 @@ class Sink:
     def __call__(self, frame: Any, number: int) -> Commit:
         """Write batch ``number`` unless it is in the table; the commit then has an empty instant.
 
-        Raises ConfigError outside of a query and without an identifier, or where the query has written
-        this batch through another sink of the same identifier; else what the operation raises.
-        CommitConflictError (another writer was faster) only after ``retries`` more attempts.
-        """
+        Raises ConfigError outside of a query and without an identifier, or where the query has
+        written this batch through another sink of the same identifier; else what the operation
+        raises. CommitConflictError (another writer was faster) only after ``retries`` more
+        attempts."""
         if is_connect(frame):
             raise EngineError(
                 f"batch {number} for {self.table.path}",
@@ -115,18 +114,17 @@ def sink(
 ) -> Sink:
     """A function for ``foreachBatch`` that writes each micro-batch into ``table`` exactly once.
 
-    ``table`` is open, or the path of one that exists; then ``options`` are those of ``hoodoo.open``.
-    ``operation`` is one of the writes of :class:`hoodoo.Table`. A stream is known by the id of its query,
-    which is kept in the query's checkpoint. An ``identifier`` is needed where one query writes the same
-    table through several sinks, and where the query goes on that Hudi's own sink has begun or will
-    take over (Hudi's default is ``default_single_writer``). The option
-    ``hoodie.datasource.write.streaming.checkpoint.identifier`` is the same; ``...streaming.retry.count``
-    and ``...streaming.retry.interval.ms`` say how often and after what time a batch is written again
-    that met another writer's commit.
+    ``table`` is open, or the path of one that exists; then ``options`` are those of
+    ``hoodoo.open``. ``operation`` is one of the writes of :class:`hoodoo.Table`. A stream is known
+    by the id of its query, which is kept in the query's checkpoint. An ``identifier`` is needed
+    where one query writes the same table through several sinks, and where the query goes on that
+    Hudi's own sink has begun or will take over (Hudi's default is ``default_single_writer``). The
+    option ``hoodie.datasource.write.streaming.checkpoint.identifier`` is the same;
+    ``...streaming.retry.count`` and ``...streaming.retry.interval.ms`` say how often and after what
+    time a batch is written again that met another writer's commit.
 
-    Raises ConfigError for an unknown operation, a bad number, or ``options`` beside an open table; and
-    what ``hoodoo.open`` raises.
-    """
+    Raises ConfigError for an unknown operation, a bad number, or ``options`` beside an open table;
+    and what ``hoodoo.open`` raises."""
     if operation not in OPERATIONS:
         raise ConfigError(
             f"operation {operation!r}",

@@ -71,7 +71,8 @@ def _arrow_field(field: Any, path: str) -> pa.Field:
 
 
 def _field(name: str, kind: pa.DataType, nullable: bool) -> pa.Field:
-    """Spark says of ``array()`` that it holds no nulls, and that its elements have no type but that of null."""
+    """Spark says of ``array()`` that it holds no nulls, and that its elements have no type but that
+    of null."""
     return pa.field(name, kind, nullable or pa.types.is_null(kind))
 
 

@@ -1,9 +1,10 @@
-"""Views by name for SQL, which Spark's own reader serves: columns that a query leaves out are not read.
+"""Views by name for SQL, which Spark's own reader serves: columns that a query leaves out are not
+read.
 
-Spark keeps of a temporary view the plan that it was made with, and so the files of that moment. Here the session's ``sql``
-and ``table`` look first whether tables of views have new commits, and make the views of these anew. Where that fails, the view has no rows but the error: of those statements alone that use
-it.
-"""
+Spark keeps of a temporary view the plan that it was made with, and so the files of that moment.
+Here the session's ``sql`` and ``table`` look first whether tables of views have new commits, and
+make the views of these anew. Where that fails, the view has no rows but the error: of those
+statements alone that use it."""
 
 from __future__ import annotations
 
@@ -37,8 +38,8 @@ class View:
     error: Exception | None = None  # why it does not show the newest commits
 
     def refresh(self) -> None:
-        """Make the view again, if the table has commits that it does not show. Without a table there is no view; it
-        comes back with the table. A view of one state stays as it was made.
+        """Make the view again, if the table has commits that it does not show. Without a table
+        there is no view; it comes back with the table. A view of one state stays as it was made.
 
         Raises the errors of ``hoodoo.open`` and ``table.read``."""
         if self.seen is not None and self.wanted.get("as_of") is not None:
@@ -91,14 +92,16 @@ class View:
         self.error = error
 
     def refuse(self, found: Any) -> None:
-        """Raise the error of the view where the DataFrame ``found`` reads it. Over Spark Connect, reading it does."""
+        """Raise the error of the view where the DataFrame ``found`` reads it. Over Spark Connect,
+        reading it does."""
         if self.error is None or is_connect(self.spark) or not hasattr(found, "_jdf"):
             return
         if self._mark in found._jdf.queryExecution().analyzed().toString():
             raise self.error
 
     def _is_gone(self) -> bool:
-        """Whether ``DROP VIEW`` or ``spark.catalog`` took it away: then it is not looked after any more."""
+        """Whether ``DROP VIEW`` or ``spark.catalog`` took it away: then it is not looked after any
+        more."""
         try:
             gone = not self.spark.catalog.getTable(self.name).isTemporary
         except Exception:  # of several classes; Spark has nothing of that name
@@ -123,12 +126,12 @@ class View:
 def spark_view(
     name: str, table: Table | str | os.PathLike[str], spark: Any = None, **wanted: Any
 ) -> View:
-    """Create a temporary view ``name`` of ``table`` for ``spark.sql`` and ``spark.table``. ``table`` is an open table
-    or a path.
+    """Create a temporary view ``name`` of ``table`` for ``spark.sql`` and ``spark.table``.
+    ``table`` is an open table or a path.
 
-    ``spark`` is by default the active session. ``wanted`` are the arguments of ``table.read``. With ``as_of`` the
-    view always shows that state; without it, each statement sees the newest commits. Where they can't be read, the
-    statements that use the view fail with the reason, and no others.
+    ``spark`` is by default the active session. ``wanted`` are the arguments of ``table.read``. With
+    ``as_of`` the view always shows that state; without it, each statement sees the newest commits.
+    Where they can't be read, the statements that use the view fail with the reason, and no others.
 
     Raises the errors of ``hoodoo.open`` and ``table.read``.
     """
@@ -141,7 +144,8 @@ def spark_view(
 
 
 def _watched(session: Any) -> dict[str, View]:
-    """The views of the session, which looks at them from now on before it answers ``sql`` and ``table``."""
+    """The views of the session, which looks at them from now on before it answers ``sql`` and
+    ``table``."""
     known: dict[str, View] | None = vars(session).get(_VIEWS)
     if known is not None:
         return known

@@ -1,8 +1,7 @@
 """Plugins on a worker: loaded by name, never discovered.
 
-A worker may have other distributions installed than the driver, or other versions of them, and would
-then decide keys and bytes differently without anyone noticing.
-"""
+A worker may have other distributions installed than the driver, or other versions of them, and
+would then decide keys and bytes differently without anyone noticing."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""The data source ``hoodoo``: Spark 4 looks for packages of such a name by itself, when the first data source is
-asked for, in the Python that its workers run. What it does is in :mod:`hoodoo_spark.datasource`."""
+"""The data source ``hoodoo``: Spark 4 looks for packages of such a name by itself, when the first
+data source is asked for, in the Python that its workers run. What it does is in
+:mod:`hoodoo_spark.datasource`."""
 
 from __future__ import annotations
 
@@ -26,13 +27,15 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 @contextmanager
 def _in_one_sentence() -> Iterator[None]:
-    """An error of Hoodoo says it all: of another one Spark shows the traceback as well, and before what it says."""
+    """An error of Hoodoo says it all: of another one Spark shows the traceback as well, and before
+    what it says."""
     try:
         yield
     except Exception as error:
         spec = getattr(sys.modules["__main__"], "__spec__", None)
         if hasattr(error, "to_dict") and spec is not None and spec.name.startswith("pyspark."):
-            # In a process of Spark's, which ends with the error: PySpark looks when it writes it down.
+            # In a process of Spark's, which ends with the error: PySpark looks when it writes it
+            # down.
             os.environ["SPARK_HIDE_TRACEBACK"] = "1"
         raise
 
@@ -120,8 +123,8 @@ class Reader(api.DataSourceReader):  # type: ignore[misc]
         self._pushed: list[Any] = []
         self._planned: Any = None
         self._error: Exception | None = None
-        # Spark refuses a reader that overrides the method unless a setting of the session allows filters to be
-        # pushed, and nothing tells a reader whether it does.
+        # Spark refuses a reader that overrides the method unless a setting of the session allows
+        # filters to be pushed, and nothing tells a reader whether it does.
         self.pushFilters = _Pushed(self._pushed if wanted.pushdown else [])
 
     def _plan(self) -> Any:
@@ -152,11 +155,12 @@ class Reader(api.DataSourceReader):  # type: ignore[misc]
 
 
 class _Pushed:
-    """Takes the filters that Spark offers, all of which Spark asks again. To Spark it is the method that it has
-    itself.
+    """Takes the filters that Spark offers, all of which Spark asks again. To Spark it is the method
+    that it has itself.
 
-    They are heeded where the option ``pushdown`` says so: Spark (4.3) plans the read of a DataFrame once, and gives
-    another query of the same DataFrame what is left of the table by the filters of the first."""
+    They are heeded where the option ``pushdown`` says so: Spark (4.3) plans the read of a DataFrame
+    once, and gives another query of the same DataFrame what is left of the table by the filters of
+    the first."""
 
     def __init__(self, taken: list[Any]) -> None:
         self._taken = taken
@@ -198,7 +202,8 @@ class Writer(api.DataSourceArrowWriter):  # type: ignore[misc]
 
 
 class StreamWriter(_StreamWriter or api.DataSourceStreamWriter):  # type: ignore[misc]
-    """Of micro-batches. Spark makes one for the tasks of a batch, and another one for its commit."""
+    """Of micro-batches. Spark makes one for the tasks of a batch, and another one for its
+    commit."""
 
     def __init__(self, sink: Any) -> None:
         self._sink = sink
@@ -283,7 +288,8 @@ else:
 
 
 def stream_reader(stream: Any) -> Any:
-    """The reader for the version of PySpark that is there. ConfigError for limits that it does not know."""
+    """The reader for the version of PySpark that is there. ConfigError for limits that it does not
+    know."""
     if limits is None and (stream.wanted.max_files or stream.wanted.max_bytes):
         from hoodoo.errors import ConfigError
 

@@ -1,4 +1,5 @@
-"""What ``hoodoo doctor`` looks at for local files: space, permissions, and a lock file that nobody holds."""
+"""What ``hoodoo doctor`` looks at for local files: space, permissions, and a lock file that nobody
+holds."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ _OLD = (
 
 @frozen
 class LocalCheck:
-    """``path``: the folder of the lock file, where an option says it; ``expire``: minutes after which writers break
-    it; 0: never."""
+    """``path``: the folder of the lock file, where an option says it; ``expire``: minutes after
+    which writers break it; 0: never."""
 
     path: str = ""
     expire: int = 0

@@ -16,13 +16,12 @@ _log = get_logger("hoodoo")
 
 
 def log_event(event: Event) -> None:
-    """One line: the kind, the table, the instant, what else the event knows, and the details under their own
-    names. Of partitions there is the number.
+    """One line: the kind, the table, the instant, what else the event knows, and the details under
+    their own names. Of partitions there is the number.
 
-    A detail named like one of the line's own fields gets ``detail_`` in front. Where the application
-    has not configured structlog, the line goes to the standard library's logger ``hoodoo``, at level
-    info, and is quiet unless that is asked for.
-    """
+    A detail named like one of the line's own fields gets ``detail_`` in front. Where the
+    application has not configured structlog, the line goes to the standard library's logger
+    ``hoodoo``, at level info, and is quiet unless that is asked for."""
     values: dict[str, Any] = {
         (f"detail_{k}" if k in _OWN else k): v for k, v in event.detail.items()
     }

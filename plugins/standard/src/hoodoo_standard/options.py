@@ -44,8 +44,8 @@ COMPLEX_ENCODING = Option(
     "The COMPLEX key of a single column is the bare value; versions up to 8.",
     "false", table_property=True, assumed=False, kind=FLAG,
 )  # fmt: skip
-# A property alone, FIELD_PREFIXED or VALUE_ONLY: what Hudi after 1.2 notes when it upgrades such a table
-# to version 9.
+# A property alone, FIELD_PREFIXED or VALUE_ONLY: what Hudi after 1.2 notes when it upgrades such a
+# table to version 9.
 STORED_ENCODING = "hoodie.table.complex.keygen.encoding"
 TIMEBASED = "hoodie.keygen.timebased."
 OLD_TIMEBASED = "hoodie.deltastreamer.keygen.timebased."  # when only Hudi's streamer had such keys
@@ -170,8 +170,8 @@ MOST_BUCKETS = Option(
 
 @frozen
 class LeftOut(Kind[str]):
-    """No text, or ``same``: an option of Hudi that decides where rows are or what is in them, so that a writer which
-    ignores it writes wrong rows."""
+    """No text, or ``same``: an option of Hudi that decides where rows are or what is in them, so
+    that a writer which ignores it writes wrong rows."""
 
     because: str
     same: str = ""
@@ -195,7 +195,8 @@ BUCKET = (BUCKETS, HASH_FIELD, BUCKET_ENGINE, LEAST_BUCKETS, MOST_BUCKETS, PATH_
 
 
 def hash_fields(settings: Settings) -> tuple[str, ...]:
-    """What is hashed of the record key, as :data:`HASH_FIELD` says. Raises ConfigError for other columns."""
+    """What is hashed of the record key, as :data:`HASH_FIELD` says. Raises ConfigError for other
+    columns."""
     keys = settings.table.record_key_fields
     fields = settings.given(HASH_FIELD) or keys
     strange = [f for f in fields if f not in keys]

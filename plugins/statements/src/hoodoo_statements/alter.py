@@ -106,8 +106,8 @@ def _on_read(table: TableHandle, on_read: OnRead, asked: Altered) -> Commit:
 
 @frozen
 class Altered:
-    """``add``: column, or field within one after a dot, -> type; ``widen``: the same of what is there; ``nullable``:
-    columns that take nulls from now on."""
+    """``add``: column, or field within one after a dot, -> type; ``widen``: the same of what is
+    there; ``nullable``: columns that take nulls from now on."""
 
     add: Mapping[str, pa.DataType]
     widen: Mapping[str, pa.DataType]

@@ -30,8 +30,8 @@ _OF_COLUMN = re.compile(
 
 
 def altered_table(tree: Any) -> Any:
-    """The name of the table that an ALTER TABLE changes; None where ``tree`` is no such statement. ConfigError for one
-    that is not understood."""
+    """The name of the table that an ALTER TABLE changes; None where ``tree`` is no such statement.
+    ConfigError for one that is not understood."""
     if isinstance(tree, exp.Alter) and tree.args.get("kind") == "TABLE":
         return tree.this
     found = _of_column(tree)
@@ -43,7 +43,8 @@ def altered_table(tree: Any) -> Any:
 
 
 def arguments(tree: Any, schema: pa.Schema) -> dict[str, Any]:
-    """What ``table.alter`` is called with. Raises ConfigError, SchemaError for what it could not do either."""
+    """What ``table.alter`` is called with. Raises ConfigError, SchemaError for what it could not do
+    either."""
     asked = Asked(schema)
     found = _of_column(tree)
     if found is not None:

@@ -29,15 +29,16 @@ ALL = "all"
 
 
 class Fate(Enum):
-    """What becomes of a row that gets no values; None, which a caller may give by mistake, is none."""
+    """What becomes of a row that gets no values; None, which a caller may give by mistake, is
+    none."""
 
     DELETED = "deleted"
 
 
 @frozen
 class Wanted:
-    """A clause as somebody wrote it. ``values``: column -> value, ``"all"``, or that the row is deleted.
-    ``called``: what to call it in errors."""
+    """A clause as somebody wrote it. ``values``: column -> value, ``"all"``, or that the row is
+    deleted. ``called``: what to call it in errors."""
 
     called: str
     condition: Any = None
@@ -46,8 +47,8 @@ class Wanted:
 
 @frozen
 class Binder:
-    """``scope``: the columns of the table, and those of the source. ``own``: those of the table that may be
-    assigned."""
+    """``scope``: the columns of the table, and those of the source. ``own``: those of the table
+    that may be assigned."""
 
     scope: Scope
     own: pa.Schema
@@ -220,8 +221,9 @@ class Binder:
 
 
 def join(binder: Binder, on: Any, keys: Sequence[str]) -> tuple[Join, Expression]:
-    """Which rows belong together, by what the caller of merge wrote: names of columns that both have, or a condition.
-    ``keys``: the columns of the record key, which are compared where nothing is said."""
+    """Which rows belong together, by what the caller of merge wrote: names of columns that both
+    have, or a condition. ``keys``: the columns of the record key, which are compared where nothing
+    is said."""
     scope = binder.scope
     assert scope.target is not None and scope.source is not None
     if on is None:

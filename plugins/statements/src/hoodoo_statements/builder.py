@@ -1,4 +1,5 @@
-"""The builder of a merge: its clauses in their order, then ``execute``. Names are those of Delta's."""
+"""The builder of a merge: its clauses in their order, then ``execute``. Names are those of
+Delta's."""
 
 from __future__ import annotations
 
@@ -27,12 +28,14 @@ _CLAUSES = (
 @checked_methods
 @frozen(repr=False)
 class MergeBuilder:
-    """What ``table.merge(source, on=...)`` returns. Each method adds a clause and returns a new builder; nothing happens
-    before :meth:`execute`. If there are several clauses of a kind, the first one whose condition is true is used for a row.
+    """What ``table.merge(source, on=...)`` returns. Each method adds a clause and returns a new
+    builder; nothing happens before :meth:`execute`. If there are several clauses of a kind, the
+    first one whose condition is true is used for a row.
 
-    ``set`` and ``values`` map columns to expressions; ``"all"`` stands for all columns of the table, which the source
-    must have; of an insert for those that it has, and the others are null. An expression is SQL over ``target.*`` and ``source.*``, a Spark Column, or a value that is not text.
-    """
+    ``set`` and ``values`` map columns to expressions; ``"all"`` stands for all columns of the
+    table, which the source must have; of an insert for those that it has, and the others are null.
+    An expression is SQL over ``target.*`` and ``source.*``, a Spark Column, or a value that is not
+    text."""
 
     _table: TableHandle
     _source: Any
@@ -57,7 +60,8 @@ class MergeBuilder:
         raise AttributeError(f"a merge has no {name!r}, but {', '.join(_CLAUSES)}", name=name)
 
     def when_matched_update(self, set: Values, condition: Any = None) -> MergeBuilder:
-        """Update rows of the table that match a row of the source: the columns that ``set`` names."""
+        """Update rows of the table that match a row of the source: the columns that ``set``
+        names."""
         wanted = Wanted("when matched, update", condition, set)
         return evolve(self, matched=_added(self._matched, wanted))
 
@@ -72,7 +76,8 @@ class MergeBuilder:
         )
 
     def when_not_matched_insert(self, values: Values, condition: Any = None) -> MergeBuilder:
-        """Insert rows of the source that match no row of the table; columns that ``values`` leaves out are null."""
+        """Insert rows of the source that match no row of the table; columns that ``values`` leaves
+        out are null."""
         wanted = Wanted("when not matched, insert", condition, values)
         return evolve(self, inserts=_added(self._inserts, wanted))
 
@@ -91,12 +96,12 @@ class MergeBuilder:
         return evolve(self, unmatched=_added(self._unmatched, wanted))
 
     def execute(self) -> Commit:
-        """Run the merge in one commit, and return it with the numbers of rows. If no row changes, there is no commit,
-        and the instant is empty.
+        """Run the merge in one commit, and return it with the numbers of rows. If no row changes,
+        there is no commit, and the instant is empty.
 
-        Raises DataError if several rows of the source match one row of the table, DuplicateKeyError for inserted rows
-        whose key is already in the table, ConfigError and SchemaError for invalid clauses.
-        """
+        Raises DataError if several rows of the source match one row of the table, DuplicateKeyError
+        for inserted rows whose key is already in the table, ConfigError and SchemaError for invalid
+        clauses."""
         if not (self._matched or self._unmatched or self._inserts):
             raise ConfigError(
                 f"merge into {self._table.config.name}", "has no clauses.",

@@ -1,4 +1,5 @@
-"""Clauses: what a statement does to which rows, as tasks get it. All values; nothing is computed here."""
+"""Clauses: what a statement does to which rows, as tasks get it. All values; nothing is computed
+here."""
 
 from __future__ import annotations
 
@@ -40,9 +41,9 @@ Value = Constant | Taken | Computed | Arrow
 
 @frozen
 class Clause:
-    """``condition``: of which rows, as SQL over flat columns; None: all that no clause before has taken.
-    ``values``: column -> what it becomes; None: the row is deleted. ``reads``: flat columns that condition and values
-    read. ``what``: what to call it in errors."""
+    """``condition``: of which rows, as SQL over flat columns; None: all that no clause before has
+    taken. ``values``: column -> what it becomes; None: the row is deleted. ``reads``: flat columns
+    that condition and values read. ``what``: what to call it in errors."""
 
     condition: str | None
     values: dict[str, Value] | None
@@ -56,9 +57,9 @@ class Clause:
 
 @frozen
 class Join:
-    """Which rows of table and source belong together: ``condition`` over flat columns, or where ``equal`` is given,
-    those whose columns of these names (of the table, of the source) are equal, by pairs; no two rows of the source
-    have the same values."""
+    """Which rows of table and source belong together: ``condition`` over flat columns, or where
+    ``equal`` is given, those whose columns of these names (of the table, of the source) are equal,
+    by pairs; no two rows of the source have the same values."""
 
     condition: str
     reads: tuple[str, ...]
@@ -67,8 +68,9 @@ class Join:
 
 @frozen
 class Clauses:
-    """``matched``: of rows of the table that a row of the source belongs to. ``unmatched``: of those that none
-    belongs to; without a source, all. The first clause of a list whose condition is true of a row takes it."""
+    """``matched``: of rows of the table that a row of the source belongs to. ``unmatched``: of
+    those that none belongs to; without a source, all. The first clause of a list whose condition is
+    true of a row takes it."""
 
     matched: tuple[Clause, ...] = ()
     unmatched: tuple[Clause, ...] = ()

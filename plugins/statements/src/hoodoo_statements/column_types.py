@@ -1,5 +1,5 @@
-"""Columns and their types as people write them, ``id bigint, city string not null``, in pyarrow's terms: the one parser of
-such texts. What it does not know it refuses, and leaves nothing out."""
+"""Columns and their types as people write them, ``id bigint, city string not null``, in pyarrow's
+terms: the one parser of such texts. What it does not know it refuses, and leaves nothing out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ _MORE = {
 
 
 def columns_of(text: str) -> pa.Schema:
-    """The schema that ``text`` spells, in the words of Spark's SQL. ConfigError for anything else."""
+    """The schema that ``text`` spells, in the words of Spark's SQL. ConfigError for anything
+    else."""
     return _Parser(text, "schema").schema()
 
 
@@ -62,8 +63,9 @@ def columns_of_dict(given: Mapping[str, Any]) -> pa.Schema | None:
 
 
 def type_of(text: str, what: str) -> pa.DataType:
-    """The type that ``text`` spells, of a column that comes to a table: ``what`` calls it in errors. SchemaError for NOT NULL,
-    a default and a comment, which tables don't store of columns; ConfigError for anything else that is no type."""
+    """The type that ``text`` spells, of a column that comes to a table: ``what`` calls it in
+    errors. SchemaError for NOT NULL, a default and a comment, which tables don't store of columns;
+    ConfigError for anything else that is no type."""
     parser = _Parser(text, what)
     kind = parser.kind()
     if parser.at < len(parser.tokens):

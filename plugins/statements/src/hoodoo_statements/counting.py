@@ -104,7 +104,8 @@ class OnlyMarks:
 
 @frozen
 class LeavingKeys:
-    """Step: tagged rows in; the numbers of the rows of ``found`` (LOCATIONS_SCHEMA) that they delete."""
+    """Step: tagged rows in; the numbers of the rows of ``found`` (LOCATIONS_SCHEMA) that they
+    delete."""
 
     found: Side
 
@@ -126,7 +127,8 @@ class LeavingKeys:
 
 @frozen
 class ComingKeys:
-    """Step: record key and partition path of tagged rows that no file group has; the path only where it counts."""
+    """Step: record key and partition path of tagged rows that no file group has; the path only
+    where it counts."""
 
     anywhere: bool
 
@@ -143,8 +145,8 @@ class ComingKeys:
 
 
 def refuse_doubles(target: WriteTarget, rows: Stream, known: bool) -> None:
-    """DuplicateKeyError where two rows come in with one key, or one whose key the table has, and keeps. ``known``:
-    it has none of them."""
+    """DuplicateKeyError where two rows come in with one key, or one whose key the table has, and
+    keeps. ``known``: it has none of them."""
     engine, index = target.engine, target.index
     coming = engine.collect(engine.map(rows, ComingKeys(index.is_global)))
     each = coming.group_by(coming.column_names).aggregate([([], "count_all")])
@@ -177,8 +179,8 @@ def refuse_doubles(target: WriteTarget, rows: Stream, known: bool) -> None:
 
 
 def check_written(target: WriteTarget, wanted: Counted, stats: Sequence[WriteStat]) -> None:
-    """As many rows were changed as the statement has found: more of them share a key in a file group otherwise. Log
-    files don't say it."""
+    """As many rows were changed as the statement has found: more of them share a key in a file
+    group otherwise. Log files don't say it."""
     if target.logs is not None:
         return
     done = [

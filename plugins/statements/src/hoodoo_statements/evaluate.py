@@ -23,7 +23,8 @@ _TYPES = {
 
 
 def sql_type(kind: pa.DataType) -> str | None:
-    """What DuckDB calls a type, as far as it casts to it as an assignment does; None: it is left to Arrow."""
+    """What DuckDB calls a type, as far as it casts to it as an assignment does; None: it is left to
+    Arrow."""
     if pa.types.is_decimal128(kind):
         return f"DECIMAL({kind.precision}, {kind.scale})"
     if pa.types.is_timestamp(kind):
@@ -40,8 +41,8 @@ class Evaluator:
     def columns(
         self, rows: pa.Table, expressions: Sequence[str], what: str
     ) -> list[pa.ChunkedArray]:
-        """The value of each of ``expressions`` for each of ``rows``. DataError where one can't be computed of a
-        value."""
+        """The value of each of ``expressions`` for each of ``rows``. DataError where one can't be
+        computed of a value."""
         if not expressions:
             return []
         listed = ", ".join(f"({text}) AS c{n}" for n, text in enumerate(expressions))
@@ -54,7 +55,8 @@ class Evaluator:
     def pairs(
         self, target: pa.Table, source: pa.Table, condition: str, what: str
     ) -> tuple[Places, Places]:
-        """The numbers of the rows of both that ``condition`` is true of, in the order of the first, then the second."""
+        """The numbers of the rows of both that ``condition`` is true of, in the order of the first,
+        then the second."""
         found = self._query(
             f"SELECT t.{ROW} AS t, s.{ROW} AS s FROM target t JOIN source s ON ({condition})",
             what,

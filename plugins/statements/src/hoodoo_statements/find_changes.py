@@ -29,7 +29,8 @@ from hoodoo_statements.evaluate import Evaluator, Places, sql_type
 from hoodoo_statements.plain_join import PlainJoin
 from hoodoo_statements.text.scope import SOURCE, TARGET, flat
 
-# A row that says which row of the source belongs to one of the table (in `_hoodie__seq`), and nothing else.
+# A row that says which row of the source belongs to one of the table (in `_hoodie__seq`), and
+# nothing else.
 MARK = -1
 # A row's place among what its task makes of the table: the task in the upper bits.
 _TASK_BITS = 40
@@ -38,10 +39,11 @@ _ROWS, _BYTES = 1 << 19, 64 << 20
 
 @frozen
 class FindChanges:
-    """Step: slices in (as :func:`hoodoo_rows.read.step.payloads` packs them), tagged rows of the table's ``schema`` out, and
-    marks. ``reader`` gives the columns that ``clauses`` need. ``virtual``: record keys are made, not read.
-    ``moves``: a row may change its partition path. ``compared``: also then the table compares it with one that is or was
-    there. ``source``: in the types that expressions see."""
+    """Step: slices in (as :func:`hoodoo_rows.read.step.payloads` packs them), tagged rows of the
+    table's ``schema`` out, and marks. ``reader`` gives the columns that ``clauses`` need.
+    ``virtual``: record keys are made, not read. ``moves``: a row may change its partition path.
+    ``compared``: also then the table compares it with one that is or was there. ``source``: in the
+    types that expressions see."""
 
     schema: pa.Schema
     reader: ReadSlices
@@ -199,7 +201,8 @@ class _Work:
         )
 
     def _check_kept(self, mine: pa.Table, made: pa.Table) -> None:
-        """A statement says what a row becomes; where the table's merger would keep another one, it is refused."""
+        """A statement says what a row becomes; where the table's merger would keep another one, it
+        is refused."""
         merger = self.step.merger
         if merger.merge_mode == BY_ARRIVAL or not made.num_rows:
             return
@@ -221,8 +224,8 @@ class _Work:
             )  # fmt: skip
 
     def _leaves(self, clause: Clause, mine: pa.Table, new: pa.Table) -> Any:
-        """(partition paths, which rows leave theirs), or None where none does. Raises where a key becomes another
-        one, or the index can't let a key go."""
+        """(partition paths, which rows leave theirs), or None where none does. Raises where a key
+        becomes another one, or the index can't let a key go."""
         generator, assigned = self.step.generator, set(clause.values or ())
         before, after = (one_batch(t) for t in (mine, new))
         if assigned & {name.split(".")[0] for name in generator.record_key_fields}:
@@ -300,7 +303,8 @@ def new_columns(
     theirs: pa.Table | None,
     clause: Any,
 ) -> dict[str, pa.ChunkedArray]:
-    """The columns that a clause assigns, in the types of ``schema``, for rows of table and source side by side."""
+    """The columns that a clause assigns, in the types of ``schema``, for rows of table and source
+    side by side."""
     count = mine.num_rows if mine is not None else theirs.num_rows if theirs is not None else 0
     found: dict[str, Any] = {}
     computed = {n: v for n, v in values.items() if isinstance(v, Computed)}
@@ -353,7 +357,8 @@ def _arrow_columns(rows: pa.Table, expressions: dict[str, pc.Expression]) -> dic
 
 
 def together(mine: pa.Table | None, theirs: pa.Table | None, reads: Iterable[str]) -> pa.Table:
-    """The columns ``reads`` of rows of table and source side by side, called as expressions have them."""
+    """The columns ``reads`` of rows of table and source side by side, called as expressions have
+    them."""
     columns = {}
     for name in reads:
         side, _, own = name.partition(".")

@@ -25,8 +25,8 @@ def inserted_rows(
     target: WriteTarget,
     instant: str,
 ) -> pa.Table:
-    """Tagged rows of what ``inserts`` make of the rows of ``source`` whose numbers are not in ``matched``. ``instant``:
-    generated keys begin with it."""
+    """Tagged rows of what ``inserts`` make of the rows of ``source`` whose numbers are not in
+    ``matched``. ``instant``: generated keys begin with it."""
     lone = np.ones(source.num_rows, bool)
     lone[matched.to_numpy()] = False
     rest = source.filter(pa.array(lone))

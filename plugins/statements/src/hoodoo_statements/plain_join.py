@@ -1,4 +1,5 @@
-"""Plain join: rows of the table found by columns that are equal to columns of the source, by Arrow alone."""
+"""Plain join: rows of the table found by columns that are equal to columns of the source, by Arrow
+alone."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from hoodoo_rows.merge.pairs import flat as one_array
 
 from hoodoo_statements.evaluate import Places
 
-# Kinds of columns whose values are equal for Arrow where they are for SQL, and whose text is the same then, too.
+# Kinds of columns whose values are equal for Arrow where they are for SQL, and whose text is the
+# same then, too.
 _PLAIN = (pa.types.is_integer, pa.types.is_string, pa.types.is_date32)
 
 
@@ -23,8 +25,9 @@ def plain(mine: pa.DataType, theirs: pa.DataType) -> bool:
 
 @frozen
 class _Step:
-    """``values``: the distinct ones of a column of the source. ``pairs``: which of them comes with which of the columns
-    before it, as number of those times number of values plus number of this; sorted. None: it is the first."""
+    """``values``: the distinct ones of a column of the source. ``pairs``: which of them comes with
+    which of the columns before it, as number of those times number of values plus number of this;
+    sorted. None: it is the first."""
 
     column: str
     values: pa.Array
@@ -45,8 +48,9 @@ class PlainJoin:
     def of(
         cls, source: pa.Table, columns: Sequence[tuple[str, str]], types: Sequence[pa.DataType]
     ) -> PlainJoin:
-        """``columns``: of the table, of the source. ``types``: those that the table's have. Raises pa.ArrowInvalid
-        where a value of the source does not fit them. A row with a null belongs to nothing."""
+        """``columns``: of the table, of the source. ``types``: those that the table's have. Raises
+        pa.ArrowInvalid where a value of the source does not fit them. A row with a null belongs to
+        nothing."""
         there = np.ones(source.num_rows, bool)
         for _, theirs in columns:
             there &= np.asarray(pc.is_valid(one_array(source.column(theirs))))

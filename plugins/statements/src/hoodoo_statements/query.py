@@ -30,7 +30,8 @@ from hoodoo_statements.text.scope import Scope
 
 @frozen
 class Query:
-    """``known``: what names of tables mean. ``spark``: the session that runs it; None: DuckDB does."""
+    """``known``: what names of tables mean. ``spark``: the session that runs it; None: DuckDB
+    does."""
 
     known: Mapping[str, Any]
     spark: Any = None
@@ -97,7 +98,8 @@ class Query:
         return read
 
     def _read(self, found: Any, tree: Any, node: Any, alone: bool) -> Any:
-        """Of a table, the columns that the query names anywhere; of the only one, what its condition lets through."""
+        """Of a table, the columns that the query names anywhere; of the only one, what its
+        condition lets through."""
         if not isinstance(found, Table):
             return found
         schema, columns = found.schema, list[str]()
@@ -118,7 +120,8 @@ class Query:
         return found.read(columns)
 
     def _on_spark(self, tree: Any, read: Mapping[str, Any]) -> Any:
-        # The DataFrames travel with the query: over Connect it is looked at when it runs, and names are of nobody then.
+        # The DataFrames travel with the query: over Connect it is looked at when it runs, and names
+        # are of nobody then.
         text = tree.sql(DIALECT)
         if not read:
             return self.spark.sql(text)
@@ -157,7 +160,8 @@ def _frame(spark: Any, rows: pa.Table) -> Any:
 
 
 def _known(kind: pa.DataType) -> pa.DataType:
-    """The type of a column that Spark has for the values of ``kind``: one as wide, with a sign, in microseconds."""
+    """The type of a column that Spark has for the values of ``kind``: one as wide, with a sign, in
+    microseconds."""
     if pa.types.is_unsigned_integer(kind):
         wide = {8: pa.int16(), 16: pa.int32(), 32: pa.int64()}
         return wide.get(kind.bit_width, pa.decimal128(20, 0))
@@ -169,8 +173,9 @@ def _known(kind: pa.DataType) -> pa.DataType:
 
 
 def _is_of(tree: Any, node: Any) -> bool:
-    """Whether the condition of ``tree`` is one of the stored rows of ``node``. It is not after a join, which may be an
-    outer one and make rows of null, and not where columns were renamed, or rows gathered or drawn."""
+    """Whether the condition of ``tree`` is one of the stored rows of ``node``. It is not after a
+    join, which may be an outer one and make rows of null, and not where columns were renamed, or
+    rows gathered or drawn."""
     return (
         isinstance(tree, exp.Select)
         and node.parent is (tree.args.get("from_") or tree.args.get("from"))
@@ -180,8 +185,9 @@ def _is_of(tree: Any, node: Any) -> bool:
 
 
 def _takes_all(tree: Any) -> bool:
-    """Whether ``tree`` uses columns that it does not name: those of ``*``, of a natural join, of a pivot (which gathers by
-    them), of a list of other names (which goes by their order), and of a whole row."""
+    """Whether ``tree`` uses columns that it does not name: those of ``*``, of a natural join, of a
+    pivot (which gathers by them), of a list of other names (which goes by their order), and of a
+    whole row."""
     tables = list(tree.find_all(exp.Table))
     rows = {t.alias_or_name.lower() for t in tables}
     return (

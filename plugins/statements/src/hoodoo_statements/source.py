@@ -1,4 +1,5 @@
-"""Source: what is merged into a table, as one Arrow table with the types that the table would give its columns."""
+"""Source: what is merged into a table, as one Arrow table with the types that the table would give
+its columns."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ from hoodoo_statements.options import SOURCE_LIMIT
 
 @frozen
 class Normal:
-    """Step: rows as they come -> rows of ``out_schema``, which has their columns. DataError past ``limit`` bytes."""
+    """Step: rows as they come -> rows of ``out_schema``, which has their columns. DataError past
+    ``limit`` bytes."""
 
     out_schema: pa.Schema
     limit: int

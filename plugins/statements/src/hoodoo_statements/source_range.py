@@ -1,4 +1,5 @@
-"""What the rows of a source say of the rows of the table that they belong to: files elsewhere are not opened."""
+"""What the rows of a source say of the rows of the table that they belong to: files elsewhere are
+not opened."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ import pyarrow.compute as pc
 from hoodoo_statements.text.parse import Expression
 from hoodoo_statements.text.pruning import equalities
 
-# Up to this many values are compared one by one, which indexes of filters can look up; more are a range.
+# Up to this many values are compared one by one, which indexes of filters can look up; more are a
+# range.
 _VALUES = 1000
 _ORDERED = (
     pa.types.is_integer,
@@ -20,8 +22,8 @@ _ORDERED = (
 
 
 def within(source: pa.Table, compared: Expression, seen: pa.Schema) -> pc.Expression | None:
-    """A filter that lets all rows of the table through that ``compared`` can be true of with a row of ``source``;
-    None: nothing is known."""
+    """A filter that lets all rows of the table through that ``compared`` can be true of with a row
+    of ``source``; None: nothing is known."""
     found: pc.Expression | None = None
     for mine, theirs in equalities(compared.tree):
         values = _values(source, theirs, seen.field(mine).type)

@@ -1,4 +1,5 @@
-"""SQL: a statement as people write it for Spark -> the same as a call of the table's methods would do."""
+"""SQL: a statement as people write it for Spark -> the same as a call of the table's methods would
+do."""
 
 from __future__ import annotations
 
@@ -36,15 +37,17 @@ def sql(
     *,
     engine: str | Engine | None = None,
 ) -> Any:
-    """Run one statement of SQL: MERGE INTO, UPDATE, DELETE FROM, INSERT INTO, INSERT OVERWRITE, ALTER TABLE, SELECT.
+    """Run one statement of SQL: MERGE INTO, UPDATE, DELETE FROM, INSERT INTO, INSERT OVERWRITE,
+    ALTER TABLE, SELECT.
 
-    ``tables`` maps the names in the statement to tables of Hoodoo, or to any rows that a write accepts. The text is
-    Spark's SQL. A query returns a pyarrow Table, which DuckDB computes. With a session ``spark``, a query runs lazily
-    on Spark and returns a DataFrame. Other statements return the commit; ``engine`` has the same meaning as for the
-    methods, and is Spark if ``spark`` is given.
+    ``tables`` maps the names in the statement to tables of Hoodoo, or to any rows that a write
+    accepts. The text is Spark's SQL. A query returns a pyarrow Table, which DuckDB computes. With a
+    session ``spark``, a query runs lazily on Spark and returns a DataFrame. Other statements return
+    the commit; ``engine`` has the same meaning as for the methods, and is Spark if ``spark`` is
+    given.
 
-    Raises ConfigError for a text that is not such a statement, and SchemaError and DataError as the methods do.
-    """
+    Raises ConfigError for a text that is not such a statement, and SchemaError and DataError as the
+    methods do."""
     if spark is not None and not hasattr(type(spark), "createDataFrame"):
         raise ConfigError(f"spark={spark!r}", "is no SparkSession.", "Give one, or leave it out.")
     tree = tree_of(statement)
@@ -108,7 +111,8 @@ class Names:
     known: Mapping[str, Any]
 
     def table(self, node: Any) -> Table:
-        """The table that a statement changes. ConfigError where there is none of the name, or more is said of it."""
+        """The table that a statement changes. ConfigError where there is none of the name, or more
+        is said of it."""
         found = self.rows(node)
         _refuse_more(node, *_NAME)
         if not isinstance(found, Table):
@@ -172,7 +176,8 @@ def _merge(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
     if isinstance(using, exp.Table) and _only_named(using):
         source = names.rows(using)
     else:
-        # Names of columns after AS, a version, a sample: a query knows what they mean, or refuses them.
+        # Names of columns after AS, a version, a sample: a query knows what they mean, or refuses
+        # them.
         plain = isinstance(using, exp.Subquery) and _only_named(using)
         rows = using.this if plain else exp.select("*").from_(using)
         source = Query(names.known, spark).run(rows)
@@ -309,8 +314,9 @@ def _insert(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
 
 
 def _of_types(frame: Any, types: Mapping[str, pa.DataType]) -> Any:
-    """``frame`` with its exact numbers as the decimal and floating numbers that the columns hold: a literal such as 1.5
-    is a ``decimal(2,1)`` for Spark. A number that does not fit fails the statement, whether or not the session is ANSI."""
+    """``frame`` with its exact numbers as the decimal and floating numbers that the columns hold: a
+    literal such as 1.5 is a ``decimal(2,1)`` for Spark. A number that does not fit fails the
+    statement, whether or not the session is ANSI."""
     columns: dict[str, str] = {}
     sources: tuple[str, ...]
     for column in frame.schema.fields:
@@ -341,7 +347,8 @@ def _column(schema: Any, name: str, table: Table) -> Any:
 
 
 def _refuse_more(tree: Any, *known: str) -> None:
-    """A part that is not known is never left out: without the join of ``DELETE FROM t JOIN s``, all rows are deleted."""
+    """A part that is not known is never left out: without the join of ``DELETE FROM t JOIN s``, all
+    rows are deleted."""
     parts = [part for part, value in tree.args.items() if value and part not in (*known, "hint")]
     if isinstance(tree, exp.Table) and tree.alias_column_names:
         parts.append("columns after its name")

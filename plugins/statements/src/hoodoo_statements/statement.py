@@ -1,4 +1,5 @@
-"""Statement: what is said of a table's rows, as a write: for each attempt, its changes of the table as it is then."""
+"""Statement: what is said of a table's rows, as a write: for each attempt, its changes of the table
+as it is then."""
 
 from __future__ import annotations
 
@@ -49,8 +50,9 @@ _TASKS_PER_CORE = 2
 
 @define
 class Bound:
-    """A statement over the columns of the table as it is. ``where``: a filter of the rows that it may change; of a
-    statement that is given as a pyarrow expression, of those that it does. ``nothing``: no row of the table can be."""
+    """A statement over the columns of the table as it is. ``where``: a filter of the rows that it
+    may change; of a statement that is given as a pyarrow expression, of those that it does.
+    ``nothing``: no row of the table can be."""
 
     clauses: Clauses
     inserts: tuple[Insert, ...]
@@ -63,9 +65,10 @@ class Bound:
 
 @define
 class Statement(ChangesRows):
-    """``matched``, ``unmatched``, ``inserts``: its clauses, as :class:`~hoodoo_statements.clauses.Clauses` says.
-    ``source``, ``on``: what is merged and how it is matched. ``where``: a pyarrow expression, of a statement without a
-    source. ``target_names``, ``source_names``: what the two are called in text. After the write: what it did."""
+    """``matched``, ``unmatched``, ``inserts``: its clauses, as
+    :class:`~hoodoo_statements.clauses.Clauses` says. ``source``, ``on``: what is merged and how it
+    is matched. ``where``: a pyarrow expression, of a statement without a source. ``target_names``,
+    ``source_names``: what the two are called in text. After the write: what it did."""
 
     table: TableHandle
     matched: tuple[Wanted, ...] = ()
@@ -82,7 +85,8 @@ class Statement(ChangesRows):
     deleted: int = 0
 
     def changes(self, target: WriteTarget, workspace: Workspace, instant: str) -> RowChanges:
-        """Reads the table as ``target`` shows it. Raises the errors of a statement that can't be right."""
+        """Reads the table as ``target`` shows it. Raises the errors of a statement that can't be
+        right."""
         bound = self.bind(target)
         whole = whole_rows(self.source, bound.clauses, bound.inserts, target, instant)
         if whole is not None:
@@ -111,7 +115,8 @@ class Statement(ChangesRows):
         return RowChanges(rows, done.places, read, partial(_check, target, done))
 
     def _put(self, target: WriteTarget, rows: int, stats: Sequence[WriteStat]) -> None:
-        """Whole ``rows`` were put, each in the place of one row or of none. Those that moved went from elsewhere."""
+        """Whole ``rows`` were put, each in the place of one row or of none. Those that moved went
+        from elsewhere."""
         came, went, stayed = (
             sum(getattr(s, name) for s in stats)
             for name in ("num_inserts", "num_deletes", "num_updates")
@@ -151,7 +156,8 @@ class Statement(ChangesRows):
         return Bound(clauses, inserts, where, _columns(clauses, target), whole, nothing)
 
     def _equal(self, compared: Expression, seen: pa.Schema) -> tuple[tuple[str, str], ...]:
-        """Arrow finds the rows by itself where columns are compared, whose values together differ in the source."""
+        """Arrow finds the rows by itself where columns are compared, whose values together differ
+        in the source."""
         pairs = only_equal(compared.tree)
         types = [seen.field(mine).type for mine, _ in pairs]
         values = [self._source.column(theirs).type for _, theirs in pairs]
@@ -175,8 +181,8 @@ class Statement(ChangesRows):
         seen: pa.Schema,
         marks: bool,
     ) -> tuple[pc.Expression | None, bool]:
-        """A filter that lets all rows through that a clause may take or that are to be matched; and whether there
-        are none."""
+        """A filter that lets all rows through that a clause may take or that are to be matched; and
+        whether there are none."""
         if self.where is not None:
             return self.where, False
         wanted: list[pc.Expression | None] = []
@@ -189,7 +195,8 @@ class Statement(ChangesRows):
         return _any(wanted), not wanted
 
     def _whole_key(self, compared: Expression, target: WriteTarget) -> bool:
-        """Whether rows are matched by all columns of the record key, and by nothing that one key may have several of."""
+        """Whether rows are matched by all columns of the record key, and by nothing that one key
+        may have several of."""
         fields = set(target.generator.record_key_fields)
         mine = {name for name, _ in only_equal(compared.tree)}
         if not target.index.is_global:
@@ -209,7 +216,8 @@ class Statement(ChangesRows):
         if plan is None or not plan.slices:
             return engine.source(tagged(keyed(target.schema)).empty_table())
         index = target.index
-        # Into a log of a computed index a key may come back to a base file that has it still, and is compared with that.
+        # Into a log of a computed index a key may come back to a base file that has it still, and
+        # is compared with that.
         returns = target.computed is not None and target.logs is not None
         step = FindChanges(
             target.schema,
@@ -227,7 +235,8 @@ class Statement(ChangesRows):
 
 
 def _columns(clauses: Clauses, target: WriteTarget) -> tuple[str, ...]:
-    """The columns that are read: those that expressions name, the record key, and what an update leaves as it is."""
+    """The columns that are read: those that expressions name, the record key, and what an update
+    leaves as it is."""
     generator, schema = target.generator, target.schema
     needed = {
         name.partition(".")[2]
@@ -254,8 +263,8 @@ def _columns(clauses: Clauses, target: WriteTarget) -> tuple[str, ...]:
 
 
 def _makes_keys(clauses: Clauses, target: WriteTarget) -> bool:
-    """Whether the keys of rows are made of their columns: they are not stored, or these columns are read anyway. Files
-    that are written say whether such a key is there; log files don't."""
+    """Whether the keys of rows are made of their columns: they are not stored, or these columns are
+    read anyway. Files that are written say whether such a key is there; log files don't."""
     if target.virtual is not None:
         return True
     read = {mine for mine, _ in clauses.join.equal} if clauses.join is not None else set()

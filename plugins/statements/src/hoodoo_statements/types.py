@@ -22,7 +22,8 @@ _PLAIN = (
 
 
 def arrow_type(given: Any, what: str) -> pa.DataType:
-    """The type that ``given`` means: pyarrow's, a field, Spark's by name (``array<string>``), or one that sqlglot has read.
+    """The type that ``given`` means: pyarrow's, a field, Spark's by name (``array<string>``), or
+    one that sqlglot has read.
 
     Raises ConfigError for what is none, SchemaError for what is more than a type.
     """
@@ -47,7 +48,8 @@ def arrow_type(given: Any, what: str) -> pa.DataType:
 
 
 def _spelt(tree: Any) -> str:
-    """The text of a type that sqlglot has read; of what it would change, the part that is to be refused."""
+    """The text of a type that sqlglot has read; of what it would change, the part that is to be
+    refused."""
     for node in tree.find_all(exp.DataType):
         if node.this not in _PLAIN:
             return str(node.this.value).lower()

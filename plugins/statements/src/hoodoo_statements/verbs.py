@@ -23,10 +23,10 @@ def update(
 ) -> Commit:
     """Change columns of the rows for which ``where`` is true; without ``where``, of all rows.
 
-    ``set`` maps columns to expressions: SQL as text, a Spark Column, a pyarrow expression, or a value that is not
-    text. ``where`` is SQL, a Column, or a pyarrow expression. This is one commit. If no row changes, there is no
-    commit, and the instant is empty. Raises ConfigError, SchemaError and DataError.
-    """
+    ``set`` maps columns to expressions: SQL as text, a Spark Column, a pyarrow expression, or a
+    value that is not text. ``where`` is SQL, a Column, or a pyarrow expression. This is one commit.
+    If no row changes, there is no commit, and the instant is empty. Raises ConfigError, SchemaError
+    and DataError."""
     found: Commit = table.run("update", values=set, where=where, engine=engine, batch=batch)
     return found
 
@@ -45,16 +45,18 @@ def alter(
 ) -> Commit:
     """Change the table's schema in one commit without rows. Existing files are not rewritten.
 
-    ``add`` maps columns, or fields within them (``"place.zone"``, ``"stops.element.zone"``, ``"by.value.zone"``), to
-    types: pyarrow types, or Spark's names of types (``"bigint"``, ``"decimal(9, 2)"``, ``"array<string>"``). They are
-    added at the end, and are null in existing rows. ``widen`` maps columns to wider types: int to bigint, float or
-    double; float to double; decimals in precision. ``nullable`` names columns that accept nulls from now on.
-    ``rename`` maps columns, and fields within them, to new names; ``drop`` takes some away; those of ``reorder`` come
-    first. These are Hudi's schema evolution on read: other readers need ``hoodie.schema.on.read.enable=true`` from then
-    on. Columns of the key, the partition path, the ordering and of indexes are refused; so are ``comments``.
+    ``add`` maps columns, or fields within them (``"place.zone"``, ``"stops.element.zone"``,
+    ``"by.value.zone"``), to types: pyarrow types, or Spark's names of types (``"bigint"``,
+    ``"decimal(9, 2)"``, ``"array<string>"``). They are added at the end, and are null in existing
+    rows. ``widen`` maps columns to wider types: int to bigint, float or double; float to double;
+    decimals in precision. ``nullable`` names columns that accept nulls from now on. ``rename`` maps
+    columns, and fields within them, to new names; ``drop`` takes some away; those of ``reorder``
+    come first. These are Hudi's schema evolution on read: other readers need
+    ``hoodie.schema.on.read.enable=true`` from then on. Columns of the key, the partition path, the
+    ordering and of indexes are refused; so are ``comments``.
 
-    Raises SchemaError and ConfigError. If nothing has to change, the instant of the commit is empty.
-    """
+    Raises SchemaError and ConfigError. If nothing has to change, the instant of the commit is
+    empty."""
     found: Commit = table.run(
         "alter", add=add, widen=widen, nullable=nullable, rename=rename, drop=drop, reorder=reorder,
         comments=comments, engine=engine,
@@ -70,10 +72,10 @@ def merge(
     engine: str | Engine | None = None,
     batch: Batch | None = None,
 ) -> MergeBuilder:
-    """Merge ``source`` into the table: add clauses, then call ``execute()``. ``source`` is any data that a write
-    accepts, another table, or a scan.
+    """Merge ``source`` into the table: add clauses, then call ``execute()``. ``source`` is any data
+    that a write accepts, another table, or a scan.
 
-    ``on`` says which rows match: the name of a column that both sides have, a list of such names, or a condition in
-    SQL over ``target.*`` and ``source.*``. The default is the columns of the record key.
-    """
+    ``on`` says which rows match: the name of a column that both sides have, a list of such names,
+    or a condition in SQL over ``target.*`` and ``source.*``. The default is the columns of the
+    record key."""
     return MergeBuilder(table, source, on, engine, batch)

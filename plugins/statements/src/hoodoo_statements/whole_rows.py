@@ -1,5 +1,6 @@
-"""Whole rows: a merge that puts each row of its source in the place of the row of its key, or brings it in, is an upsert.
-Its rows are made without a look at the table, and the index finds where they lie."""
+"""Whole rows: a merge that puts each row of its source in the place of the row of its key, or
+brings it in, is an upsert. Its rows are made without a look at the table, and the index finds where
+they lie."""
 
 from __future__ import annotations
 
@@ -27,8 +28,9 @@ def whole_rows(
     target: WriteTarget,
     instant: str,
 ) -> pa.Table | None:
-    """The keyed rows of such a merge; None: it is none, or whether its rows are there is not known from the index
-    alone, as in tables with log files. ``instant``: as of :func:`~hoodoo_statements.inserts.inserted_rows`."""
+    """The keyed rows of such a merge; None: it is none, or whether its rows are there is not known
+    from the index alone, as in tables with log files. ``instant``: as of
+    :func:`~hoodoo_statements.inserts.inserted_rows`."""
     if source is None or not source.num_rows or not _replaces(clauses, inserts, target):
         return None
     if target.logs is not None or target.merger.merge_mode != BY_ARRIVAL:
@@ -57,7 +59,8 @@ def _replaces(clauses: Clauses, inserts: Sequence[Insert], target: WriteTarget) 
 
 
 def _by_key(source: pa.Table, clauses: Clauses, target: WriteTarget) -> bool:
-    """Whether a row of the source is matched by the row, the only one, that the index finds by its key."""
+    """Whether a row of the source is matched by the row, the only one, that the index finds by its
+    key."""
     index, generator = target.index, target.generator
     if clauses.join is None or not tells_values(generator):
         return False
@@ -75,5 +78,6 @@ def _by_key(source: pa.Table, clauses: Clauses, target: WriteTarget) -> bool:
 
 
 def tells_values(generator: KeyGenerator) -> bool:
-    """Whether rows with other values have other keys: the generator refuses those of which it is not true."""
+    """Whether rows with other values have other keys: the generator refuses those of which it is
+    not true."""
     return can_be_virtual(generator) and hasattr(generator, "refuse_ambiguous")

@@ -15,7 +15,8 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.findings import Finding, Found
 from hoodoo.storage.api import Storage
 
-# A write into many partitions has a file open for each that it spills to, and for each that it writes.
+# A write into many partitions has a file open for each that it spills to, and for each that it
+# writes.
 _OPEN_FILES = 1024
 _TEMPORARY = 256 << 20  # bytes
 _DAY = 86_400.0

@@ -84,7 +84,8 @@ def _lacking(made: Kernel, engine: str | None) -> Iterator[Finding]:
 
 
 def _unmet() -> Iterator[Finding]:
-    """What the distributions of Hoodoo and of its plugins need, and is not there, or of another version."""
+    """What the distributions of Hoodoo and of its plugins need, and is not there, or of another
+    version."""
     points = metadata.entry_points(group=GROUP)
     names = {point.dist.name for point in points if point.dist is not None}
     for name in sorted(names | {"hoodoo-core"}):

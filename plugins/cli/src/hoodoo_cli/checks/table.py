@@ -1,4 +1,5 @@
-"""A table: is it one, can it be read and written, do its writers live, and does its clock agree with ours?"""
+"""A table: is it one, can it be read and written, do its writers live, and does its clock agree
+with ours?"""
 
 from __future__ import annotations
 

@@ -19,13 +19,14 @@ _FIXES = {
     errno.EADDRINUSE: "Give another port: --port 0 takes a free one.",
     errno.EADDRNOTAVAIL: "Give an address of this machine: --host 127.0.0.1.",
 }  # fmt: skip
-# What a shell says of a program that the end of its reader has ended: 128 and the number of SIGPIPE.
+# What a shell says of a program that the end of its reader has ended: 128 and the number of
+# SIGPIPE.
 _NO_READER = 141
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line, and exit: 0 done, 1 ``verify`` found something, 2 an error of Hoodoo's or
-    wrong usage, 141 if the program that reads the output has ended (``| head``)."""
+    """Run the command line, and exit: 0 done, 1 ``verify`` found something, 2 an error of Hoodoo's
+    or wrong usage, 141 if the program that reads the output has ended (``| head``)."""
     with warnings.catch_warnings():
         warnings.showwarning = _warn
         _run(arguments)
@@ -76,7 +77,8 @@ def _warn(message: Warning | str, *_where: object, **_more: object) -> None:
 
 
 def _say(sentence: str, style: str = "red") -> None:
-    """One coloured sentence on the error stream; plain where it is not a terminal, or without rich."""
+    """One coloured sentence on the error stream; plain where it is not a terminal, or without
+    rich."""
     try:
         from rich.console import Console
     except ModuleNotFoundError:

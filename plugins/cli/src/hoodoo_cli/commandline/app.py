@@ -1,4 +1,5 @@
-"""Puts the subcommands together that plugins contribute. One is imported when it runs, not before."""
+"""Puts the subcommands together that plugins contribute. One is imported when it runs, not
+before."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ class Listed(typer.core.TyperCommand):
         self.offer = offer
 
     def load(self) -> Any:
-        """The subcommand itself. PluginError, which names the distribution, if it can't be imported."""
+        """The subcommand itself. PluginError, which names the distribution, if it can't be
+        imported."""
         factory = self.offer.registration.factory
         try:
             found = pkgutil.resolve_name(factory) if isinstance(factory, str) else factory
@@ -94,7 +96,8 @@ def _command(name: str, found: Any) -> Any:
 
 
 def _flowing(text: str | None) -> str | None:
-    """Each paragraph of a docstring on one line, so that it is broken where the terminal ends, not where the source does."""
+    """Each paragraph of a docstring on one line, so that it is broken where the terminal ends, not
+    where the source does."""
     if text is None:
         return None
     return "\n\n".join(" ".join(part.split("\n")) for part in cleandoc(text).split("\n\n"))

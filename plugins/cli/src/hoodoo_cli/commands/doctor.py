@@ -28,7 +28,8 @@ def doctor(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Find out what is wrong with this environment, or with a table and the access to it, and how to fix it.
+    """Find out what is wrong with this environment, or with a table and the access to it, and how
+    to fix it.
 
     Exit code 1: something is wrong.
 

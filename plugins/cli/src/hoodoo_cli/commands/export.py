@@ -43,7 +43,8 @@ def export(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Write the rows of a table to a file, batch by batch, so that a large table needs little memory.
+    """Write the rows of a table to a file, batch by batch, so that a large table needs little
+    memory.
 
     Example: hoodoo export trips oslo.parquet --where "city = 'oslo'"
     """

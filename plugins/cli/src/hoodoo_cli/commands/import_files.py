@@ -45,7 +45,8 @@ def import_files(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Write data files into a table, in one commit. With --record-key, the table is created if there is none.
+    """Write data files into a table, in one commit. With --record-key, the table is created if
+    there is none.
 
     The files are Parquet, CSV, JSON lines or Arrow.
 

@@ -24,7 +24,8 @@ def inspect(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Show what is in a file of a table: log file, HFile, base file, timeline file. Changes nothing.
+    """Show what is in a file of a table: log file, HFile, base file, timeline file. Changes
+    nothing.
 
     Example: hoodoo inspect trips/.hoodie/hoodie.properties
     """
@@ -36,7 +37,8 @@ def inspect(
 
 
 def inspected(file: str, options: dict[str, str], rows: int) -> Inspected:
-    """The result of the first inspector that accepts the file. ConfigError if none does, or there is no such file."""
+    """The result of the first inspector that accepts the file. ConfigError if none does, or there
+    is no such file."""
     from hoodoo.hookspecs import Settings
     from hoodoo.kernel.registry import kernel
     from hoodoo.kernel.resolve import resolve

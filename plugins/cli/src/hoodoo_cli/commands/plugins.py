@@ -27,7 +27,8 @@ def plugins(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the installed plugins, a line each; of a family or a plugin also its other names and options.
+    """List the installed plugins, a line each; of a family or a plugin also its other names and
+    options.
 
     Example: hoodoo plugins index
     """

@@ -21,7 +21,8 @@ def rollback(
 ) -> None:
     """Undo failed writes; or undo INSTANT, permanently.
 
-    Without an instant, it undoes writes whose writers have died. With an instant, it first asks for confirmation.
+    Without an instant, it undoes writes whose writers have died. With an instant, it first asks for
+    confirmation.
 
     Example: hoodoo rollback trips
     """

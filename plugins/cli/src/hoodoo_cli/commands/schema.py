@@ -25,7 +25,8 @@ def schema(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Show the columns of a table: types, and which are the record key, the partition and the ordering.
+    """Show the columns of a table: types, and which are the record key, the partition and the
+    ordering.
 
     Example: hoodoo schema trips
     """

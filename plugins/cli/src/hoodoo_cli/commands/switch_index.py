@@ -1,4 +1,5 @@
-"""``hoodoo switch-index``: the table gets another index, once it is proven to know where all rows lie."""
+"""``hoodoo switch-index``: the table gets another index, once it is proven to know where all rows
+lie."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ def switch_index(
 ) -> None:
     """Give the table another index, for all writers.
 
-    It first looks all keys up in the new index. If a key is not where the index needs it, it prints the differences
-    and changes nothing. Writers can continue.
+    It first looks all keys up in the new index. If a key is not where the index needs it, it prints
+    the differences and changes nothing. Writers can continue.
 
     Example: hoodoo switch-index trips record_index
     """

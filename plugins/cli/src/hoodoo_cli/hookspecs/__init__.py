@@ -1,4 +1,5 @@
-"""The families that hoodoo-cli works with, and brings: checks of ``hoodoo doctor``, decoders of ``hoodoo inspect``."""
+"""The families that hoodoo-cli works with, and brings: checks of ``hoodoo doctor``, decoders of
+``hoodoo inspect``."""
 
 from __future__ import annotations
 

@@ -14,17 +14,16 @@ class Check(Protocol):
     """Looks for the faults of one part, and changes nothing. Takes seconds at most."""
 
     def environment(self, engine: str | None) -> Found:
-        """What is wrong with this machine and what is installed. ``engine``: the name of the engine that the user
-        wants to use; None: the user has not said it.
+        """What is wrong with this machine and what is installed. ``engine``: the name of the engine
+        that the user wants to use; None: the user has not said it.
 
-        Each finding names in ``fix`` what to do, in one sentence. ``notes``: facts that help to understand the
-        findings, such as versions.
-        """
+        Each finding names in ``fix`` what to do, in one sentence. ``notes``: facts that help to
+        understand the findings, such as versions."""
 
     def table(self, storage: Storage, probe: bool) -> Found:
-        """What is wrong with the table, or with the way to it. Whether there is one is not known: the properties may
-        be damaged. ``probe``: small files may be written below ``.hoodie/.hoodoo`` to see whether that works, and
-        are deleted again.
+        """What is wrong with the table, or with the way to it. Whether there is one is not known:
+        the properties may be damaged. ``probe``: small files may be written below
+        ``.hoodie/.hoodoo`` to see whether that works, and are deleted again.
 
         May raise errors of :mod:`hoodoo.errors`: each is reported as a finding.
         """

@@ -15,9 +15,9 @@ HEAD = 64
 
 @frozen
 class Inspected:
-    """What is in a file. ``kind``: such as ``log file``. ``facts``: names and values. ``parts``: a list of rows for each
-    title, such as ``blocks``. ``details``: what is too long for a terminal, and only shown as JSON. All values are those
-    of JSON."""
+    """What is in a file. ``kind``: such as ``log file``. ``facts``: names and values. ``parts``: a
+    list of rows for each title, such as ``blocks``. ``details``: what is too long for a terminal,
+    and only shown as JSON. All values are those of JSON."""
 
     kind: str
     facts: Mapping[str, Any] = Factory(dict)
@@ -30,12 +30,14 @@ class Inspector(Protocol):
     """Decodes one kind of file, and changes nothing."""
 
     def accepts(self, name: str, head: bytes) -> bool:
-        """Whether a file of this name that begins with the bytes ``head`` is of its kind. Reads nothing."""
+        """Whether a file of this name that begins with the bytes ``head`` is of its kind. Reads
+        nothing."""
 
     def inspect(self, storage: Storage, path: str, rows: int) -> Inspected:
         """What is in the file ``path``, with at most ``rows`` of its rows.
 
-        CorruptTableError, or another error of :mod:`hoodoo.errors`, for a file that can't be decoded."""
+        CorruptTableError, or another error of :mod:`hoodoo.errors`, for a file that can't be
+        decoded."""
 
 
 FAMILY = Family(

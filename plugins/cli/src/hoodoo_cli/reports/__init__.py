@@ -1,1 +1,2 @@
-"""What is said of a table without changing it: its timeline, files, sizes, layout, and what is wrong."""
+"""What is said of a table without changing it: its timeline, files, sizes, layout, and what is
+wrong."""

@@ -1,4 +1,5 @@
-"""Doctor: all checks that are installed, one after the other; none can keep the others from answering."""
+"""Doctor: all checks that are installed, one after the other; none can keep the others from
+answering."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ _PATIENCE = {"hoodoo.cloud.timeout": "10"}
 
 @frozen
 class Examination:
-    """What was found. ``notes`` are facts, ``skipped`` says what could not be looked at, and why."""
+    """What was found. ``notes`` are facts, ``skipped`` says what could not be looked at, and
+    why."""
 
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
@@ -47,8 +49,9 @@ def examine(
     engine: str | None = None,
     probe: bool = True,
 ) -> Examination:
-    """Run all checks: of the environment, and, where there is a ``path``, of the table there. ``engine``: the one that
-    is to be used. ``probe``: files may be written to the table's ``.hoodie/.hoodoo``, and are deleted again."""
+    """Run all checks: of the environment, and, where there is a ``path``, of the table there.
+    ``engine``: the one that is to be used. ``probe``: files may be written to the table's
+    ``.hoodie/.hoodoo``, and are deleted again."""
     given = dict(options or {})
     parts: list[Found] = []
     with warnings.catch_warnings():

@@ -12,10 +12,9 @@ class WriteTotals:
     """What the completed writes of the active timeline have written.
 
     ``bytes`` are those of all files that they made, compactions and clusterings included.
-    ``changed_rows`` are inserted, updated and deleted rows. ``changed_bytes`` is what these rows take:
-    of a base file as many rows' share of the file as were changed, of a log file all of it, of a
-    service nothing.
-    """
+    ``changed_rows`` are inserted, updated and deleted rows. ``changed_bytes`` is what these rows
+    take: of a base file as many rows' share of the file as were changed, of a log file all of it,
+    of a service nothing."""
 
     commits: int = 0
     bytes: int = 0
@@ -32,11 +31,11 @@ class WriteTotals:
 class TableStats:
     """The result of ``table.stats()``. Sizes are in bytes.
 
-    ``newest_bytes``: the slices that a snapshot read uses; ``older_bytes``: older slices; ``replaced_bytes``: file groups
-    that a replacecommit replaced; ``uncommitted_bytes``: files of instants that are not completed. ``rows`` are the rows
-    of the newest base files (None if no plugin reads their format); log files may add and delete rows.
-    ``cleanable_bytes``: how much a clean would free now; None if that is not known.
-    """
+    ``newest_bytes``: the slices that a snapshot read uses; ``older_bytes``: older slices;
+    ``replaced_bytes``: file groups that a replacecommit replaced; ``uncommitted_bytes``: files of
+    instants that are not completed. ``rows`` are the rows of the newest base files (None if no
+    plugin reads their format); log files may add and delete rows. ``cleanable_bytes``: how much a
+    clean would free now; None if that is not known."""
 
     table: str
     table_type: str

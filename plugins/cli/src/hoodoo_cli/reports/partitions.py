@@ -14,9 +14,9 @@ from hoodoo_cli.reports.stats import all_commits, base_rows
 
 @frozen
 class PartitionRow:
-    """A partition path, empty in a table without partitions. Sizes in bytes, of what a snapshot read looks at.
-    ``rows``: those of the base files; None where nobody has counted them. ``log_files`` may add rows and take some
-    away. ``small_files``: base files below the limit."""
+    """A partition path, empty in a table without partitions. Sizes in bytes, of what a snapshot
+    read looks at. ``rows``: those of the base files; None where nobody has counted them.
+    ``log_files`` may add rows and take some away. ``small_files``: base files below the limit."""
 
     partition: str
     file_groups: int = 0
@@ -34,8 +34,9 @@ class PartitionRow:
 def partition_rows(
     source: ReadSource, small_file: int, footers: int | None = None
 ) -> tuple[PartitionRow, ...]:
-    """By partition path. One listing, all commits of the active timeline, and the footers of those base files whose
-    commit has been archived: ``footers`` at most; where there are more of them, ``rows`` is None."""
+    """By partition path. One listing, all commits of the active timeline, and the footers of those
+    base files whose commit has been archived: ``footers`` at most; where there are more of them,
+    ``rows`` is None."""
     slices = tuple(build(source.storage, source.timeline).slices)
     bases = [s.base_file for s in slices if s.base_file is not None]
     rows = base_rows(source, bases, all_commits(source, silent), footers, silent)

@@ -1,4 +1,5 @@
-"""Reports as plain values, for JSON: what the subcommands print with ``--json``, and ``hoodoo ui`` shows."""
+"""Reports as plain values, for JSON: what the subcommands print with ``--json``, and ``hoodoo ui``
+shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The reports by their names: what ``table.report(name)`` finds here, each a function of the open table."""
+"""The reports by their names: what ``table.report(name)`` finds here, each a function of the open
+table."""
 
 from __future__ import annotations
 

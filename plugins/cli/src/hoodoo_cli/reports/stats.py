@@ -35,9 +35,9 @@ def table_stats(
     progress: Progress = silent,
 ) -> TableStats:
     """One listing, all commits of the active timeline, and the footers of those base files whose
-    commit has been archived: ``footers`` at most; where there are more of them, rows are not counted.
-    ``cleanable``: paths of the files that a clean would delete; None: not known. Raises CorruptTableError for a
-    timeline that can't be read."""
+    commit has been archived: ``footers`` at most; where there are more of them, rows are not
+    counted. ``cleanable``: paths of the files that a clean would delete; None: not known. Raises
+    CorruptTableError for a timeline that can't be read."""
     storage, timeline, config = source.storage, source.timeline, source.config
     found = (parse_path(entry.path, entry.size) for entry in list_data(storage))
     files = tuple(file for file in found if file is not None)
@@ -141,8 +141,8 @@ def base_rows(
     footers: int | None,
     progress: Progress,
 ) -> dict[str, int]:
-    """How many rows each base file has, by its path. Files are missing that no commit speaks of, where their format
-    has no plugin, or where they are more than ``footers``."""
+    """How many rows each base file has, by its path. Files are missing that no commit speaks of,
+    where their format has no plugin, or where they are more than ``footers``."""
     said = {s.path: s.num_writes for m in commits for s in m.stats if s.log_version is None}
     found = {base.path: said[base.path] for base in bases if base.path in said}
     unsaid = [base.path for base in bases if base.path not in said]

@@ -21,11 +21,11 @@ _AT_ONCE = 8
 
 @frozen
 class TimelineRow:
-    """One instant. Counts are rows, zero for services; ``unmerged`` of the updated and deleted ones are in log files, and
-    counted as they were written: readers merge them with the stored rows. ``files`` are those that a write made or a service deleted, ``bytes``
-    those that were written; zero where the action has none. ``state`` is ``requested``, ``inflight``
-    or ``completed``. ``completed`` is None while pending, and in table version 6. ``detail`` is text
-    for people."""
+    """One instant. Counts are rows, zero for services; ``unmerged`` of the updated and deleted ones
+    are in log files, and counted as they were written: readers merge them with the stored rows.
+    ``files`` are those that a write made or a service deleted, ``bytes`` those that were written;
+    zero where the action has none. ``state`` is ``requested``, ``inflight`` or ``completed``.
+    ``completed`` is None while pending, and in table version 6. ``detail`` is text for people."""
 
     requested: str
     completed: str | None

@@ -1,4 +1,5 @@
-"""What every inspector promises: the contract of :class:`hoodoo_cli.hookspecs.inspector.Inspector` as tests.
+"""What every inspector promises: the contract of :class:`hoodoo_cli.hookspecs.inspector.Inspector`
+as tests.
 
 Usage::
 
@@ -26,7 +27,8 @@ from hoodoo_cli.hookspecs.inspector import HEAD, Inspected, Inspector
 
 
 class InspectorContract:
-    """Subclass, and answer the fixtures ``inspector`` and ``file``, a local file of its kind with at least two rows."""
+    """Subclass, and answer the fixtures ``inspector`` and ``file``, a local file of its kind with
+    at least two rows."""
 
     @pytest.fixture
     def inspector(self) -> Inspector:
@@ -63,7 +65,8 @@ class InspectorContract:
 
     @pytest.mark.parametrize("left", [0.1, 0.5, 0.9])
     def test_damaged_files(self, inspector: Inspector, file: Path, left: float) -> None:
-        """A file that was cut is shown as far as possible, or an error of Hoodoo says what is wrong."""
+        """A file that was cut is shown as far as possible, or an error of Hoodoo says what is
+        wrong."""
         data = file.read_bytes()
         file.write_bytes(data[: int(len(data) * left)])
         try:

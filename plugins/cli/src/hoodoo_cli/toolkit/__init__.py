@@ -1,1 +1,2 @@
-"""What subcommands are made with, those that other distributions contribute too: arguments, printing."""
+"""What subcommands are made with, those that other distributions contribute too: arguments,
+printing."""

@@ -53,7 +53,8 @@ Format = Annotated[
 
 
 def opened(path: str, options: list[str] | None = None) -> Table:
-    """The table. Raises ConfigError for an option without a value, and what ``hoodoo.open`` raises."""
+    """The table. Raises ConfigError for an option without a value, and what ``hoodoo.open``
+    raises."""
     import hoodoo
 
     return hoodoo.open(path, pairs(options))

@@ -22,7 +22,8 @@ _PACKED = {"gz": "gzip", "zst": "zstd", "bz2": "bz2", "lz4": "lz4"}
 
 @frozen
 class DataFile:
-    """Rows of a file. ``rows``: their number, where the file has it. ``batches`` reads them, once."""
+    """Rows of a file. ``rows``: their number, where the file has it. ``batches`` reads them,
+    once."""
 
     schema: pa.Schema
     batches: Callable[[], Iterator[pa.RecordBatch]]
@@ -62,11 +63,11 @@ def open_data(
     wanted: pa.Schema | None = None,
     delimiter: str = ",",
 ) -> DataFile:
-    """The rows of a file. ``wanted``: the types that columns of these names get, where the format has no types of its own.
+    """The rows of a file. ``wanted``: the types that columns of these names get, where the format
+    has no types of its own.
 
-    ConfigError if there is no such file, or its format is not known. DataError if it can't be decoded, also from the
-    iterator.
-    """
+    ConfigError if there is no such file, or its format is not known. DataError if it can't be
+    decoded, also from the iterator."""
     found = kind_of(path, kind)
     if path == STANDARD:
         if sys.stdin is None:
@@ -120,7 +121,8 @@ def _damaged(path: str, error: Exception) -> DataError:
 
 
 def _typed(data: DataFile, wanted: pa.Schema | None) -> DataFile:
-    """Columns without any value, which have no type, get that of the table, or become text: as in CSV and JSON lines."""
+    """Columns without any value, which have no type, get that of the table, or become text: as in
+    CSV and JSON lines."""
     from hoodoo_cli.toolkit.values import without_nulls
 
     known = {field.name: field.type for field in wanted or ()}

@@ -11,8 +11,8 @@ from hoodoo.storage.uri import local_path, split
 
 
 def located(path: str, options: Mapping[str, str]) -> tuple[Storage, str]:
-    """The store of the file's folder, and the name of the file. PluginError if no plugin offers the scheme, ConfigError
-    for the path of a folder."""
+    """The store of the file's folder, and the name of the file. PluginError if no plugin offers the
+    scheme, ConfigError for the path of a folder."""
     from hoodoo.table.settings import open_storage, typed_options
 
     folder, slash, name = path.rpartition("/")

@@ -38,8 +38,8 @@ def put_rows(
     options: Mapping[str, str] | None = None,
     empty: str = "No rows.",
 ) -> int:
-    """Print rows in the form of ``--output``: ``table``, ``csv``, ``json``, ``jsonl`` or a file, and return their number. Only
-    a table has to be in memory."""
+    """Print rows in the form of ``--output``: ``table``, ``csv``, ``json``, ``jsonl`` or a file,
+    and return their number. Only a table has to be in memory."""
     form = form_of(output, as_json)
     names = _differing(schema.names)
     if names != schema.names:
@@ -59,7 +59,8 @@ def put_rows(
 
 
 def _differing(names: list[str]) -> list[str]:
-    """Names of which no two are the same, such as a join may give: the second ``id`` becomes ``id_1``."""
+    """Names of which no two are the same, such as a join may give: the second ``id`` becomes
+    ``id_1``."""
     found: dict[str, None] = {}
     for name in names:
         new, number = name, 0

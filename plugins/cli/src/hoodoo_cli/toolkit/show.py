@@ -34,7 +34,8 @@ def console(stderr: bool = False) -> Console:
 
 def grid(*columns: str, right: Sequence[str] = (), fold: Sequence[str] = ()) -> Table:
     """A table without lines; ``right`` columns are aligned there. Where the terminal is too narrow,
-    ``fold`` columns take more lines, and words that are too long end with dots; others stay whole."""
+    ``fold`` columns take more lines, and words that are too long end with dots; others stay
+    whole."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in columns:
         side: Literal["left", "right"] = "right" if name in right else "left"
@@ -60,7 +61,8 @@ def put(out: Console, table: Table) -> None:
 
 
 def pairs(values: Mapping[str, str], style: str = "bold") -> Table:
-    """A line for each name and its value, which takes more lines where it is long, and stays whole."""
+    """A line for each name and its value, which takes more lines where it is long, and stays
+    whole."""
     table = grid("name", "value", fold=("value",))
     table.show_header = False
     table.columns[1].overflow = "fold"
@@ -70,7 +72,8 @@ def pairs(values: Mapping[str, str], style: str = "bold") -> Table:
 
 
 def room(out: Console, table: Table) -> int:
-    """How many columns of the terminal are left beside the table; negative where it is too narrow."""
+    """How many columns of the terminal are left beside the table; negative where it is too
+    narrow."""
     wide = out.options.update(width=1000)
     return out.width - out.measure(table, options=wide).maximum
 
@@ -151,8 +154,8 @@ def progress() -> Iterator[Progress]:
 
 @contextmanager
 def counter(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """Counts rows on the error stream while something long goes on; nothing where that is no terminal. It gives a
-    function to call with the number of rows that were added."""
+    """Counts rows on the error stream while something long goes on; nothing where that is no
+    terminal. It gives a function to call with the number of rows that were added."""
     out = Console(stderr=True)
     if not out.is_terminal:
         yield lambda rows: None

@@ -1,4 +1,5 @@
-"""Rows in files of text: CSV and JSON lines. Types come from the table, or else from the first block of the file."""
+"""Rows in files of text: CSV and JSON lines. Types come from the table, or else from the first
+block of the file."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ _NO_NUMBER = r"^\s*-?0[0-9]"  # codes, whose zeros have a meaning
 
 
 def csv(source: pa.NativeFile, wanted: pa.Schema | None, delimiter: str) -> DataFile:
-    """A first line of names; empty fields without quotes are null, and so are empty lines of a file with one
-    column. Nested values are JSON, bytes are base64."""
+    """A first line of names; empty fields without quotes are null, and so are empty lines of a file
+    with one column. Nested values are JSON, bytes are base64."""
     delimiter = {"\\t": "\t"}.get(delimiter, delimiter)
     if len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii():
         raise ConfigError(
@@ -74,9 +75,11 @@ def _open_csv(
 def _corrected(
     head: bytes, known: dict[str, pa.DataType], delimiter: str, one: bool
 ) -> dict[str, pa.DataType]:
-    """Types of columns that Arrow would guess so that values change: numbers that start with zeros, such as postal codes, and
-    integers of more than 64 bits, which become text; and columns without any value. DataError for text that is not UTF-8."""
-    # Of a longer file only the whole lines of the start are looked at: the rest is a block of its own.
+    """Types of columns that Arrow would guess so that values change: numbers that start with zeros,
+    such as postal codes, and integers of more than 64 bits, which become text; and columns without
+    any value. DataError for text that is not UTF-8."""
+    # Of a longer file only the whole lines of the start are looked at: the rest is a block of its
+    # own.
     block = _BLOCK + 1 if len(head) < _BLOCK else _BLOCK - 1
     guess = _open_csv(pa.BufferReader(head), known, delimiter, one, block_size=block).schema
     found, numbers = {}, []
@@ -138,8 +141,8 @@ class _Chained:
 def json_lines(
     source: pa.NativeFile, wanted: pa.Schema | None, naive_is_utc: bool = False
 ) -> DataFile:
-    """An object on each line. Columns that are not ``wanted`` have the types of the first block. Times without a zone are
-    refused where the column has one, unless ``naive_is_utc``."""
+    """An object on each line. Columns that are not ``wanted`` have the types of the first block.
+    Times without a zone are refused where the column has one, unless ``naive_is_utc``."""
     blocks = _blocks(source)
     first = next(blocks, b"").removeprefix(codecs.BOM_UTF8)
     known = list(wanted or ())

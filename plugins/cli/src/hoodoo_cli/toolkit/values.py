@@ -43,8 +43,8 @@ def _plain_of(value: Any, kind: pa.DataType) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """``value`` as JSON has it: times as ISO 8601, decimals as text, so that no digit is lost, bytes in base64, and NaN
-    and the infinities as text."""
+    """``value`` as JSON has it: times as ISO 8601, decimals as text, so that no digit is lost,
+    bytes in base64, and NaN and the infinities as text."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, (datetime, date, time)):
@@ -63,8 +63,8 @@ def plain(value: Any) -> Any:
 
 
 def cell(value: Any, most: int | None = None) -> str:
-    """A value of :func:`plain` as it stands in a table: on one line, without control characters, at most ``most``
-    characters long."""
+    """A value of :func:`plain` as it stands in a table: on one line, without control characters, at
+    most ``most`` characters long."""
     if value is None:
         text = "null"
     elif isinstance(value, bool):
@@ -87,7 +87,8 @@ def is_nested(kind: pa.DataType) -> bool:
 
 
 def array_of(values: list[Any], field: pa.Field, naive_is_utc: bool = True) -> pa.Array:
-    """Values of JSON as a column; the inverse of :func:`plain`. DataError for a value that does not fit."""
+    """Values of JSON as a column; the inverse of :func:`plain`. DataError for a value that does not
+    fit."""
     try:
         return pa.array([_typed(value, field.type, naive_is_utc) for value in values], field.type)
     except (ValueError, TypeError, ArithmeticError, AttributeError, KeyError) as error:
@@ -162,7 +163,8 @@ def _iso(value: Any) -> str:
 
 
 def without_nulls(kind: pa.DataType, known: pa.DataType | None = None) -> pa.DataType:
-    """The type, with one for each part of it that is null everywhere: that of ``known``, or text."""
+    """The type, with one for each part of it that is null everywhere: that of ``known``, or
+    text."""
     if pa.types.is_null(kind):
         return pa.string() if known is None else known
     if pa.types.is_list(kind):

@@ -40,8 +40,8 @@ def write_rows(
     kind: str | None = None,
     overwrite: bool = False,
 ) -> int:
-    """Write all rows, and return their number. Memory: some batches. ConfigError if the file is there, unless it is to
-    be overwritten."""
+    """Write all rows, and return their number. Memory: some batches. ConfigError if the file is
+    there, unless it is to be overwritten."""
     found = kind_of(path, kind)
     if path == STANDARD:
         return _write(sys.stdout.buffer, schema, batches, found, None)
@@ -62,8 +62,9 @@ def write_rows(
 
 
 def _replace(storage: Storage, name: str, local: str, path: str) -> None:
-    """Put a local file in the place of an object. A failure loses nothing: the old object is there until the new one is
-    stored as a whole, under its own name or, if it is too large for the memory, under another one."""
+    """Put a local file in the place of an object. A failure loses nothing: the old object is there
+    until the new one is stored as a whole, under its own name or, if it is too large for the
+    memory, under another one."""
     if os.path.getsize(local) <= _IN_MEMORY:
         with open(local, "rb") as file:
             storage.put(name, file.read())

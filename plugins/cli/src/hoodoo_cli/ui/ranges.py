@@ -1,4 +1,5 @@
-"""The report ``layout`` as bars: where the least and greatest value of each file lie between those of the table."""
+"""The report ``layout`` as bars: where the least and greatest value of each file lie between those
+of the table."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ MOST = 400
 
 
 def bars(report: Any) -> dict[str, Any]:
-    """The files of a layout report of one column, by their least value; evenly chosen where they are too many."""
+    """The files of a layout report of one column, by their least value; evenly chosen where they
+    are too many."""
     known = [file for file in report.files if file.bounds[0] is not None]
     ends = [end for file in known for end in file.bounds[0]]
     numeric = bool(ends) and all(_is_number(end) for end in ends)

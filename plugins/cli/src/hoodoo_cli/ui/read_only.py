@@ -1,4 +1,5 @@
-"""A store that refuses to be changed: looking at a table never writes, not even to finish what others have decided."""
+"""A store that refuses to be changed: looking at a table never writes, not even to finish what
+others have decided."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ _CHANGES = (
 
 
 class ReadOnlyStorage:
-    """``inner``, without what changes it: that raises StorageError. Whatever else a store offers is the inner one's."""
+    """``inner``, without what changes it: that raises StorageError. Whatever else a store offers is
+    the inner one's."""
 
     def __init__(self, inner: Storage) -> None:
         self._inner = inner

@@ -1,5 +1,5 @@
-"""The page over HTTP: its files, and what they ask for as JSON. It answers questions of this machine, and changes
-nothing."""
+"""The page over HTTP: its files, and what they ask for as JSON. It answers questions of this
+machine, and changes nothing."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class PageServer:
     _server: ThreadingHTTPServer | None = field(default=None, init=False)
 
     def start(self) -> str:
-        """Begin to answer; the address of the page. ConfigError where the port is taken or the address is not of this
-        machine."""
+        """Begin to answer; the address of the page. ConfigError where the port is taken or the
+        address is not of this machine."""
         routes, allowed = self._routes(), self._allows
 
         class Handler(BaseHTTPRequestHandler):
@@ -123,7 +123,8 @@ class PageServer:
             self._server.server_close()
 
     def _allows(self, host: str) -> bool:
-        """Whether a request names this machine: a page of elsewhere whose name leads here does not (DNS rebinding)."""
+        """Whether a request names this machine: a page of elsewhere whose name leads here does not
+        (DNS rebinding)."""
         name = urlsplit(f"//{host}").hostname or ""
         if is_loopback(name) or name == self.host:
             return True

@@ -1,6 +1,6 @@
-"""What runs at a table now: pending instants with the signs of life of their writers, locks, and the health of
-``hoodoo serve``. Only looks: whether a writer of another host lives is not asked of the store's clock, which takes a
-file."""
+"""What runs at a table now: pending instants with the signs of life of their writers, locks, and
+the health of ``hoodoo serve``. Only looks: whether a writer of another host lives is not asked of
+the store's clock, which takes a file."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _LARGEST = 1_000_000
 
 
 def pending(storage: Storage, timeline: Timeline) -> list[dict[str, Any]]:
-    """The instants that are not completed, oldest first. ``writer``: ``lives``, ``gone`` (it has ended, or left no
-    sign), ``silent`` or ``seen`` of another host, by how long ago it gave a sign; ``planned`` of a service that nobody
-    runs."""
+    """The instants that are not completed, oldest first. ``writer``: ``lives``, ``gone`` (it has
+    ended, or left no sign), ``silent`` or ``seen`` of another host, by how long ago it gave a sign;
+    ``planned`` of a service that nobody runs."""
     waiting = timeline.pending()[:_MOST]
     if not waiting:
         return []
@@ -64,7 +64,8 @@ def _sign(storage: Storage, entry: Entry | None) -> dict[str, Any]:
 
 
 def locks(storage: Storage) -> list[dict[str, Any]]:
-    """Locks of the kind ``conditional_put`` that somebody holds, such as ``services`` of the process that serves."""
+    """Locks of the kind ``conditional_put`` that somebody holds, such as ``services`` of the
+    process that serves."""
     found = []
     for folder in [e for e in storage.list(LOCKS) if e.is_dir][:_MOST]:
         epochs = [e for e in storage.list(folder.path) if _EPOCH.fullmatch(e.name)]
@@ -128,7 +129,8 @@ class Health:
         return cls(url)
 
     def asked(self) -> dict[str, Any]:
-        """What it says; ``error`` where it does not answer. 503 is an answer: something is not well."""
+        """What it says; ``error`` where it does not answer. 503 is an answer: something is not
+        well."""
         opener = urllib.request.build_opener(_NoRedirect)
         opener.addheaders = [("Accept", "application/json")]
         try:

@@ -1,4 +1,5 @@
-"""A table as the page shows it: reports as plain values, each made once for a state of the timeline."""
+"""A table as the page shows it: reports as plain values, each made once for a state of the
+timeline."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ from hoodoo_cli.reports import plain
 from hoodoo_cli.ui import ranges, services
 from hoodoo_cli.ui.read_only import ReadOnlyStorage
 
-# A report that took one second is not made again for nine: looking costs a tenth of the time at most.
+# A report that took one second is not made again for nine: looking costs a tenth of the time at
+# most.
 _PAUSE = 9.0
 _KEPT = 64  # values of pages and columns
 _MOST_ROWS = 1000
@@ -46,7 +48,8 @@ class _Kept:
 
 @define
 class ShownTable:
-    """The table at ``path``. Every method answers values for JSON, and raises what Hoodoo raises. Safe in threads.
+    """The table at ``path``. Every method answers values for JSON, and raises what Hoodoo raises.
+    Safe in threads.
 
     ``mark`` in the answers names the state of the timeline they were made of: the page asks again when
     :meth:`live` says another one.
@@ -106,7 +109,8 @@ class ShownTable:
         )
 
     def files(self) -> dict[str, Any]:
-        """A histogram of base files and of the log files of a slice, and the smallest base files."""
+        """A histogram of base files and of the log files of a slice, and the smallest base
+        files."""
 
         def make(table: Table, timeline: Timeline) -> dict[str, Any]:
             rows = table.report("files")
@@ -182,7 +186,8 @@ class ShownTable:
     def _layout_column(
         self, table: Table, timeline: Timeline, columns: list[dict[str, Any]]
     ) -> str | None:
-        """What the table is clustered by, as options or its newest clustering say; else ordering, key, any column."""
+        """What the table is clustered by, as options or its newest clustering say; else ordering,
+        key, any column."""
         config = table.handle.config
         wanted = [table.handle.options.get(_SORT_COLUMNS) or config.get(_SORT_COLUMNS) or ""]
         newest = next((i for i in reversed(timeline.writes()) if i.action == "replacecommit"), None)
@@ -199,7 +204,8 @@ class ShownTable:
         return next((name for name in each if name in names), None)
 
     def _look(self) -> tuple[Table, Timeline, str]:
-        """The table, its timeline now, and the mark of both. Raises NotATableError where it has gone."""
+        """The table, its timeline now, and the mark of both. Raises NotATableError where it has
+        gone."""
         with self._looking:
             if self._opened is None:
                 found = hoodoo.open(self.path, dict(self.given))
@@ -216,7 +222,8 @@ class ShownTable:
     def _made(
         self, name: tuple[Any, ...], make: Callable[[Table, Timeline], dict[str, Any]]
     ) -> dict[str, Any]:
-        """What ``make`` says of the table now, or has said of this state of it, or has said a moment ago."""
+        """What ``make`` says of the table now, or has said of this state of it, or has said a
+        moment ago."""
         table, timeline, mark = self._look()
         with self._making:  # one at a time: a second page asks for the same
             kept = self._kept.get(name)
@@ -255,7 +262,8 @@ def _seconds(instant: str | None, zone: str) -> float | None:
 
 
 def _histogram(bases: list[int], logs: list[int]) -> list[dict[str, int]]:
-    """How many sizes lie from ``low`` to below ``high``: steps of 1, 2, 5, 10, ... as far as there are any."""
+    """How many sizes lie from ``low`` to below ``high``: steps of 1, 2, 5, 10, ... as far as there
+    are any."""
     found: dict[int, list[int]] = {}
     for at, sizes in enumerate((bases, logs)):
         for size in sizes:

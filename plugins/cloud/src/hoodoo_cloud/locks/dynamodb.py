@@ -1,10 +1,10 @@
 """Hudi's lock in a DynamoDB table: Spark Hudi and Hoodoo exclude each other.
 
-Source: ``org.apache.hudi.aws.transaction.lock.DynamoDBBasedLockProvider`` of Hudi 1.2 and the lock client of Amazon that
-it uses: an item by the name of the table to be locked, with its owner, the length of its lease in milliseconds, and a
-number of its version that each sign of life replaces. It is deleted at the end. Who has seen one version for the length of
-its lease takes it over; no clock of another host is asked. The item is there no longer than it is had.
-"""
+Source: ``org.apache.hudi.aws.transaction.lock.DynamoDBBasedLockProvider`` of Hudi 1.2 and the lock
+client of Amazon that it uses: an item by the name of the table to be locked, with its owner, the
+length of its lease in milliseconds, and a number of its version that each sign of life replaces. It
+is deleted at the end. Who has seen one version for the length of its lease takes it over; no clock
+of another host is asked. The item is there no longer than it is had."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def _client(pid: int, region: str, endpoint: str | None, keys: tuple[tuple[str, 
 
 @frozen
 class DynamoLock:
-    """``key``: of the item, by default the table's name. ``lease``: seconds without a sign of life after which it
-    may be taken over."""
+    """``key``: of the item, by default the table's name. ``lease``: seconds without a sign of life
+    after which it may be taken over."""
 
     service: Service
     table: str
@@ -202,7 +202,8 @@ class _Item:
         return version if self.look().version == version else None
 
     def _asked(self, ask: Callable[[Any], Any], **otherwise: Any) -> Any:
-        """The answer; ``lost`` where the condition did not hold. The table is created where there is none."""
+        """The answer; ``lost`` where the condition did not hold. The table is created where there
+        is none."""
         from botocore.exceptions import BotoCoreError, ClientError
 
         made = False

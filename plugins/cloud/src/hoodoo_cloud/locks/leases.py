@@ -1,8 +1,7 @@
 """Locks that are had for a time, and renewed: what Hudi's two locks of the cloud have in common.
 
-A :class:`Record` is what lies in the shared place; each of its states has a version, by which it is replaced. A holder
-renews it; who sees it expired, or given back, takes it.
-"""
+A :class:`Record` is what lies in the shared place; each of its states has a version, by which it is
+replaced. A holder renews it; who sees it expired, or given back, takes it."""
 
 from __future__ import annotations
 
@@ -25,8 +24,9 @@ _log = get_logger(__name__)
 
 @frozen
 class Seen:
-    """``free``: given back, or there is none. ``expired``: by what it says itself. ``life``: seconds after which it has
-    expired if it stays as it is, whatever it says. ``version`` of a record that is there."""
+    """``free``: given back, or there is none. ``expired``: by what it says itself. ``life``:
+    seconds after which it has expired if it stays as it is, whatever it says. ``version`` of a
+    record that is there."""
 
     free: bool
     version: object = None
@@ -35,7 +35,8 @@ class Seen:
 
 
 class Record(Protocol):
-    """The errors of all its methods are StorageErrors: then it is not known what was done. ``obj`` names it."""
+    """The errors of all its methods are StorageErrors: then it is not known what was done. ``obj``
+    names it."""
 
     @property
     def obj(self) -> str: ...
@@ -43,7 +44,8 @@ class Record(Protocol):
     def look(self) -> Seen: ...
 
     def take(self, seen: Seen) -> object | None:
-        """The version of ours, which is there in the place of ``seen``; None: it was another one by then."""
+        """The version of ours, which is there in the place of ``seen``; None: it was another one by
+        then."""
 
     def renew(self, version: object) -> object | None:
         """The next version; None: ``version`` is there no more."""
@@ -57,9 +59,9 @@ _seen: dict[str, tuple[object, float]] = {}
 
 
 def acquire(record: Record, wait: float, lease: float, renewal: float) -> Lease | None:
-    """The lock; None where it was not had within ``wait`` seconds, or a little more where a holder that has been
-    silent all the time is about to expire. ``lease``: seconds that ours lasts; ``renewal``: between two signs of
-    life."""
+    """The lock; None where it was not had within ``wait`` seconds, or a little more where a holder
+    that has been silent all the time is about to expire. ``lease``: seconds that ours lasts;
+    ``renewal``: between two signs of life."""
     end, pause = time.monotonic() + wait, _FIRST
     while True:
         seen = record.look()

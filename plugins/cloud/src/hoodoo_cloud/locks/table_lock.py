@@ -1,9 +1,10 @@
-"""Hudi's lock file on an object store, replaced on conditions: Spark Hudi and Hoodoo exclude each other.
+"""Hudi's lock file on an object store, replaced on conditions: Spark Hudi and Hoodoo exclude each
+other.
 
-Source: ``org.apache.hudi.client.transaction.lock.StorageBasedLockProvider`` of Hudi 1.2: `.hoodie/.locks/table_lock.json`,
-with its owner, the time until which it is valid, by the owner's clock, and whether it was given back. Each state is
-put on the condition that the one before is there still.
-"""
+Source: ``org.apache.hudi.client.transaction.lock.StorageBasedLockProvider`` of Hudi 1.2:
+`.hoodie/.locks/table_lock.json`, with its owner, the time until which it is valid, by the owner's
+clock, and whether it was given back. Each state is put on the condition that the one before is
+there still."""
 
 from __future__ import annotations
 

@@ -52,7 +52,8 @@ def cluster(
 ) -> None:
     """Rewrite small files as larger files with sorted rows; no row changes.
 
-    Without --schedule, --run, --cancel and --list, it runs the pending plans, and then makes a new plan and runs it.
+    Without --schedule, --run, --cancel and --list, it runs the pending plans, and then makes a new
+    plan and runs it.
 
     Example: hoodoo cluster trips --columns city,ts
     """

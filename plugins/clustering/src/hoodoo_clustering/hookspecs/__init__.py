@@ -1,5 +1,5 @@
-"""The families that hoodoo-clustering works with, and brings: where it looks, which slices are rewritten together, in
-which order."""
+"""The families that hoodoo-clustering works with, and brings: where it looks, which slices are
+rewritten together, in which order."""
 
 from __future__ import annotations
 

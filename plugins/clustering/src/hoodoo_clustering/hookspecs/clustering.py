@@ -1,4 +1,5 @@
-"""Clustering: which file slices are rewritten together, and in which order their rows come (RFC-19)."""
+"""Clustering: which file slices are rewritten together, and in which order their rows come
+(RFC-19)."""
 
 from __future__ import annotations
 
@@ -15,16 +16,18 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
 
-# What is known of a column in a slice: its least and greatest value; None where all are null, or it isn't known.
+# What is known of a column in a slice: its least and greatest value; None where all are null, or it
+# isn't known.
 Bounds = tuple[Any, Any] | None
-# Role of registrations: what a table has whose index says where rows lie, and nobody says another one.
+# Role of registrations: what a table has whose index says where rows lie, and nobody says another
+# one.
 RESIZES = "resizes"
 
 
 @frozen
 class Clusterable:
-    """A file slice that may be clustered. ``bounds``: of the columns that the strategy asked for (values
-    as Arrow's ``as_py`` gives them). ``rows`` is None where nobody has counted them."""
+    """A file slice that may be clustered. ``bounds``: of the columns that the strategy asked for
+    (values as Arrow's ``as_py`` gives them). ``rows`` is None where nobody has counted them."""
 
     slice: FileSlice
     bounds: Mapping[str, Bounds] = field(factory=dict, eq=False)
@@ -38,8 +41,9 @@ class Clusterable:
 
 @frozen
 class GroupSizes:
-    """What groups should come to, in bytes. ``target``: of a file that clustering makes; ``group``: the most
-    that one group reads; a group's bytes should be a multiple of ``target`` where that can be had."""
+    """What groups should come to, in bytes. ``target``: of a file that clustering makes; ``group``:
+    the most that one group reads; a group's bytes should be a multiple of ``target`` where that can
+    be had."""
 
     target: int
     group: int
@@ -51,9 +55,9 @@ class GroupSizes:
 
 @frozen
 class ClusteringGroup:
-    """Slices of one partition path that are rewritten together. ``outputs``: how many files they are to become;
-    None: as many as their bytes make of the target. ``extra``: what runs the plan goes by besides; such a group is
-    worth its rewriting."""
+    """Slices of one partition path that are rewritten together. ``outputs``: how many files they
+    are to become; None: as many as their bytes make of the target. ``extra``: what runs the plan
+    goes by besides; such a group is worth its rewriting."""
 
     slices: tuple[Clusterable, ...]
     outputs: int | None = None
@@ -70,7 +74,8 @@ class ClusteringGroup:
 
 @runtime_checkable
 class ClusteringPlanner(Protocol):
-    """Contract suite: ``hoodoo_clustering.testing.clustering_plan``. Pure: answers depend on the arguments."""
+    """Contract suite: ``hoodoo_clustering.testing.clustering_plan``. Pure: answers depend on the
+    arguments."""
 
     @property
     @answers(Names())
@@ -81,12 +86,13 @@ class ClusteringPlanner(Protocol):
         self, candidates: Sequence[Clusterable], sizes: GroupSizes
     ) -> Sequence[ClusteringGroup]:
         """Groups of ``candidates``, which are of one partition path and sorted by file id. Each
-        candidate comes at most once. A group of more than one slice has at most ``sizes.group`` bytes."""
+        candidate comes at most once. A group of more than one slice has at most ``sizes.group``
+        bytes."""
 
     @answers(Some("groups", "groups"))
     def choose(self, groups: Sequence[ClusteringGroup]) -> Sequence[ClusteringGroup]:
-        """Those of the ``groups`` of all partition paths that are worth their rewriting, the most urgent
-        first. Core plans the first of them, as many as the options allow."""
+        """Those of the ``groups`` of all partition paths that are worth their rewriting, the most
+        urgent first. Core plans the first of them, as many as the options allow."""
 
 
 @runtime_checkable
@@ -95,12 +101,14 @@ class NamesOrder(Protocol):
 
     @property
     def order(self) -> str | None:
-        """The name of what its groups are to be rewritten by, unless the call says another; None: options decide."""
+        """The name of what its groups are to be rewritten by, unless the call says another; None:
+        options decide."""
 
 
 @frozen
 class ClusteredTable:
-    """What a planner, or an order, may look at besides: the table as it is when it is planned, or run."""
+    """What a planner, or an order, may look at besides: the table as it is when it is planned, or
+    run."""
 
     storage: Storage
     timeline: Timeline
@@ -110,8 +118,8 @@ class ClusteredTable:
 
 @runtime_checkable
 class OfTable(Protocol):
-    """What planners and orders may have in addition: only those can cluster a table whose index says where rows lie
-    (:data:`~hoodoo.hookspecs.index.COMPUTED`)."""
+    """What planners and orders may have in addition: only those can cluster a table whose index
+    says where rows lie (:data:`~hoodoo.hookspecs.index.COMPUTED`)."""
 
     def of_table(self, table: ClusteredTable) -> Any:
         """One that knows the table. Raises UnsupportedTableError for a table that it is not for."""
@@ -119,15 +127,16 @@ class OfTable(Protocol):
 
 @runtime_checkable
 class PlacesRows(Protocol):
-    """What an order may have in addition: it says which file each row goes to, instead of cutting files by size.
-    ``extra``: as the planner said of the group."""
+    """What an order may have in addition: it says which file each row goes to, instead of cutting
+    files by size. ``extra``: as the planner said of the group."""
 
     @answers(Names())
     def file_ids(self, extra: Mapping[str, str]) -> tuple[str, ...]:
         """Of the files that the group becomes, in the order in which they are written."""
 
     def file_of(self, rows: pa.Table, extra: Mapping[str, str]) -> pa.Array:
-        """The place among :meth:`file_ids` for each row: int32. ``rows`` has the record keys, and all columns."""
+        """The place among :meth:`file_ids` for each row: int32. ``rows`` has the record keys, and
+        all columns."""
 
 
 @frozen
@@ -148,27 +157,30 @@ class ClusteredGroup:
 
 @runtime_checkable
 class Clustering(Protocol):
-    """How a group is rewritten. Contract suite: ``hoodoo_clustering.testing.clustering``. Picklable, pure.
+    """How a group is rewritten. Contract suite: ``hoodoo_clustering.testing.clustering``.
+    Picklable, pure.
 
-    All that it goes by is in the plan: its factory's settings hold the plan's parameters as options."""
+    All that it goes by is in the plan: its factory's settings hold the plan's parameters as
+    options."""
 
     @property
     @answers(Names())
     def columns(self) -> tuple[str, ...]:
-        """The columns that :meth:`keys` looks at, fields of structs as ``outer.inner``; none: rows stay in the order in
-        which they come."""
+        """The columns that :meth:`keys` looks at, fields of structs as ``outer.inner``; none: rows
+        stay in the order in which they come."""
 
     @property
     def sample_rows(self) -> int:
         """About how many rows :meth:`fitted` wants to see; 0: it isn't asked."""
 
     def fitted(self, sample: pa.Table) -> Clustering:
-        """One that knows how values are spread. ``sample``: rows from all over the group, of ``columns``;
-        the same for each attempt. Called at most once for each group; may answer itself."""
+        """One that knows how values are spread. ``sample``: rows from all over the group, of
+        ``columns``; the same for each attempt. Called at most once for each group; may answer
+        itself."""
 
     def keys(self, rows: pa.Table) -> Sequence[pa.ChunkedArray | pa.Array]:
-        """What rows are sorted by, ascending, nulls first, the most significant first: arrays as long as
-        ``rows``, of types that Arrow sorts. ``rows`` has ``columns``, perhaps more."""
+        """What rows are sorted by, ascending, nulls first, the most significant first: arrays as
+        long as ``rows``, of types that Arrow sorts. ``rows`` has ``columns``, perhaps more."""
 
     def told(self, groups: Sequence[ClusteredGroup]) -> Mapping[str, str]:
         """What the commit shall say of it, besides what core says."""

@@ -15,8 +15,8 @@ from hoodoo.timeline.instants import order_key
 
 @frozen
 class TablePartition:
-    """A partition path of the table, with the newest slice of each of its file groups. ``changed``: writes have
-    touched it since the last plan of a clustering, or nobody knows."""
+    """A partition path of the table, with the newest slice of each of its file groups. ``changed``:
+    writes have touched it since the last plan of a clustering, or nobody knows."""
 
     path: str
     slices: tuple[FileSlice, ...] = field(default=(), eq=False, repr=False)
@@ -35,7 +35,8 @@ class TablePartition:
 
 @runtime_checkable
 class PartitionFilter(Protocol):
-    """Contract suite: ``hoodoo_clustering.testing.partition_filter``. Pure: answers depend on the arguments."""
+    """Contract suite: ``hoodoo_clustering.testing.partition_filter``. Pure: answers depend on the
+    arguments."""
 
     @answers(Some("partitions", "partitions"))
     def wanted(
@@ -43,10 +44,9 @@ class PartitionFilter(Protocol):
     ) -> Sequence[TablePartition]:
         """Those of the ``partitions`` to look at, the ones to cluster first first.
 
-        They are all that the table has, or that are named by other options, sorted by path, whether they changed
-        or not; of the answer, those that did not change are left out where only changed ones are asked for.
-        ``now`` is of the time zone of the process that plans.
-        """
+        They are all that the table has, or that are named by other options, sorted by path, whether
+        they changed or not; of the answer, those that did not change are left out where only
+        changed ones are asked for. ``now`` is of the time zone of the process that plans."""
 
 
 FAMILY = Family(

@@ -177,8 +177,8 @@ def _text(value: Any) -> str:
 
 
 def thinned(ticks: Sequence[Tick], length: float, room: Callable[[str], float]) -> list[Tick]:
-    """Those ``ticks`` whose texts don't run into each other on an axis of ``length``, where a text takes
-    ``room``. The first and the last come before those between."""
+    """Those ``ticks`` whose texts don't run into each other on an axis of ``length``, where a text
+    takes ``room``. The first and the last come before those between."""
     if not ticks:
         return []
     order = [0, len(ticks) - 1, *range(1, len(ticks) - 1)]

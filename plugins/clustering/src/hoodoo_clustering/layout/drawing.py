@@ -1,5 +1,5 @@
-"""Layout drawn: a bar for each file over the values that it holds, before and after; of two columns also a
-rectangle in their plane."""
+"""Layout drawn: a bar for each file over the values that it holds, before and after; of two columns
+also a rectangle in their plane."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ text { font-family: system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans
 def svg(
     before: LayoutReport, after: LayoutReport | None = None, columns: Sequence[str] | None = None
 ) -> str:
-    """A picture of ``columns`` (all that the layouts have), as the text of an SVG file. ``after`` is drawn
-    beside ``before`` on the same axes; without it there is one half.
+    """A picture of ``columns`` (all that the layouts have), as the text of an SVG file. ``after``
+    is drawn beside ``before`` on the same axes; without it there is one half.
 
     Raises ConfigError for a column that the layouts don't have."""
     chosen = before.columns if columns is None else tuple(columns)

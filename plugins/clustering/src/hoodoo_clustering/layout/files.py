@@ -1,4 +1,5 @@
-"""Layout: which values of a column each file holds, and how many files a reader of one value must open."""
+"""Layout: which values of a column each file holds, and how many files a reader of one value must
+open."""
 
 from __future__ import annotations
 
@@ -23,8 +24,9 @@ from hoodoo_clustering.hookspecs.clustering import Bounds
 
 @frozen
 class FileRange:
-    """A file slice. ``bounds``: of the columns asked for, in their order; None where they are not known, as with
-    log files, or all values are null. ``bytes`` of all its files; ``rows``: None if nobody has counted."""
+    """A file slice. ``bounds``: of the columns asked for, in their order; None where they are not
+    known, as with log files, or all values are null. ``bytes`` of all its files; ``rows``: None if
+    nobody has counted."""
 
     partition: str
     file_id: str
@@ -36,12 +38,12 @@ class FileRange:
 
 @frozen
 class ColumnFigures:
-    """How the files lie along a column. ``files`` of known ranges, ``unknown`` others, which every reader
-    must open.
+    """How the files lie along a column. ``files`` of known ranges, ``unknown`` others, which every
+    reader must open.
 
     ``depth``: how many files may hold a value, on average over the least and greatest values of all
-    files; ``deepest``: the most. ``overlapping``: the share of pairs of files whose ranges share a value.
-    """
+    files; ``deepest``: the most. ``overlapping``: the share of pairs of files whose ranges share a
+    value."""
 
     column: str
     files: int = 0
@@ -74,7 +76,8 @@ class LayoutReport:
         return Sizes.of([file.bytes for file in self.files])
 
     def drawn(self, after: LayoutReport | None = None) -> str:
-        """A picture of it, as the text of an SVG file; ``after`` is drawn beside it, on the same axes."""
+        """A picture of it, as the text of an SVG file; ``after`` is drawn beside it, on the same
+        axes."""
         from hoodoo_clustering.layout.drawing import svg
 
         return svg(self, after)
@@ -87,12 +90,11 @@ def table_layout(
     as_of: str | date | int | None = None,
 ) -> LayoutReport:
     """The newest slices, or those of ``as_of``, with the ranges of ``columns`` (fields of structs:
-    ``outer.inner``); of these partition paths only, if some are given, and of those below them. Reads
-    the metadata table where it knows the ranges, else the footers of base files.
+    ``outer.inner``); of these partition paths only, if some are given, and of those below them.
+    Reads the metadata table where it knows the ranges, else the footers of base files.
 
-    Raises SchemaError for a column that there isn't, or whose values have no order; ConfigError for a point
-    in time that is none, or whose files have been cleaned.
-    """
+    Raises SchemaError for a column that there isn't, or whose values have no order; ConfigError for
+    a point in time that is none, or whose files have been cleaned."""
     plan = plan_scan(source, as_of=as_of)
     # As they are now, so that what was before can be laid beside it.
     file_format = check_readable(source)

@@ -1,8 +1,7 @@
 """Boxes: the values that slices hold in some columns, as ranks, and which of them overlap.
 
-Values of any type become the places that they have among all ends of a column, so that all comparing is
-NumPy's.
-"""
+Values of any type become the places that they have among all ends of a column, so that all
+comparing is NumPy's."""
 
 from __future__ import annotations
 
@@ -42,14 +41,14 @@ class Boxes:
         return cls(low, high)
 
     def overlapping(self, one: int) -> Mask:
-        """The boxes that share values with ``one``, itself among them: they meet in every column, and in one
-        of them at more than an end. Neighbours of one order that end and begin with the same value
-        don't overlap, or what was ordered once would be ordered again forever."""
+        """The boxes that share values with ``one``, itself among them: they meet in every column,
+        and in one of them at more than an end. Neighbours of one order that end and begin with the
+        same value don't overlap, or what was ordered once would be ordered again forever."""
         return _meet(self.low, self.high, self.low[:, [one]], self.high[:, [one]])
 
     def components(self) -> list[list[int]]:
-        """Boxes that hang together, by the numbers of their slices: each overlaps with another one of its
-        component. The component of the first slice comes first."""
+        """Boxes that hang together, by the numbers of their slices: each overlaps with another one
+        of its component. The component of the first slice comes first."""
         count = self.low.shape[1]
         if not count:
             return []
@@ -63,12 +62,14 @@ class Boxes:
         return [part.tolist() for part in np.split(by_owner, ends)]
 
     def _of_intervals(self) -> Places:
-        """A number for each box, of one column: that of its component. One walk, from the least value on."""
+        """A number for each box, of one column: that of its component. One walk, from the least
+        value on."""
         low, high = self.low[0], self.high[0]
         order = np.lexsort((high, low))
         low, high = low[order], high[order]
         reach = np.maximum.accumulate(high)[:-1]
-        # A value alone overlaps with what goes past it on both sides, and with the same value alone.
+        # A value alone overlaps with what goes past it on both sides, and with the same value
+        # alone.
         again = (low[1:] == high[1:]) & (low[:-1] == low[1:]) & (high[:-1] == high[1:])
         begins = np.append(True, (low[1:] >= reach) & ~again)
         owner = np.empty(len(low), np.int64)
@@ -76,8 +77,8 @@ class Boxes:
         return owner
 
     def _of_boxes(self) -> Places:
-        """The same of any columns: from box to box, among those that are left and near in the column in which
-        boxes are the narrowest."""
+        """The same of any columns: from box to box, among those that are left and near in the
+        column in which boxes are the narrowest."""
         widths = (self.high - self.low).max(axis=1)
         near = int(widths.argmin())
         owner = np.empty(self.low.shape[1], np.int64)

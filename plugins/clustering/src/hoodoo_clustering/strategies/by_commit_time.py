@@ -1,10 +1,9 @@
 """Groups by commit time: slices that were written one after the other.
 
 Hudi's ``CommitBasedClusteringPlanStrategy`` walks over the commits after
-``hoodie.clustering.plan.strategy.earliest.commit.to.cluster`` and packs what they wrote, partition by
-partition, whenever a group is full. Here the slices that are the newest now come in the order of their base
-instants; core leaves out what is too old.
-"""
+``hoodie.clustering.plan.strategy.earliest.commit.to.cluster`` and packs what they wrote, partition
+by partition, whenever a group is full. Here the slices that are the newest now come in the order of
+their base instants; core leaves out what is too old."""
 
 from __future__ import annotations
 

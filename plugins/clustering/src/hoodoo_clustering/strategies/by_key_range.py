@@ -1,4 +1,5 @@
-"""Groups by record key: slices whose ranges of keys are neighbours (RFC-19, "Scheduling clustering", 2)."""
+"""Groups by record key: slices whose ranges of keys are neighbours (RFC-19, "Scheduling
+clustering", 2)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Groups by overlap: slices whose values of the sort columns overlap (RFC-19, "Scheduling clustering", 4).
+"""Groups by overlap: slices whose values of the sort columns overlap (RFC-19, "Scheduling
+clustering", 4).
 
-Of 8 files of half the target size, 2 that overlap become one file of the target size, and 4 become two; what
-overlaps with nothing stays as it is.
-"""
+Of 8 files of half the target size, 2 that overlap become one file of the target size, and 4 become
+two; what overlaps with nothing stays as it is."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from hoodoo_clustering.strategies.cut import cut
 
 @frozen
 class ByOverlap:
-    """``columns``: one makes intervals, several make boxes. Slices of which they are not known may overlap
-    with anything: these come together, and last."""
+    """``columns``: one makes intervals, several make boxes. Slices of which they are not known may
+    overlap with anything: these come together, and last."""
 
     columns: tuple[str, ...]
 
@@ -49,7 +49,8 @@ class ByOverlap:
         boxes = Boxes.of(known, self.columns)
         groups: list[ClusteringGroup] = []
         for component in boxes.components():
-            # Of equal boxes the one with the lesser file id comes first: candidates are sorted by it.
+            # Of equal boxes the one with the lesser file id comes first: candidates are sorted by
+            # it.
             if len(component) > 1:
                 ends = (*boxes.low[:, component], *boxes.high[:, component])
                 component = np.array(component)[np.lexsort(ends[::-1])].tolist()

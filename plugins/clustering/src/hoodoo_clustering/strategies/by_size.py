@@ -22,8 +22,8 @@ _SIZE, _INSTANT = "SIZE", "INSTANT_TIME"
 
 @frozen
 class BySize(EveryGroup):
-    """``sort_by``: what slices are sorted by before they are packed, the first counts most: SIZE, the largest
-    first; INSTANT_TIME, the oldest first."""
+    """``sort_by``: what slices are sorted by before they are packed, the first counts most: SIZE,
+    the largest first; INSTANT_TIME, the oldest first."""
 
     sort_by: tuple[str, ...] = (_SIZE,)
 

@@ -1,4 +1,5 @@
-"""Curves: orders through several columns at once, so that rows near each other in any of them stay near.
+"""Curves: orders through several columns at once, so that rows near each other in any of them stay
+near.
 
 Source: RFC-28; Hudi's options ``hoodie.layout.optimize.*``.
 """
@@ -33,7 +34,8 @@ C = TypeVar("C", bound="Curve")
 
 @frozen(eq=False)
 class Curve:
-    """Implements :class:`hoodoo_clustering.hookspecs.clustering.Clustering`. ``sample_rows`` 0: by the values' bits."""
+    """Implements :class:`hoodoo_clustering.hookspecs.clustering.Clustering`. ``sample_rows`` 0: by
+    the values' bits."""
 
     columns: tuple[str, ...]
     sample_rows: int = SAMPLE.initial
@@ -74,8 +76,8 @@ class Curve:
     @staticmethod
     @abstractmethod
     def index(axes: Sequence[Words], bits: int) -> list[Words]:
-        """The place on the curve of each point with the coordinates ``axes``, of ``bits`` bits: words of 64
-        bits, the most significant first."""
+        """The place on the curve of each point with the coordinates ``axes``, of ``bits`` bits:
+        words of 64 bits, the most significant first."""
 
     def told(self, groups: Sequence[ClusteredGroup]) -> Mapping[str, str]:
         return tell(type(self).__name__.lower(), self.columns, groups)

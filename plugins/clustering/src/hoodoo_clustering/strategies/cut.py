@@ -9,8 +9,8 @@ from hoodoo_clustering.hookspecs.clustering import Clusterable, ClusteringGroup,
 
 
 def cut(ordered: Iterable[Clusterable], sizes: GroupSizes) -> list[ClusteringGroup]:
-    """Neighbours together, as many bytes as there may be: the greatest multiple of the target that a group
-    may read (the most that it may read, where that is less than the target)."""
+    """Neighbours together, as many bytes as there may be: the greatest multiple of the target that
+    a group may read (the most that it may read, where that is less than the target)."""
     return filled(ordered, sizes.group // sizes.target * sizes.target or sizes.group)
 
 

@@ -1,8 +1,8 @@
-"""The four modes in which Hudi filters partitions: none, recent days, a range, and each at one hour of the day.
+"""The four modes in which Hudi filters partitions: none, recent days, a range, and each at one hour
+of the day.
 
-Source: ``ClusteringPlanPartitionFilter`` of Hudi 1.2.0. Hudi filters the partitions that changed; here all that there
-are, so that "the last two" are the last two of the table.
-"""
+Source: ``ClusteringPlanPartitionFilter`` of Hudi 1.2.0. Hudi filters the partitions that changed;
+here all that there are, so that "the last two" are the last two of the table."""
 
 from __future__ import annotations
 
@@ -54,8 +54,9 @@ class NoFilter:
 
 @frozen
 class RecentDays:
-    """``lookback`` partitions, 0 for all, after the newest ``skip``, the newest first, as Hudi has them: where a plan
-    has room for few groups, it takes these. Partition paths of days sort as the days do."""
+    """``lookback`` partitions, 0 for all, after the newest ``skip``, the newest first, as Hudi has
+    them: where a plan has room for few groups, it takes these. Partition paths of days sort as the
+    days do."""
 
     lookback: int = LOOKBACK.initial
     skip: int = SKIP.initial

@@ -1,8 +1,8 @@
 """Hilbert's curve: neighbours on it are neighbours in space, so that no file reaches across a jump.
 
-After J. Skilling, "Programming the Hilbert curve" (AIP Conference Proceedings 707, 2004): coordinates are
-turned, level by level, into the frame that the curve has inside its cell; bits in turn then are the index.
-"""
+After J. Skilling, "Programming the Hilbert curve" (AIP Conference Proceedings 707, 2004):
+coordinates are turned, level by level, into the frame that the curve has inside its cell; bits in
+turn then are the index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Linear: rows sorted by columns, the first one first. And Hudi's class that sorts, which may mean a curve."""
+"""Linear: rows sorted by columns, the first one first. And Hudi's class that sorts, which may mean
+a curve."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The ways to order the rows of a clustered group, as the hook returns them. Factories are named, not
-imported."""
+"""The ways to order the rows of a clustered group, as the hook returns them. Factories are named,
+not imported."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Ranks: values of any type as whole numbers in the same order, for curves through several columns.
 
-By a sample (Hudi's SAMPLE): a value's rank says which share of the rows is below it, so that each column
-uses all of its bits however its values are spread. Or from the value's own bits (Hudi's DIRECT).
-"""
+By a sample (Hudi's SAMPLE): a value's rank says which share of the rows is below it, so that each
+column uses all of its bits however its values are spread. Or from the value's own bits (Hudi's
+DIRECT)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from hoodoo.errors import ConfigError
 Words = npt.NDArray[np.uint64]
 # Values that a rank is looked up among; more would not be in the processor's caches.
 _EDGES = 1 << 14
-# Whole numbers that are no further apart are looked up in a table: about a tenth of the time of a search.
+# Whole numbers that are no further apart are looked up in a table: about a tenth of the time of a
+# search.
 _SPAN = 1 << 20
 # Bytes of text that are looked at, after what all of a sample begin with; and at most.
 _TEXT, _LONGEST = 16, 96
@@ -34,8 +35,8 @@ _MOST_IN_TABLE = np.iinfo(np.uint16).max
 
 @frozen(eq=False)
 class Ranks:
-    """Of one column. ``edges``: values of the sample, ascending; ``ranks``: theirs, and that of what is
-    above all. ``width``: bytes of text that count."""
+    """Of one column. ``edges``: values of the sample, ascending; ``ranks``: theirs, and that of
+    what is above all. ``width``: bytes of text that count."""
 
     edges: npt.NDArray[Any]
     ranks: Words
@@ -44,7 +45,8 @@ class Ranks:
 
     @_table.default
     def _ranks_of_all(self) -> npt.NDArray[np.uint16] | None:
-        """The rank of each whole number from the first edge to one above the last; None where there are too many."""
+        """The rank of each whole number from the first edge to one above the last; None where there
+        are too many."""
         ends = _table_ends(self.edges)
         if ends is None or self.ranks.max() > _MOST_IN_TABLE:
             return None
@@ -93,8 +95,8 @@ def _table_ends(edges: npt.NDArray[Any]) -> tuple[int, int] | None:
 
 
 def direct(column: pa.ChunkedArray | pa.Array, name: str) -> Words:
-    """64 bits in the order of the values: of numbers all that there are, of text the first eight bytes; of
-    null none. ConfigError for a column without an order."""
+    """64 bits in the order of the values: of numbers all that there are, of text the first eight
+    bytes; of null none. ConfigError for a column without an order."""
     if pa.types.is_dictionary(column.type):
         return _through(column, lambda values: direct(values, name))
     plain = _plain(column, name)
@@ -106,7 +108,8 @@ def direct(column: pa.ChunkedArray | pa.Array, name: str) -> Words:
 
 
 def _bits(values: npt.NDArray[Any]) -> Words:
-    """Small types fill the upper bits, so that a column's type says how much it counts, not its place."""
+    """Small types fill the upper bits, so that a column's type says how much it counts, not its
+    place."""
     if values.dtype.kind == "f":
         words = (values.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 is 0.0
         return np.where(words & _TOP, ~words, words | _TOP)

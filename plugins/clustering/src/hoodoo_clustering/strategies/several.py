@@ -1,4 +1,5 @@
-"""Groups by size where there is something to put together: Hudi's ``FlinkSkipSingleFileClusteringPlanStrategy``."""
+"""Groups by size where there is something to put together: Hudi's
+``FlinkSkipSingleFileClusteringPlanStrategy``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Single file: each file slice alone becomes one file, whatever its size, with its rows sorted.
 
-Source: ``SparkSingleFileSortPlanStrategy``, ``SparkSingleFileSortExecutionStrategy`` of Hudi 1.2.0. As there, where
-rows go through Spark's own writer, the file is a file group of its own and replaces the one before.
-"""
+Source: ``SparkSingleFileSortPlanStrategy``, ``SparkSingleFileSortExecutionStrategy`` of Hudi 1.2.0.
+As there, where rows go through Spark's own writer, the file is a file group of its own and replaces
+the one before."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class EachAlone(EveryGroup):
 
 @frozen
 class SingleFile:
-    """Implements :class:`hoodoo_clustering.hookspecs.clustering.Clustering`: the order that the layout names."""
+    """Implements :class:`hoodoo_clustering.hookspecs.clustering.Clustering`: the order that the
+    layout names."""
 
     inner: Clustering
     one_file: bool = True

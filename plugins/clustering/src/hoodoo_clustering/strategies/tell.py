@@ -17,8 +17,8 @@ _LONGEST, _LONGEST_TEXT = 4096, 32
 
 
 def tell(name: str, columns: Sequence[str], groups: Sequence[ClusteredGroup]) -> Mapping[str, str]:
-    """The order; bytes after for each byte before; and, as JSON, the range of each column in each new file
-    or, where that is long, in all of them together."""
+    """The order; bytes after for each byte before; and, as JSON, the range of each column in each
+    new file or, where that is long, in all of them together."""
     files = [file for group in groups for file in group.files]
     before = sum(slice_.size for group in groups for slice_ in group.slices)
     after = sum(file.stat.file_size for file in files)

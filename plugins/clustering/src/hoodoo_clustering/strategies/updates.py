@@ -1,4 +1,5 @@
-"""What becomes of a write that meets a pending clustering: it is refused, or the clustering gives way.
+"""What becomes of a write that meets a pending clustering: it is refused, or the clustering gives
+way.
 
 Source: ``org.apache.hudi.client.clustering.update.strategy``.
 """

@@ -12,7 +12,8 @@ from hoodoo_clustering.strategies.ranks import Words
 
 _WORD = 64
 _ONE = np.uint64(1)
-# Bits of a coordinate whose places are looked up, instead of computed one by one: a table of 512 KiB.
+# Bits of a coordinate whose places are looked up, instead of computed one by one: a table of 512
+# KiB.
 _LOOKED_UP = 16
 
 
@@ -25,8 +26,8 @@ class ZOrder(Curve):
 
 
 def interleaved(axes: Sequence[Words], bits: int) -> list[Words]:
-    """The highest bit of the first axis, of the second, and so on to the lowest of the last: one number of
-    ``bits`` times ``len(axes)`` bits, in words of 64, the most significant first."""
+    """The highest bit of the first axis, of the second, and so on to the lowest of the last: one
+    number of ``bits`` times ``len(axes)`` bits, in words of 64, the most significant first."""
     count = len(axes) * bits
     if count <= _WORD and bits <= _LOOKED_UP:
         spread = _spread(bits, len(axes))

@@ -1,1 +1,2 @@
-"""Contract suites for authors of clustering plans and orders: inherit one, and give it your plugin."""
+"""Contract suites for authors of clustering plans and orders: inherit one, and give it your
+plugin."""

@@ -8,9 +8,9 @@ Usage::
         def clustering(self):
             return MyClustering(columns=("number", "text"))
 
-The suite's ``rows`` have the columns ``number``, ``small``, ``ratio``, ``price``, ``flag``, ``text``, ``raw``,
-``day`` and ``moment``, each with nulls. One that needs others answers the fixture ``rows``, too.
-"""
+The suite's ``rows`` have the columns ``number``, ``small``, ``ratio``, ``price``, ``flag``,
+``text``, ``raw``, ``day`` and ``moment``, each with nulls. One that needs others answers the
+fixture ``rows``, too."""
 
 from __future__ import annotations
 
@@ -98,7 +98,8 @@ class ClusteringContract:
             assert sorted(places(keys).tolist()) == list(range(rows.num_rows))
 
     def test_the_key_of_a_row_is_its_own(self, fitted: Clustering, rows: pa.Table) -> None:
-        """Whatever rows it comes with: rows that are sorted in several parts are merged by their keys."""
+        """Whatever rows it comes with: rows that are sorted in several parts are merged by their
+        keys."""
         for start, count in ((0, 1), (17, 100), (rows.num_rows - 3, 3)):
             alone = fitted.keys(rows.slice(start, count))
             for key, part in zip(fitted.keys(rows), alone, strict=True):

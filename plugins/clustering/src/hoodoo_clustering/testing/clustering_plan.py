@@ -8,9 +8,8 @@ Usage::
         def planner(self):
             return MyPlanner(...)
 
-The planner should group some of the suite's ``candidates``, or answer that fixture, too. They have bounds of
-``_hoodie_record_key`` and of the columns ``n`` (whole numbers) and ``city`` (text).
-"""
+The planner should group some of the suite's ``candidates``, or answer that fixture, too. They have
+bounds of ``_hoodie_record_key`` and of the columns ``n`` (whole numbers) and ``city`` (text)."""
 
 from __future__ import annotations
 
@@ -42,7 +41,8 @@ def made_clusterable(
     instant: str = "20240101000000000",
     logs: Sequence[int] = (),
 ) -> Clusterable:
-    """A slice in ``path`` whose base file (none if ``size`` is 0) and log files have these bytes."""
+    """A slice in ``path`` whose base file (none if ``size`` is 0) and log files have these
+    bytes."""
     file_id = f"00000000-0000-4000-8000-{number:012d}-0"
     base = BaseFile(path, file_id, instant, "0-0-0", size=size) if size else None
     files = tuple(

@@ -8,9 +8,8 @@ Usage::
         def partition_filter(self):
             return MyFilter(...)
 
-The filter should let some of the suite's ``partitions`` through at one hour of the day at least, or answer that
-fixture, too.
-"""
+The filter should let some of the suite's ``partitions`` through at one hour of the day at least, or
+answer that fixture, too."""
 
 from __future__ import annotations
 

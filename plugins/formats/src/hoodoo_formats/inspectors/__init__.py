@@ -1,1 +1,2 @@
-"""What ``hoodoo inspect`` shows of base files and log files. Only hoodoo-cli imports these modules."""
+"""What ``hoodoo inspect`` shows of base files and log files. Only hoodoo-cli imports these
+modules."""

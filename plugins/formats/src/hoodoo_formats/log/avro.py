@@ -51,8 +51,8 @@ class AvroBlocks:
 
 @frozen
 class ChangeBlocks(AvroBlocks):
-    """Implements :class:`hoodoo.hookspecs.log_block.LogBlockFormat`: what a commit did to rows of a base file, read as
-    other Avro is."""
+    """Implements :class:`hoodoo.hookspecs.log_block.LogBlockFormat`: what a commit did to rows of a
+    base file, read as other Avro is."""
 
     @property
     def kind(self) -> int:

@@ -24,9 +24,9 @@ _SIZES[[256**k % 19 for k in range(8)]] = np.arange(1, 9)
 
 @frozen
 class FlatField:
-    """How a column is encoded. ``kind`` is Avro's type; ``branch`` the union's branch of the values,
-    ``null`` that of nulls, None where there is no union, or no null in it; ``size`` of a fixed in
-    bytes; ``symbols`` of an enum."""
+    """How a column is encoded. ``kind`` is Avro's type; ``branch`` the union's branch of the
+    values, ``null`` that of nulls, None where there is no union, or no null in it; ``size`` of a
+    fixed in bytes; ``symbols`` of an enum."""
 
     name: str
     kind: str

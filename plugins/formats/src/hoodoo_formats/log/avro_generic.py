@@ -20,7 +20,8 @@ from hoodoo_formats.log.content import Undecodable
 
 
 def generic_rows(content: pa.Buffer, rows: int, avro: Any, wanted: pa.Schema) -> pa.Table:
-    """``rows`` rows of any schema, of the columns ``wanted``: lengths and datums. Raises Undecodable."""
+    """``rows`` rows of any schema, of the columns ``wanted``: lengths and datums. Raises
+    Undecodable."""
     # A container file of one block, whose records begin with four bytes: all rows in one call.
     length = {"type": "fixed", "name": "Length", "size": 4}
     fields = [{"name": "length", "type": length}, {"name": "row", "type": _without_logic(avro)}]

@@ -1,9 +1,10 @@
-"""The rows of an Avro data block: version, number of rows, and for each an int32 length and a datum.
+"""The rows of an Avro data block: version, number of rows, and for each an int32 length and a
+datum.
 
-Flat schemas are decoded with NumPy, all rows of a column at a time: :mod:`~hoodoo_formats.log.avro_offsets`
-finds the rows, :mod:`hoodoo_formats.log.avro_decode` reads them. Nested schemas are fastavro's
-(:mod:`~hoodoo_formats.log.avro_generic`).
-Measured in CPU seconds, for TPC-H lineitem rows with five meta columns, nullable, 251 bytes each:
+Flat schemas are decoded with NumPy, all rows of a column at a time:
+:mod:`~hoodoo_formats.log.avro_offsets` finds the rows, :mod:`hoodoo_formats.log.avro_decode` reads
+them. Nested schemas are fastavro's (:mod:`~hoodoo_formats.log.avro_generic`). Measured in CPU
+seconds, for TPC-H lineitem rows with five meta columns, nullable, 251 bytes each:
 
 ====================================  ===========  ============
 way                                   60,000 rows  600,000 rows
@@ -15,11 +16,11 @@ NumPy, the record key only                   0.02          0.13
 ====================================  ===========  ============
 
 All ways but NumPy's put the header of an Avro container around the rows and declare the lengths as
-``fixed(4)``, so that no Python runs for each. NumPy needs nothing that core does not have, reads the
-columns asked for only, and says which rule was broken; polars would be one more dependency for no
-gain. Of PyPI's other packages avro-to-arrow is fastavro again, and none that decodes into Arrow is
-kept well. Encoding, :mod:`~hoodoo_formats.log.avro_write`, takes 0.15 and 1.1 s; fastavro takes 3.2 s for 60,000.
-"""
+``fixed(4)``, so that no Python runs for each. NumPy needs nothing that core does not have, reads
+the columns asked for only, and says which rule was broken; polars would be one more dependency for
+no gain. Of PyPI's other packages avro-to-arrow is fastavro again, and none that decodes into Arrow
+is kept well. Encoding, :mod:`~hoodoo_formats.log.avro_write`, takes 0.15 and 1.1 s; fastavro takes
+3.2 s for 60,000."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ _HEAD = struct.Struct(">ii")
 # Rows decoded at a time: what a column needs stays in a core's cache.
 _ROWS = 16_384
 _BYTES = 64 << 20
-# A number has ten bytes at most, and is looked at eight at a time: reads past the last row are safe.
+# A number has ten bytes at most, and is looked at eight at a time: reads past the last row are
+# safe.
 _PAD = 32
 
 

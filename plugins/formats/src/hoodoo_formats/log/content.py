@@ -34,7 +34,8 @@ class BlockContent:
         return data
 
     def opened(self, sparsely: bool = False) -> pa.NativeFile:
-        """The bytes as a file of their own; ``sparsely``: a large one is read by what is asked of it."""
+        """The bytes as a file of their own; ``sparsely``: a large one is read by what is asked of
+        it."""
         if not sparsely or self.size <= _WHOLE:
             return pa.BufferReader(self.whole())
         return pa.PythonFile(_Range(self.file, self.start, self.size), mode="r")

@@ -99,8 +99,8 @@ def _past_text(data: Bytes, at: Places, last: int) -> tuple[Places, npt.NDArray[
 
 
 def _number(data: Bytes, at: Places) -> tuple[Places, Places, npt.NDArray[np.bool_]]:
-    """Bytes of the number at each place; its value, if it has two bytes at most; and whether it is a
-    length that is so short."""
+    """Bytes of the number at each place; its value, if it has two bytes at most; and whether it is
+    a length that is so short."""
     first = data[at].astype(np.int64)
     more = first >= 128
     if not more.any():

@@ -149,7 +149,8 @@ def _ordering(values: pa.StructArray, kinds: list[pa.DataType]) -> tuple[pa.Arra
         raise Undecodable(f"a delete has one ordering value where the table has {len(kinds)}")
     if pc.any(pc.not_equal(pc.list_value_length(arrays), len(kinds))).as_py():
         raise Undecodable(f"a delete has not {len(kinds)} ordering values, as the table has")
-    # A flattened array has the elements of valid lists only: that is where these rows' elements are.
+    # A flattened array has the elements of valid lists only: that is where these rows' elements
+    # are.
     elements = arrays.flatten()
     first = np.cumsum(several.to_numpy(zero_copy_only=False)) * len(kinds) - len(kinds)
     columns = []

@@ -1,10 +1,10 @@
 """One frame of a log file: is there a block at this offset, and how is that known?
 
 A frame says three times how long it is. *size*, after the magic, counts the bytes that follow it;
-*trailing*, the last field, counts the block from its magic (both int64); and the *chain* of headers,
-content length and footers leads from the magic to the trailing length. A block is whole if all three
-agree. If two of them agree it is whole as well, on these conditions, because a damage would have to
-produce the same 64 bits by chance:
+*trailing*, the last field, counts the block from its magic (both int64); and the *chain* of
+headers, content length and footers leads from the magic to the trailing length. A block is whole if
+all three agree. If two of them agree it is whole as well, on these conditions, because a damage
+would have to produce the same 64 bits by chance:
 
 * trailing and chain agree: the size field is damaged. Trailing is tied to the offset of the magic, so
   no other block can have lent it.
@@ -16,16 +16,16 @@ produce the same 64 bits by chance:
   block, which begins within; so that one is looked for, and taken.
 
 Where size and trailing agree and the headers make no sense, the block is lost, but its extent is
-known: nothing inside is taken for a block. Headers make sense if their keys are known and occur once,
-the block has those of its kind, an instant is made of digits and a schema is JSON.
+known: nothing inside is taken for a block. Headers make sense if their keys are known and occur
+once, the block has those of its kind, an instant is made of digits and a schema is JSON.
 
 What can't be seen: the format has no checksum, so a changed digit of an instant, or letter of a
-schema, is another instant or schema (13 % of flips in the header texts of a small log; none of flips
-elsewhere in a frame go unseen). Of flips of one bit in contents of 500 lineitem rows reading them
-reports 26 % in Avro blocks and 33 % in delete blocks, where lengths, branches and UTF-8 contradict
-each other; the rest are other values. Our Parquet blocks carry a checksum in each page: 84 % are
-reported, 16 % change nothing that is read, and 0.4 % of bits (in the footer) change rows.
-"""
+schema, is another instant or schema (13 % of flips in the header texts of a small log; none of
+flips elsewhere in a frame go unseen). Of flips of one bit in contents of 500 lineitem rows reading
+them reports 26 % in Avro blocks and 33 % in delete blocks, where lengths, branches and UTF-8
+contradict each other; the rest are other values. Our Parquet blocks carry a checksum in each page:
+84 % are reported, 16 % change nothing that is read, and 0.4 % of bits (in the footer) change
+rows."""
 
 from __future__ import annotations
 
@@ -80,9 +80,8 @@ def frame(
 ) -> Frame:
     """The frame at ``start`` of a file of ``end`` bytes, of which only the frame is read.
 
-    ``magic`` False: the magic is known to be damaged, so that everything else has to be whole. ``more`` are
-    kinds of data blocks beside Hudi's.
-    """
+    ``magic`` False: the magic is known to be damaged, so that everything else has to be whole.
+    ``more`` are kinds of data blocks beside Hudi's."""
     if end - start < FRAME_BYTES:
         return Frame(None, 0, f"the file ends {end - start} bytes after the start of a block")
     size, version, ordinal = _FIXED.unpack(fetch(start + 6, start + 22))

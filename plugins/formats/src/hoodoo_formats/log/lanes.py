@@ -24,9 +24,9 @@ _MARGIN = 4
 
 @frozen
 class Walk:
-    """How to walk. ``after`` answers where the records at given places end, -1 where none can be; it
-    is not asked about the last four bytes. ``begins`` says which places a record can begin at, to
-    rule most out for guesses, which have ``least`` bytes or more."""
+    """How to walk. ``after`` answers where the records at given places end, -1 where none can be;
+    it is not asked about the last four bytes. ``begins`` says which places a record can begin at,
+    to rule most out for guesses, which have ``least`` bytes or more."""
 
     after: Callable[[Bytes, Places], Places]
     begins: Callable[[Bytes, Places], Any]

@@ -21,7 +21,8 @@ _FOOTER_BYTES = 1 << 30
 
 @frozen
 class ParquetBlocks:
-    """Implements :class:`hoodoo.hookspecs.log_block.LogBlockFormat`. ``codec`` and ``level`` are pyarrow's."""
+    """Implements :class:`hoodoo.hookspecs.log_block.LogBlockFormat`. ``codec`` and ``level`` are
+    pyarrow's."""
 
     codec: str = "zstd"
     level: int | None = 1
@@ -62,7 +63,8 @@ class ParquetBlocks:
     def encode(
         self, rows: Sequence[pa.RecordBatch], schema: pa.Schema, schema_text: str
     ) -> Iterator[bytes | pa.Buffer]:
-        """Encoded as base files are; without bloom filter and key statistics, which nobody reads."""
+        """Encoded as base files are; without bloom filter and key statistics, which nobody
+        reads."""
         batches = [conform(batch, encoded_as(schema, batch.schema)) for batch in rows]
         stored = stored_schema(schema, batches)
         distinct = [name for name in DISTINCT if name in stored.names]

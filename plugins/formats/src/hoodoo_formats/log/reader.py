@@ -31,10 +31,9 @@ class LogReader:
     """One log file. Opening reads nothing; :attr:`blocks` and :attr:`damages` scan the frames once.
 
     Raises CorruptTableError naming ``path`` if it is missing. ``size`` in bytes spares asking the
-    store for it; what was appended after it was taken is not seen. ``formats`` read the rows of blocks, and
-    say which kinds there are beside Hudi's (:func:`hoodoo.kernel.log_files.log_files`). Not for several
-    threads at once.
-    """
+    store for it; what was appended after it was taken is not seen. ``formats`` read the rows of
+    blocks, and say which kinds there are beside Hudi's (:func:`hoodoo.kernel.log_files.log_files`).
+    Not for several threads at once."""
 
     def __init__(
         self,
@@ -95,10 +94,9 @@ class LogReader:
         """The rows of a block of data or changes, in file order, all columns nullable and in plain
         types; of ``columns`` those that the block has, in that order.
 
-        Raises UnsupportedTableError for a block without rows, or of a kind that none of the formats given
-        reads, CorruptTableError for a content that can't be decoded, SchemaError for a type that no table
-        holds.
-        """
+        Raises UnsupportedTableError for a block without rows, or of a kind that none of the formats
+        given reads, CorruptTableError for a content that can't be decoded, SchemaError for a type
+        that no table holds."""
         if not block.has_rows:
             raise UnsupportedTableError(
                 self._at(block),

@@ -22,8 +22,8 @@ _SEARCH = 4 << 20
 
 
 class ScanWindow:
-    """Ranges of a file, of which the last ones fetched are kept: a frame is asked for field by field,
-    and the tail of a block lies beside the head of the next."""
+    """Ranges of a file, of which the last ones fetched are kept: a frame is asked for field by
+    field, and the tail of a block lies beside the head of the next."""
 
     def __init__(self, file: pa.NativeFile, end: int) -> None:
         self._file, self._end = file, end
@@ -49,9 +49,8 @@ def scan(
 ) -> tuple[list[LogBlock], list[Damage]]:
     """The blocks of ``file``, which has ``end`` bytes, and its damages, both in file order.
 
-    Reads a few KB for each block, and all of a stretch that is damaged. ``path`` is for the messages,
-    ``more`` are kinds of data blocks beside Hudi's.
-    """
+    Reads a few KB for each block, and all of a stretch that is damaged. ``path`` is for the
+    messages, ``more`` are kinds of data blocks beside Hudi's."""
     window = ScanWindow(file, end)
     blocks: list[LogBlock] = []
     damages: list[Damage] = []
@@ -79,7 +78,8 @@ def scan(
 
 
 def _misplaced(block: LogBlock, path: str) -> bool:
-    """Whether the kind of ``block`` is damaged: changes are in files of their own, which have no rows."""
+    """Whether the kind of ``block`` is damaged: changes are in files of their own, which have no
+    rows."""
     return block.is_data if path.endswith(SUFFIX) else block.kind == BlockKind.CDC
 
 

@@ -24,7 +24,8 @@ _VERSION = 1
 
 
 class EncodesRows(Protocol):
-    """Makes the content of one kind of block (:class:`hoodoo.hookspecs.log_block.LogBlockFormat`)."""
+    """Makes the content of one kind of block
+    (:class:`hoodoo.hookspecs.log_block.LogBlockFormat`)."""
 
     def encode(
         self, rows: Sequence[pa.RecordBatch], schema: pa.Schema, schema_text: str
@@ -38,9 +39,8 @@ class LogWriter:
     """Appends blocks to the new file ``local``. Each method writes one whole block and returns it.
 
     A block that could not be written leaves nothing behind. Holds no more than what is being
-    encoded. ``formats`` write rows, by the kind of their block. A context manager, which closes the file. Raises StorageError if the local file can't
-    be written.
-    """
+    encoded. ``formats`` write rows, by the kind of their block. A context manager, which closes the
+    file. Raises StorageError if the local file can't be written."""
 
     def __init__(self, local: str, formats: Mapping[int, EncodesRows] = NONE) -> None:
         self._local, self._formats = local, formats
@@ -72,9 +72,9 @@ class LogWriter:
     ) -> LogBlock:
         """A block of ``rows``, which have one schema; ``partial``: of changed columns only.
 
-        With ``meta``, the meta columns come first, null where the rows lack them. Raises SchemaError for a
-        type that can't be stored, UnsupportedTableError for a kind that none of the formats writes.
-        """
+        With ``meta``, the meta columns come first, null where the rows lack them. Raises
+        SchemaError for a type that can't be stored, UnsupportedTableError for a kind that none of
+        the formats writes."""
         batches = list(rows.to_batches() if isinstance(rows, pa.Table) else rows)
         found = rows.schema if isinstance(rows, pa.Table) else batches[0].schema
         schema = plain_schema(with_meta(found) if meta else found)
@@ -121,8 +121,8 @@ class LogWriter:
     def block(
         self, kind: int, instant: str, schema_text: str, content: Callable[[BinaryIO], object]
     ) -> LogBlock:
-        """A block whose content ``content`` writes at the place where the file given to it is; ``schema_text``
-        is the Avro schema of its values."""
+        """A block whose content ``content`` writes at the place where the file given to it is;
+        ``schema_text`` is the Avro schema of its values."""
         headers = {Header.INSTANT_TIME: instant, Header.SCHEMA: schema_text}
         return self._block(kind, headers, lambda: content(self._file))
 

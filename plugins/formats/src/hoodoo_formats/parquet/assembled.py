@@ -1,8 +1,7 @@
 """A parquet file that is put together of column chunks, which threads encode side by side.
 
-pyarrow encodes the columns of a file one after the other. Each thread here makes a file in memory that has some of
-the columns of a row group; their chunks are copied as bytes.
-"""
+pyarrow encodes the columns of a file one after the other. Each thread here makes a file in memory
+that has some of the columns of a row group; their chunks are copied as bytes."""
 
 from __future__ import annotations
 
@@ -22,8 +21,8 @@ MOST_COLUMNS = 256
 
 
 class AssembledWriter(ParquetWriter):
-    """As :class:`~hoodoo_formats.parquet.writer.ParquetWriter`. Holds what has been encoded of a row group, too. How
-    columns are encoded does not depend on how many threads do it."""
+    """As :class:`~hoodoo_formats.parquet.writer.ParquetWriter`. Holds what has been encoded of a
+    row group, too. How columns are encoded does not depend on how many threads do it."""
 
     def __init__(
         self, local: str, schema: pa.Schema, options: WriterOptions, keys: KeyStats | None = None
@@ -73,8 +72,8 @@ class AssembledWriter(ParquetWriter):
 
 
 def _shares(table: pa.Table, count: int) -> list[list[str]]:
-    """The columns in ``count`` parts, or fewer, that take about the same time: the largest column first, each to the
-    part that has the least bytes."""
+    """The columns in ``count`` parts, or fewer, that take about the same time: the largest column
+    first, each to the part that has the least bytes."""
     sizes = {name: table.column(name).nbytes for name in table.column_names}
     parts: Sequence[list[str]] = [[] for _ in range(max(1, min(count, len(sizes))))]
     loads = [0] * len(parts)

@@ -19,8 +19,8 @@ _TYPE_ORDER = 1
 _LARGEST_ORDINAL = (1 << 15) - 1
 # What the schema says of lists, and of fields that may come more than once.
 _REPEATED = 2
-# Writers whose chunks mean what they say, whoever is named as the writer of the file they are in: readers
-# mend what older ones wrote (statistics of texts, delta encodings) by that name.
+# Writers whose chunks mean what they say, whoever is named as the writer of the file they are in:
+# readers mend what older ones wrote (statistics of texts, delta encodings) by that name.
 _WRITERS = re.compile(r"parquet-cpp-arrow version [1-9]\d|parquet-mr version 1\.(1\d|[2-9]\d)\.")
 
 
@@ -50,7 +50,8 @@ class Group:
 
 @frozen
 class Layout:
-    """A file as its footer describes it. ``elements``: what the schema says of each top-level column."""
+    """A file as its footer describes it. ``elements``: what the schema says of each top-level
+    column."""
 
     elements: dict[str, list[Struct]]
     groups: list[Group]
@@ -99,7 +100,8 @@ def _repeats(element: Struct) -> bool:
 
 
 def _by_column(schema: Sequence[Struct]) -> dict[str, list[Struct]]:
-    """The elements of each top-level column, without the numbers that writers may give to columns."""
+    """The elements of each top-level column, without the numbers that writers may give to
+    columns."""
     if not schema:
         raise NoFooter("it has no schema")
     found: dict[str, list[Struct]] = {}
@@ -161,7 +163,8 @@ def _chunk(chunk: Struct, file: pa.NativeFile, end: int) -> Chunk:
 
 @define
 class Assembly:
-    """A parquet file that is written chunk by chunk. ``template``: a file of the same columns, without rows."""
+    """A parquet file that is written chunk by chunk. ``template``: a file of the same columns,
+    without rows."""
 
     sink: pa.NativeFile
     template: Layout
@@ -229,8 +232,9 @@ def _end(chunk: Chunk) -> int:
 
 
 def _moved(chunk: Chunk, start: int) -> Struct:
-    """What the footer says of a chunk that begins at ``start`` now. Indexes of pages and Parquet's own bloom
-    filters lie elsewhere in the old file, and are left out, as nobody else writes them here."""
+    """What the footer says of a chunk that begins at ``start`` now. Indexes of pages and Parquet's
+    own bloom filters lie elsewhere in the old file, and are left out, as nobody else writes them
+    here."""
     meta = {n: v for n, v in chunk.meta.items() if n not in footer.PARQUET_BLOOM}
     for place in (footer.DATA_PAGE, footer.INDEX_PAGE, footer.DICTIONARY_PAGE):
         if footer.value(meta, place, 0) > 0:

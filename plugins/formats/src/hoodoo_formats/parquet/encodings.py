@@ -23,8 +23,9 @@ _CONSTANT = (COMMIT_TIME, PARTITION_PATH, FILE_NAME)
 # Distinct in every row, with long common prefixes: delta byte arrays are written as fast as plain
 # ones, and took 3.2 MB where plain took 5.9.
 DISTINCT = (COMMIT_SEQNO, RECORD_KEY)
-# Where most rows are distinct, a dictionary would only be built to be thrown away. Some rows of a window say it: hashing
-# all of them costs 95 nanoseconds for each value. 95 % distinct values in an eighth of the window mean 70 % in all of it.
+# Where most rows are distinct, a dictionary would only be built to be thrown away. Some rows of a
+# window say it: hashing all of them costs 95 nanoseconds for each value. 95 % distinct values in an
+# eighth of the window mean 70 % in all of it.
 _WINDOW, _SAMPLE = 16_384, 2_048
 _MOSTLY = 0.95
 
@@ -64,7 +65,8 @@ def _mostly_distinct(column: pa.Array) -> bool:
 
 @lru_cache
 def _places(size: int) -> pa.Array:
-    """Some rows of ``size``: any, so that values that come again at some distance are found; always the same."""
+    """Some rows of ``size``: any, so that values that come again at some distance are found; always
+    the same."""
     return pa.array(np.sort(np.random.default_rng(0).permutation(size)[:_SAMPLE]))
 
 

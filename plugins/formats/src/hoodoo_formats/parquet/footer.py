@@ -1,9 +1,8 @@
 """The footer of a parquet file as a tree, and back.
 
-A footer is Thrift, whose compact protocol says the type of each field: so a tree needs no definition of
-what may be in it, and what this module does not know is kept as it is. Numbers of fields are those of
-``parquet.thrift``.
-"""
+A footer is Thrift, whose compact protocol says the type of each field: so a tree needs no
+definition of what may be in it, and what this module does not know is kept as it is. Numbers of
+fields are those of ``parquet.thrift``."""
 
 from __future__ import annotations
 
@@ -16,7 +15,8 @@ from thrift.protocol.TProtocol import TProtocolException
 from thrift.Thrift import TException, TType
 from thrift.transport.TTransport import TMemoryBuffer
 
-# Number of a field -> its Thrift type and its value. A list is the type of its items, and the items.
+# Number of a field -> its Thrift type and its value. A list is the type of its items, and the
+# items.
 Struct = dict[int, tuple[int, Any]]
 
 MAGIC = b"PAR1"

@@ -43,7 +43,8 @@ class ParquetFormat:
     def from_settings(settings: OptionSource) -> ParquetFormat:
         """Read Hudi's names: ``hoodie.parquet.compression.codec`` (default here: zstd),
         ``.block.size``, ``.page.size``, ``.dictionary.enabled``, ``.bloom.filter.enabled``, and the
-        bloom filter's; ``hoodoo.parquet.copy.unchanged``. Raises ConfigError for a value that is not usable."""
+        bloom filter's; ``hoodoo.parquet.copy.unchanged``. Raises ConfigError for a value that is
+        not usable."""
         codec = keys.CODECS[settings.value(keys.CODEC)]
         return ParquetFormat(
             WriterOptions(
@@ -92,7 +93,8 @@ class ParquetFormat:
         base: BaseFileReader,
         constants: Mapping[str, str],
     ) -> InPlaceWriter | None:
-        """Start a file at ``local`` that has most of ``base`` as it is; None where that does not pay."""
+        """Start a file at ``local`` that has most of ``base`` as it is; None where that does not
+        pay."""
         if not self.options.copies or not isinstance(base, ParquetReader):
             return None
         if base.chunk_bytes() < in_place.COPIED_FROM:
@@ -107,7 +109,8 @@ class ParquetFormat:
         return BaseRanges(footer.num_rows, footer_keys(footer), footer_columns(footer), ranges)
 
     def stored_filter(self, storage: Storage, path: str) -> StoredFilter | None:
-        """That of the footer. Where it has none, all keys are read. Raises CorruptTableError naming ``path``."""
+        """That of the footer. Where it has none, all keys are read. Raises CorruptTableError naming
+        ``path``."""
         with self.reader(storage, path) as reader:
             found = reader.stored_filter()
             if found is not None or RECORD_KEY not in reader.schema.names:

@@ -1,7 +1,7 @@
 """A parquet file that replaces another one: what does not change is copied as bytes.
 
-Rows that are replaced stay in their places, so a column chunk none of whose values change is as it was.
-"""
+Rows that are replaced stay in their places, so a column chunk none of whose values change is as it
+was."""
 
 from __future__ import annotations
 
@@ -27,20 +27,25 @@ from hoodoo_formats.record_keys import KeyStats, min_max
 
 Places = npt.NDArray[np.int64]
 
-# Bytes of a column chunk, on average, from which on files are copied: to compare and describe it costs a
-# millisecond. Measured with 160 columns: 0.9 of the time with 11 KB, 0.6 with 34 KB; with 600 columns of 5 KB 1.6.
+# Bytes of a column chunk, on average, from which on files are copied: to compare and describe it
+# costs a millisecond. Measured with 160 columns: 0.9 of the time with 11 KB, 0.6 with 34 KB; with
+# 600 columns of 5 KB 1.6.
 COPIED_FROM = 32 << 10
-# Columns of a file that is copied: to begin to read one takes time in proportion to all. With 800 columns of 42 KB 0.93.
+# Columns of a file that is copied: to begin to read one takes time in proportion to all. With 800
+# columns of 42 KB 0.93.
 _MOST_COLUMNS = 1000
-# Row groups that have fewer rows than this share of the largest one are joined with their neighbours, so
-# that a file does not gather a small one with each write.
+# Row groups that have fewer rows than this share of the largest one are joined with their
+# neighbours, so that a file does not gather a small one with each write.
 _SMALL = 8
-# A file of more row groups is written anew if they are this small a share of the bytes that one may have.
+# A file of more row groups is written anew if they are this small a share of the bytes that one may
+# have.
 _FEW_GROUPS, _SMALL_BYTES = 8, 64
-# Bytes before compression and rows of a row group beyond which it is not decoded at once, column by column.
+# Bytes before compression and rows of a row group beyond which it is not decoded at once, column by
+# column.
 _LARGEST_GROUP, _MOST_ROWS = 1 << 30, 4 << 20
-# Bytes of a decoded column beyond which its row group is written anew, batch by batch: a few long values that
-# are repeated are little in the file. The same for new values: Arrow joins no more than 2 GB of them.
+# Bytes of a decoded column beyond which its row group is written anew, batch by batch: a few long
+# values that are repeated are little in the file. The same for new values: Arrow joins no more than
+# 2 GB of them.
 LARGEST_COLUMN = 256 << 20
 # Bits of a value up to which a column of a row group is decoded at once.
 _SHORT = 256
@@ -54,15 +59,16 @@ def begin(
     base: ParquetReader,
     constants: Mapping[str, str],
 ) -> InPlaceWriter | None:
-    """The writer of the file at ``local``, which replaces ``base``. None where most would be encoded anew all the
-    same, or where anything about ``base`` is unusual."""
+    """The writer of the file at ``local``, which replaces ``base``. None where most would be
+    encoded anew all the same, or where anything about ``base`` is unusual."""
     if not options.key_stats or base.key_range() is None or not is_known(base.writer):
         return None
     if RECORD_KEY not in schema.names or RECORD_KEY not in base.schema.names:
         return None
     if not _are_worth_keeping(base, options):
         return None
-    # Of the rows that are expected most may be updates: whether the filter has become too small is known at the end.
+    # Of the rows that are expected most may be updates: whether the filter has become too small is
+    # known at the end.
     keys = KeyStats.begin(options.bloom, base.num_rows, base)
     if options.bloom is not None and keys.started is None:
         return None  # a filter that is built anew needs all keys
@@ -96,9 +102,9 @@ class _TooLong(Exception):
 class InPlaceWriter(AssembledWriter):
     """Implements :class:`hoodoo.hookspecs.file_format.InPlaceWriter`.
 
-    Holds one column of a row group, and what has been encoded of the others. Chunks are copied whose column the
-    schema describes as the old file's does, and which have the compression that is asked for.
-    """
+    Holds one column of a row group, and what has been encoded of the others. Chunks are copied
+    whose column the schema describes as the old file's does, and which have the compression that is
+    asked for."""
 
     def __init__(
         self,
@@ -204,7 +210,8 @@ class InPlaceWriter(AssembledWriter):
         return chunks
 
     def _old(self, part: int, field: pa.Field) -> pa.ChunkedArray:
-        """A column of the old file as the new one wants it; null where it lacks it. Raises _TooLong."""
+        """A column of the old file as the new one wants it; null where it lacks it. Raises
+        _TooLong."""
         count = self._layout.groups[part].rows
         if field.name not in self._base.schema.names:
             return pa.chunked_array([pa.nulls(count, field.type)])
@@ -249,8 +256,8 @@ class InPlaceWriter(AssembledWriter):
 
 @frozen
 class PartReader:
-    """Implements :class:`hoodoo.hookspecs.file_format.BaseFileReader`: one row group of an open file, which closing
-    leaves open."""
+    """Implements :class:`hoodoo.hookspecs.file_format.BaseFileReader`: one row group of an open
+    file, which closing leaves open."""
 
     inner: ParquetReader
     number: int

@@ -17,8 +17,8 @@ from hoodoo_formats.record_keys import MAX_KEY, MIN_KEY
 
 
 def read_footer(storage: Storage, path: str) -> pq.FileMetaData:
-    """What the base file ``path`` says without its rows. Raises CorruptTableError for one that is missing or
-    damaged."""
+    """What the base file ``path`` says without its rows. Raises CorruptTableError for one that is
+    missing or damaged."""
     obj = f"base file {path}"
     try:
         with open_named(storage, path, obj) as opened:
@@ -42,8 +42,8 @@ def footer_keys(metadata: pq.FileMetaData) -> tuple[str, str] | None:
 def file_ranges(
     metadata: pq.FileMetaData, columns: Sequence[str], file_name: str
 ) -> list[ColumnRange]:
-    """What a Parquet file holds in those of ``columns`` that it has, from its footer, in their order. Of a
-    file without rows nothing is said.
+    """What a Parquet file holds in those of ``columns`` that it has, from its footer, in their
+    order. Of a file without rows nothing is said.
 
     A column of the footer without least and greatest value in some row group is not
     :attr:`~hoodoo.model.column_range.ColumnRange.is_known`: Arrow leaves them out where one is long.

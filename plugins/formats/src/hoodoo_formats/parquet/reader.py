@@ -36,8 +36,8 @@ _BUFFER_BYTES = 1 << 18
 _FAR_BUFFER_BYTES = 4 << 20
 # Of a whole file that is copied.
 _COPIED_BYTES = 8 << 20
-# A batch is about this long. Measured on a TPC-H lineitem file: batches of 131,072 rows are decoded in
-# 0.37 s where those of 65,536 take 0.44 s and those of 16,384 take 0.50 s.
+# A batch is about this long. Measured on a TPC-H lineitem file: batches of 131,072 rows are decoded
+# in 0.37 s where those of 65,536 take 0.44 s and those of 16,384 take 0.50 s.
 _BATCH_BYTES = 32 << 20
 _MIN_BATCH, _MAX_BATCH = 4096, 131_072
 _NAN = float("nan")
@@ -127,7 +127,8 @@ class ParquetReader:
         return record_keys.key_range(self._texts(record_keys.MIN_KEY, record_keys.MAX_KEY))
 
     def key_filter(self) -> BloomFilter | None:
-        """Hudi's bloom filter in the footer. Raises CorruptTableError for one that can't be read."""
+        """Hudi's bloom filter in the footer. Raises CorruptTableError for one that can't be
+        read."""
         texts = self._texts(record_keys.FILTER, record_keys.FILTER_TYPE)
         return record_keys.key_filter(texts, self._obj)
 
@@ -228,8 +229,9 @@ class ParquetReader:
         return [(group.num_rows, group.total_byte_size) for group in found]
 
     def bring(self, local: str) -> None:
-        """Read from a copy at ``local`` from now on, if the file lies across a network: who reads it column by column
-        reads some bytes twice. The copy has no name any more when this returns, and goes with the reader."""
+        """Read from a copy at ``local`` from now on, if the file lies across a network: who reads
+        it column by column reads some bytes twice. The copy has no name any more when this returns,
+        and goes with the reader."""
         if not self._far:
             return
         try:
@@ -258,9 +260,8 @@ class ParquetReader:
     def layout(self) -> Layout:
         """Where the file has its column chunks. Raises NoFooter where they can't be copied.
 
-        Whoever asks reads column by column. Arrow copies the texts of the footer, such as the bloom filter,
-        for each read (9 ms where it had 5 MB), so they are left out from now on.
-        """
+        Whoever asks reads column by column. Arrow copies the texts of the footer, such as the bloom
+        filter, for each read (9 ms where it had 5 MB), so they are left out from now on."""
         self._texts(record_keys.FILTER)  # noted
         found = Layout.of(self._file)
         lean = pa.BufferReader(footer.MAGIC + footer.serialized(found.without_texts()))
@@ -273,8 +274,9 @@ class ParquetReader:
     def batches_near(
         self, column: str, values: pa.Array | pa.ChunkedArray
     ) -> Iterator[pa.RecordBatch]:
-        """``column`` alone, of text, without the row groups whose statistics leave no room for any of
-        ``values`` (strings in the order of their bytes). Other rows than those asked for may come."""
+        """``column`` alone, of text, without the row groups whose statistics leave no room for any
+        of ``values`` (strings in the order of their bytes). Other rows than those asked for may
+        come."""
         yield from self._batches([column], self._groups_near(column, values))
 
     def _batches(
@@ -303,7 +305,8 @@ class ParquetReader:
             raise self._corrupt(error) from error
 
     def _batch_rows(self) -> int:
-        """As many rows as make a batch of about BATCH_BYTES; long ones spare calls and dictionaries."""
+        """As many rows as make a batch of about BATCH_BYTES; long ones spare calls and
+        dictionaries."""
         metadata = self._parquet.metadata
         size = 0
         for number in range(metadata.num_row_groups):
@@ -319,9 +322,8 @@ class ParquetReader:
     def dictionaries(self) -> frozenset[str]:
         """The columns of text that are dictionary encoded, by and large, in all row groups.
 
-        Told by their size: where a dictionary grew too large, plain values followed, which take four
-        bytes and more. Arrow can't read other encodings as dictionaries at all.
-        """
+        Told by their size: where a dictionary grew too large, plain values followed, which take
+        four bytes and more. Arrow can't read other encodings as dictionaries at all."""
         text = {f.name for f in self._schema if pa.types.is_string(f.type)} - {RECORD_KEY}
         metadata = self._parquet.metadata
         for i in range(metadata.num_row_groups):
@@ -379,8 +381,8 @@ class ParquetReader:
         if len(floats) > _MOST_FLOATS:
             return every
         try:
-            # Statistics leave NaN out: a row group has rows of the result where they let the filter be
-            # true, or where it is true of NaN.
+            # Statistics leave NaN out: a row group has rows of the result where they let the filter
+            # be true, or where it is true of NaN.
             left: set[int] = set()
             for number in range(len(floats) + 1):
                 for some in combinations(floats, number):
@@ -392,8 +394,9 @@ class ParquetReader:
             return every  # what can't be compared prunes nothing; reading will tell if it is broken
 
     def _groups_with_null(self, where: str) -> list[int] | None:
-        """The row groups that may have a null where the filter asks for nothing else, of one column or any of several:
-        every read of a table with virtual keys asks. Counts of the footer, which has been read; None: another filter."""
+        """The row groups that may have a null where the filter asks for nothing else, of one column
+        or any of several: every read of a table with virtual keys asks. Counts of the footer, which
+        has been read; None: another filter."""
         names = {match[1] for match in _IS_NULL.finditer(where)}
         if not names or _IS_NULL.sub("", where).replace(" or ", "").strip("()"):
             return None
@@ -413,8 +416,9 @@ class ParquetReader:
         ]
 
     def _groups_of_zeros(self, columns: Collection[str]) -> set[int]:
-        """The row groups that have no number but zero in one of ``columns``. Statistics of Parquet are then from -0.0
-        to 0.0, whichever of the two there is, and Arrow takes such a column for one of -0.0 alone."""
+        """The row groups that have no number but zero in one of ``columns``. Statistics of Parquet
+        are then from -0.0 to 0.0, whichever of the two there is, and Arrow takes such a column for
+        one of -0.0 alone."""
         metadata = self._parquet.metadata
         first = metadata.row_group(0)
         at = [n for n in range(first.num_columns) if first.column(n).path_in_schema in columns]
@@ -428,7 +432,8 @@ class ParquetReader:
         }
 
     def _groups_left(self, where: pc.Expression, promised: Sequence[pc.Expression]) -> set[int]:
-        """The row groups that can have rows of which both ``where`` and all of ``promised`` are true."""
+        """The row groups that can have rows of which both ``where`` and all of ``promised`` are
+        true."""
         # Imports pandas where there is one: only who has a filter pays.
         import pyarrow.dataset as ds
 

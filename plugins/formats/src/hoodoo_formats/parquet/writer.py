@@ -1,4 +1,5 @@
-"""Writing one parquet base file: columns, row groups and the footer that Hudi's readers look for."""
+"""Writing one parquet base file: columns, row groups and the footer that Hudi's readers look
+for."""
 
 from __future__ import annotations
 
@@ -20,22 +21,27 @@ from hoodoo_formats.parquet.encodings import DISTINCT, dictionary_leaves, stored
 from hoodoo_formats.record_keys import KeyStats
 
 _MAX_ROWS = 1 << 20
-# What the footer says of one column of one row group. Measured on tables of 8 to 20 columns: 90 to 200.
+# What the footer says of one column of one row group. Measured on tables of 8 to 20 columns: 90 to
+# 200.
 _CHUNK_BYTES = 140
-# A file of so many columns and more, of so few bytes each: both encodings cost time for each column, and make it
-# longer. 10 rows of 5,000 columns were written in 0.07 s where it took 0.22, and read in 0.07 s where it took 0.19.
+# A file of so many columns and more, of so few bytes each: both encodings cost time for each
+# column, and make it longer. 10 rows of 5,000 columns were written in 0.07 s where it took 0.22,
+# and read in 0.07 s where it took 0.19.
 _MANY, _TINY_BYTES = 256, 256
-# Bytes: where a row group is one row, pyarrow 26 loses the value of a list in pages of six bytes or less.
+# Bytes: where a row group is one row, pyarrow 26 loses the value of a list in pages of six bytes or
+# less.
 _LEAST_PAGE = 64
-# Bytes: a small file, whose pages have 50 bytes, then needs one call of the system and not two for each page.
+# Bytes: a small file, whose pages have 50 bytes, then needs one call of the system and not two for
+# each page.
 _BUFFER = 32 << 10
 
 
 @frozen
 class WriterOptions:
     """``block_bytes`` bounds a row group by its size in memory; ``bloom`` None: no bloom filter;
-    ``key_stats`` False: nothing about record keys in the footer (virtual keys); ``copies``: column chunks may be
-    copied from the file that is replaced. ``threads``: that encode the columns of a file."""
+    ``key_stats`` False: nothing about record keys in the footer (virtual keys); ``copies``: column
+    chunks may be copied from the file that is replaced. ``threads``: that encode the columns of a
+    file."""
 
     table_name: str = ""
     codec: str = "zstd"
@@ -78,8 +84,8 @@ class ParquetWriter:
 
     @property
     def written(self) -> int:
-        """Bytes of the file if it ended with the rows that are in it: those put down, and the footer
-        as it may be expected."""
+        """Bytes of the file if it ended with the rows that are in it: those put down, and the
+        footer as it may be expected."""
         put = 0 if self._sink is None else int(self._sink.tell())
         texts = sum(len(text) for text in self._footer.values())
         chunks = self._groups * _leaves(self._schema)
@@ -93,7 +99,8 @@ class ParquetWriter:
         return self.written
 
     def _open(self) -> tuple[pq.ParquetWriter, pa.Schema]:
-        """The file, opened when its first rows are there: they say how each column is best encoded."""
+        """The file, opened when its first rows are there: they say how each column is best
+        encoded."""
         if self._file is not None and self._stored is not None:
             return self._file, self._stored
         self._stored = stored = stored_schema(self._schema, self._pending)
@@ -123,7 +130,8 @@ class ParquetWriter:
         }
 
     def _tiny(self, first: Sequence[pa.RecordBatch]) -> bool:
-        """Whether ``first`` are all rows of a file whose columns are many and hold next to nothing."""
+        """Whether ``first`` are all rows of a file whose columns are many and hold next to
+        nothing."""
         columns = len(self._schema)
         if not self._ends or self._groups or columns < _MANY:
             return False
@@ -177,7 +185,8 @@ class ParquetWriter:
         file.close()
 
     def close(self) -> int:
-        """Finish the file; its size in bytes. It is not synced: handing it to the store does that."""
+        """Finish the file; its size in bytes. It is not synced: handing it to the store does
+        that."""
         self._ends = True
         self._flush()
         if self._stats is not None:
@@ -225,8 +234,8 @@ def _leaves(fields: Iterable[pa.Field]) -> int:
 
 
 def _in_form(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """``batch`` with its columns in the types of ``schema``. Only those that differ are looked at: there may be
-    thousands that do not."""
+    """``batch`` with its columns in the types of ``schema``. Only those that differ are looked at:
+    there may be thousands that do not."""
     if batch.schema.equals(schema, check_metadata=True):
         return batch
     kinds = zip(batch.schema.types, schema.types, strict=True)

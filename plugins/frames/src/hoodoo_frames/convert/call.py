@@ -28,20 +28,20 @@ def convert(
     options: Mapping[str, Any] | None = None,
     **table: Any,
 ) -> hoodoo.Table:
-    """Copy a directory of Parquet files, a Delta Lake table or an Iceberg table into a new Hudi table, and return the
-    new table.
+    """Copy a directory of Parquet files, a Delta Lake table or an Iceberg table into a new Hudi
+    table, and return the new table.
 
-    ``source`` is a path or URI, a ``deltalake.DeltaTable``, a ``pyiceberg`` table, or a pyarrow Dataset. It is only
-    read. ``to`` is the path of the new table, neither within the source nor around it; the default is the path of the
-    source with ``_hudi`` at its end.
-    ``record_key`` is required: the columns that identify a row, or () for generated keys. ``partition_by`` is by
-    default the partitioning of the source. ``as_of`` is a version of a Delta Lake table, or the id of a snapshot of
-    an Iceberg table. ``options`` and the other arguments are those of ``create``.
+    ``source`` is a path or URI, a ``deltalake.DeltaTable``, a ``pyiceberg`` table, or a pyarrow
+    Dataset. It is only read. ``to`` is the path of the new table, neither within the source nor
+    around it; the default is the path of the source with ``_hudi`` at its end. ``record_key`` is
+    required: the columns that identify a row, or () for generated keys. ``partition_by`` is by
+    default the partitioning of the source. ``as_of`` is a version of a Delta Lake table, or the id
+    of a snapshot of an Iceberg table. ``options`` and the other arguments are those of ``create``.
 
-    All rows are written in one commit. If reading or writing fails, the new table exists and is empty, and can be
-    deleted. Raises DuplicateKeyError if two rows have the same key and no ``ordering`` says which one is newer,
-    ConfigError for a source that cannot be converted or a path that overlaps with it, and the errors of ``create`` and of writes.
-    """
+    All rows are written in one commit. If reading or writing fails, the new table exists and is
+    empty, and can be deleted. Raises DuplicateKeyError if two rows have the same key and no
+    ``ordering`` says which one is newer, ConfigError for a source that cannot be converted or a
+    path that overlaps with it, and the errors of ``create`` and of writes."""
     if record_key is None:
         raise CallError(
             "hoodoo.convert", "lacks record_key, and nothing in the source says which columns tell its rows apart.",
@@ -75,7 +75,8 @@ def convert(
     if not keys:
         made.bulk_insert(reader)
         return made
-    # An upsert makes one row of each key, on whichever engine and of however many rows: what is fewer, came twice.
+    # An upsert makes one row of each key, on whichever engine and of however many rows: what is
+    # fewer, came twice.
     commit = made.upsert(reader)
     twice = count - commit.inserted
     if twice and not made.config.ordering_fields:
@@ -100,8 +101,8 @@ def _target(found: Source, to: str | os.PathLike[str] | None) -> str:
 
 
 def _refuse_overlap(found: Source, path: str) -> None:
-    """ConfigError for a table that would lie in its source, or around it: readers of the one would see files of the
-    other."""
+    """ConfigError for a table that would lie in its source, or around it: readers of the one would
+    see files of the other."""
     for place in found.places:
         if overlap(path, place):
             beside = (found.path or place).rstrip("/") + SUFFIX

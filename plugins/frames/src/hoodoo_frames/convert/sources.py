@@ -16,8 +16,8 @@ _METADATA = re.compile(r"(?:v|0*)(\d+)[^/]*\.metadata\.json(?:\.gz)?$")
 
 @frozen
 class Source:
-    """Rows to be copied. ``batches`` reads them, lazily; ``path`` is empty where there is none. ``places``: where its
-    files lie, as far as is known: paths and URIs of files and folders."""
+    """Rows to be copied. ``batches`` reads them, lazily; ``path`` is empty where there is none.
+    ``places``: where its files lie, as far as is known: paths and URIs of files and folders."""
 
     kind: str
     path: str
@@ -28,7 +28,8 @@ class Source:
 
 
 def found_at(source: Any, as_of: int | str | None) -> Source:
-    """What ``source`` is. NotATableError where it is nothing, CallError for what no path and no table is."""
+    """What ``source`` is. NotATableError where it is nothing, CallError for what no path and no
+    table is."""
     library = type(source).__module__.partition(".")[0]
     if library == "deltalake":
         return _delta_table(source, as_of)
@@ -87,7 +88,8 @@ def _no_moment(as_of: object, what: str) -> None:
 
 
 def _parquet(path: str, filesystem: Any, inside: str) -> Source:
-    """Hive partitions become columns; columns that files lack are null, and narrower numbers grow."""
+    """Hive partitions become columns; columns that files lack are null, and narrower numbers
+    grow."""
     import pyarrow.dataset as ds
     from pyarrow import fs
 
@@ -156,8 +158,9 @@ def _files_of(dataset: Any) -> tuple[str, ...]:
 
 
 def _files(filesystem: Any, inside: str) -> list[str]:
-    """All files that hold rows. Names that begin with _ or . are of files that Spark and others put beside them; but a
-    directory ``_year=2024`` is a partition, which pyarrow by itself would leave out."""
+    """All files that hold rows. Names that begin with _ or . are of files that Spark and others put
+    beside them; but a directory ``_year=2024`` is a partition, which pyarrow by itself would leave
+    out."""
     from pyarrow import fs
 
     def is_beside(path: str) -> bool:

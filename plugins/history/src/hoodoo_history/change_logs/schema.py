@@ -1,9 +1,8 @@
 """Content of change data blocks: what a commit did to rows of a base file that it rewrote.
 
 Three schemas, by how much is noted (Spark Hudi 1.2 writes the same texts): operation and key; these
-and the row before; operation, instant, the rows before and after. Rows are those of the table, without
-meta columns.
-"""
+and the row before; operation, instant, the rows before and after. Rows are those of the table,
+without meta columns."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Change log: what a rewrite did to each row, noted beside the new base file.
 
-For tables with ``hoodie.table.cdc.enabled``: Spark Hudi's change query refuses a commit that rewrote a
-base file and left no such log.
-"""
+For tables with ``hoodie.table.cdc.enabled``: Spark Hudi's change query refuses a commit that
+rewrote a base file and left no such log."""
 
 from __future__ import annotations
 

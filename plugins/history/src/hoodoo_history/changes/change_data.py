@@ -1,9 +1,9 @@
 """Change data logs: what a writer noted of a commit's changes when it rewrote a base file.
 
-Tables with ``hoodie.table.cdc.enabled`` have them. With both images in the log no other file is needed,
-so that such changes outlive a clean of the file before; with the image before, the rows that the
-commit wrote are looked up. Logs of keys alone spare nothing: those changes are computed from slices.
-"""
+Tables with ``hoodie.table.cdc.enabled`` have them. With both images in the log no other file is
+needed, so that such changes outlive a clean of the file before; with the image before, the rows
+that the commit wrote are looked up. Logs of keys alone spare nothing: those changes are computed
+from slices."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def logged_changes(
     ops: Sequence[str],
     files: LogFiles,
 ) -> Iterator[Found]:
-    """(operation, rows before, rows after, their keys) by block; ``after`` is None too where the log
-    does not say it, and keys where the log does. Raises CorruptTableError for damaged logs."""
+    """(operation, rows before, rows after, their keys) by block; ``after`` is None too where the
+    log does not say it, and keys where the log does. Raises CorruptTableError for damaged logs."""
     image = pa.schema([f for f in spec.rows.schema if f.name in spec.needs])
     for log in logs:
         with files.reader(storage, log.path, log.size) as reader:

@@ -39,7 +39,8 @@ Places = npt.NDArray[np.int64]
 
 @frozen
 class Comparison:
-    """``rule`` says how log files are merged; its ``visible`` is that of the newest state asked for."""
+    """``rule`` says how log files are merged; its ``visible`` is that of the newest state asked
+    for."""
 
     storage: Storage
     file_format: BaseFileFormat
@@ -48,7 +49,8 @@ class Comparison:
     logs: LogFiles = field(factory=log_files, eq=False, repr=False)
 
     def rows(self, unit: ChangeUnit) -> Iterator[pa.RecordBatch]:
-        """The changes of ``unit``, in the shape of ``spec.out_schema``: deletes, updates, inserts."""
+        """The changes of ``unit``, in the shape of ``spec.out_schema``: deletes, updates,
+        inserts."""
         for op, before, after in self._found(unit):
             if op in unit.ops:
                 yield from self._shaped(unit, op, before, after)
@@ -89,8 +91,8 @@ class Comparison:
     def _returned(
         self, unit: ChangeUnit, kept: pa.ChunkedArray
     ) -> Iterator[tuple[str, pa.Table | None, pa.Table | None]]:
-        """Rows of older commits that were not there before: a delete in the log had hidden the row in the
-        base file, and a later log row that loses against that one lets it through again."""
+        """Rows of older commits that were not there before: a delete in the log had hidden the row
+        in the base file, and a later log row that loses against that one lets it through again."""
         rows = self.spec.rows
         old_rows = evolve(rows, timed=False)
         for old in _gathered(self._read(unit, unit.old, unit.before, old_rows)):
@@ -206,7 +208,8 @@ def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _pairs(before: pa.ChunkedArray, after: pa.ChunkedArray) -> tuple[Places, Places]:
-    """Places of rows of one key on both sides: the first with the first, the second with the second."""
+    """Places of rows of one key on both sides: the first with the first, the second with the
+    second."""
     keys = pc.unique(after)
     old = np.asarray(pc.index_in(before, value_set=keys), np.int64)
     new = np.asarray(pc.index_in(after, value_set=keys), np.int64)

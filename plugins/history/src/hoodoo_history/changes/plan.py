@@ -130,9 +130,8 @@ def plan_changes(
     ``columns``: those of the images, by default the table's own. ``where`` is asked of both images,
     and a change is given where one matches. Costs one listing and the metadata of the commits.
 
-    Raises as :func:`~hoodoo_history.incremental.plan_incremental` does; here the state before each of
-    the commits must be there, too.
-    """
+    Raises as :func:`~hoodoo_history.incremental.plan_incremental` does; here the state before each
+    of the commits must be there, too."""
     check_readable(source)
     check_commit_times(source)
     window = TimelineRange.of(source, since, until)
@@ -221,7 +220,8 @@ class _Planner:
             if not is_to_come(stat, after, self.history):
                 stats.setdefault((stat.partition_path, stat.file_id), []).append(stat)
         replaced = metadata.replaced_groups
-        # Of version 6 a clustering that was requested before counts first, and its groups have the rows, too.
+        # Of version 6 a clustering that was requested before counts first, and its groups have the
+        # rows, too.
         for key in self._replaced(after, stats.keys() - replaced):
             del stats[key]
         logged = self._logged(instant, metadata, stats, after)
@@ -251,7 +251,8 @@ class _Planner:
         stats: dict[Key, list[WriteStat]],
         after: Timeline,
     ) -> list[ChangeUnit]:
-        """Units of file groups whose change data logs say it all; these are taken out of ``stats``."""
+        """Units of file groups whose change data logs say it all; these are taken out of
+        ``stats``."""
         config = self.source.config
         units = []
         for key in sorted(stats):
@@ -303,7 +304,8 @@ class _Planner:
             partition_path=keys[0][0],
             old=tuple(old[key] for key in keys if key in old),
             new=tuple(new[key] for key in keys if key in new),
-            # Of version 6 only: requests are what counts, so the one before this is the state before.
+            # Of version 6 only: requests are what counts, so the one before this is the state
+            # before.
             before=_just_before(instant),
         )
 
@@ -311,8 +313,8 @@ class _Planner:
 def _check_before(
     history: CleanedFiles, old: FileSlice | None, written: Iterable[WriteStat], asked: str
 ) -> None:
-    """ConfigError where the file that a commit rewrote or added to is gone: the clean that took it may
-    be archived."""
+    """ConfigError where the file that a commit rewrote or added to is gone: the clean that took it
+    may be archived."""
     if old is not None and old.base_file is not None:
         return
     for stat in written:
@@ -333,8 +335,8 @@ def _by_request(writes: Iterable[Instant]) -> tuple[Instant, ...]:
 
 
 def _ordered(units: list[ChangeUnit]) -> list[ChangeUnit]:
-    """Where one commit may have moved a row to another file group: its deletes before its inserts, so
-    that who applies the changes by record key alone, in order, gets the new state."""
+    """Where one commit may have moved a row to another file group: its deletes before its inserts,
+    so that who applies the changes by record key alone, in order, gets the new state."""
     if len(units) < 2:
         return units
     first = [evolve(unit, ops=(DELETE,)) for unit in units if unit.old or unit.logs]

@@ -1,4 +1,5 @@
-"""Unit: one file group, or one partition path of a replacing commit, before and after one commit."""
+"""Unit: one file group, or one partition path of a replacing commit, before and after one
+commit."""
 
 from __future__ import annotations
 
@@ -46,8 +47,9 @@ def _text(where: pc.Expression | None) -> str:
 
 @frozen
 class ChangeSpec:
-    """``rows``: the columns that are read, key and commit time among them. ``images``: those of them
-    that before and after consist of. ``where`` is asked of both images and reads ``where_columns``."""
+    """``rows``: the columns that are read, key and commit time among them. ``images``: those of
+    them that before and after consist of. ``where`` is asked of both images and reads
+    ``where_columns``."""
 
     rows: RowSpec
     images: tuple[str, ...]

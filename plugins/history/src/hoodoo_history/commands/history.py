@@ -37,8 +37,8 @@ def history(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Show what happened to one record key: commits, files, values before and after. Exit code 1: nothing is known
-    of the key.
+    """Show what happened to one record key: commits, files, values before and after. Exit code 1:
+    nothing is known of the key.
 
     Example: hoodoo history trips 17
     """

@@ -1,5 +1,5 @@
-"""``hoodoo rebuild-index``, ``drop-index`` and ``compact-metadata``: the metadata table, rebuilt, without a part,
-and compacted."""
+"""``hoodoo rebuild-index``, ``drop-index`` and ``compact-metadata``: the metadata table, rebuilt,
+without a part, and compacted."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def rebuild_index(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Rebuild the metadata table from the table's files, or one partition of it. Writers can continue.
+    """Rebuild the metadata table from the table's files, or one partition of it. Writers can
+    continue.
 
     Example: hoodoo rebuild-index trips record_index
     """
@@ -61,7 +62,8 @@ def drop_index(
 def compact_metadata(
     path: arguments.Path, options: arguments.Options = None, as_json: arguments.Json = False
 ) -> None:
-    """Merge the log files of the metadata table into new base files. Writes do this automatically from time to time.
+    """Merge the log files of the metadata table into new base files. Writes do this automatically
+    from time to time.
 
     Example: hoodoo compact-metadata trips
     """

@@ -24,8 +24,9 @@ class Stored(NamedTuple):
 def contents(
     window: FileWindow, blocks: Sequence[Stored], magic: bytes, codec: Codec
 ) -> list[Bytes]:
-    """What is in ``blocks``, all of the kind ``magic``, checked and decompressed. A chunk whose stored checksum is 0
-    counts as one without: hudi-rs writes zeros there, and Hudi's readers do not look.
+    """What is in ``blocks``, all of the kind ``magic``, checked and decompressed. A chunk whose
+    stored checksum is 0 counts as one without: hudi-rs writes zeros there, and Hudi's readers do
+    not look.
 
     Raises CorruptTableError for one that is damaged.
     """
@@ -57,7 +58,8 @@ def plain_size(block: Stored) -> int:
 
 
 def block_size(window: FileWindow, offset: int, data: bytes) -> int:
-    """How many bytes the block at ``offset``, whose header ``data`` begins with, has with its header."""
+    """How many bytes the block at ``offset``, whose header ``data`` begins with, has with its
+    header."""
     if len(data) < HEADER_BYTES:
         raise window.corrupt(offset, "it is cut short")
     size = int(HEADER.unpack_from(data)[1])

@@ -1,8 +1,7 @@
 """The entries of some data blocks, as Arrow arrays and as what keys are compared by.
 
-The plain bytes of blocks that follow each other are put beside each other, an Arrow array lies over them,
-and what is asked for is taken out of it by Arrow.
-"""
+The plain bytes of blocks that follow each other are put beside each other, an Arrow array lies over
+them, and what is asked for is taken out of it by Arrow."""
 
 from __future__ import annotations
 
@@ -26,7 +25,8 @@ class Room:
         self._data = bytearray()
 
     def filled(self, blocks: Sequence[Bytes], size: int) -> bytearray:
-        """``blocks``, ``size`` bytes in all, one after the other, and PAD zeros; what is behind is old."""
+        """``blocks``, ``size`` bytes in all, one after the other, and PAD zeros; what is behind is
+        old."""
         if len(self._data) < size + PAD:
             self._data = bytearray(size + PAD)
         at = 0
@@ -41,9 +41,8 @@ class Room:
 class Entries:
     """The entries of data blocks that follow each other, ``blocks`` being their plain bytes.
 
-    All raise Nonsense where bytes are no entries. ``size`` is how many there are. What ``room`` held before
-    is gone.
-    """
+    All raise Nonsense where bytes are no entries. ``size`` is how many there are. What ``room``
+    held before is gone."""
 
     def __init__(self, blocks: Sequence[Bytes], room: Room) -> None:
         lengths = np.fromiter((len(block) for block in blocks), np.int64, len(blocks))
@@ -61,7 +60,8 @@ class Entries:
         return bytes(self._data[at + 10 : at + 10 + size])
 
     def heads(self, skipped: int) -> npt.NDArray[np.uint64]:
-        """What :func:`hoodoo_metadata.hfile.key_heads.heads` says of the keys; ascending, or as Java has them."""
+        """What :func:`hoodoo_metadata.hfile.key_heads.heads` says of the keys; ascending, or as
+        Java has them."""
         sizes = view(self._data, ">u2")[self._places + 8].astype(np.int64)
         found = heads(self._data, self._places + 10, sizes, skipped)
         falls = (found[1:] < found[:-1]).any()

@@ -1,10 +1,10 @@
 """Where the entries of data blocks begin.
 
-That depends on the lengths of all before it in the block. So all blocks are walked together, one NumPy
-step from the i-th entries of all of them to the next ones. Few blocks have many steps, so that they are
-also entered in the middle, where bytes look like an entry; that they are one is proved in the end: the
-walk from the block's beginning, or from the entry before, has to arrive exactly there.
-"""
+That depends on the lengths of all before it in the block. So all blocks are walked together, one
+NumPy step from the i-th entries of all of them to the next ones. Few blocks have many steps, so
+that they are also entered in the middle, where bytes look like an entry; that they are one is
+proved in the end: the walk from the block's beginning, or from the entry before, has to arrive
+exactly there."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ def view(data: bytes | bytearray, kind: str) -> Any:
 
 
 def places_of(data: bytes | bytearray, starts: Places, end: int) -> Places:
-    """Where entries begin. ``starts`` are those of the blocks, none of which is empty; they fill the
-    first ``end`` bytes of ``data``, which has PAD more. Raises Nonsense if these are no entries."""
+    """Where entries begin. ``starts`` are those of the blocks, none of which is empty; they fill
+    the first ``end`` bytes of ``data``, which has PAD more. Raises Nonsense if these are no
+    entries."""
     found = None
     if 0 < len(starts) < _LANES:
         entered = _entered(data, starts, end)
@@ -46,8 +47,8 @@ def places_of(data: bytes | bytearray, starts: Places, end: int) -> Places:
 
 
 def _entered(data: bytes | bytearray, starts: Places, end: int) -> Places:
-    """``starts``, and places in between that look like the beginning of an entry: a suffix is found, and
-    the lengths that lie before it, which say how far it is to them."""
+    """``starts``, and places in between that look like the beginning of an entry: a suffix is
+    found, and the lengths that lie before it, which say how far it is to them."""
     stride = max(_STRIDE, end // _LANES)
     tail, size = SUFFIX[1:], len(SUFFIX) + 2
     near = [data.find(tail, at, at + stride) for at in range(stride, end - stride, stride)]

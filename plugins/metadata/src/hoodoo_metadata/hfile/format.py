@@ -1,10 +1,9 @@
 """The fixed parts of an HFile, version 3 (format page section 5).
 
-Data blocks, meta blocks, the load-on-open section (data index, meta index, file info) and a trailer of
-4096 bytes. A block is a header of 33 bytes, its content, compressed or not, and checksums. Integers are
-big-endian, but for the protocol buffers of file info and trailer, and the lengths of index keys, which
-are Hadoop's VInt.
-"""
+Data blocks, meta blocks, the load-on-open section (data index, meta index, file info) and a trailer
+of 4096 bytes. A block is a header of 33 bytes, its content, compressed or not, and checksums.
+Integers are big-endian, but for the protocol buffers of file info and trailer, and the lengths of
+index keys, which are Hadoop's VInt."""
 
 from __future__ import annotations
 
@@ -18,8 +17,8 @@ import pyarrow as pa
 
 ENTRIES = pa.schema([("key", pa.binary()), ("value", pa.binary())])
 
-# magic, size on disk and plain size (both without header), offset of the previous block, checksum type,
-# bytes per checksum, size on disk with header and without checksums
+# magic, size on disk and plain size (both without header), offset of the previous block, checksum
+# type, bytes per checksum, size on disk with header and without checksums
 HEADER = struct.Struct(">8siiqbii")
 HEADER_BYTES = HEADER.size
 CHUNK = 16384  # bytes per checksum

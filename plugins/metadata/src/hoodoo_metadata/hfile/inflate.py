@@ -1,8 +1,7 @@
 """Inflate: the gzip member of a block, by the fastest library that is installed.
 
-ISA-L, the library ``isal`` (``pip install hoodoo-metadata[fast]``), takes about half the time of zlib. Both
-answer the same bytes, and both check the member's own checksum.
-"""
+ISA-L, the library ``isal`` (``pip install hoodoo-metadata[fast]``), takes about half the time of
+zlib. Both answer the same bytes, and both check the member's own checksum."""
 
 from __future__ import annotations
 
@@ -31,7 +30,8 @@ _decompress: Callable[..., bytes] = _LIBRARY.decompress
 
 
 def inflate(data: bytes | memoryview, size: int) -> bytes:
-    """The bytes of the gzip member ``data``, of which ``size`` are expected; there may be fewer, or more.
+    """The bytes of the gzip member ``data``, of which ``size`` are expected; there may be fewer, or
+    more.
 
     Raises InflateError for damaged bytes.
     """

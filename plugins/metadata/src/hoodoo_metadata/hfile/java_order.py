@@ -1,8 +1,9 @@
-"""Java's order of keys: Hudi 1 sorts them as Java's strings, and its own writer of HFiles does not look at their order.
+"""Java's order of keys: Hudi 1 sorts them as Java's strings, and its own writer of HFiles does not
+look at their order.
 
-As Java's strings, characters past U+FFFF (emoji, say) come before U+E000 to U+FFFF; as bytes, behind them. Keys without
-any of these are where both orders have them, and are found as ever; the others are looked for in all blocks.
-"""
+As Java's strings, characters past U+FFFF (emoji, say) come before U+E000 to U+FFFF; as bytes,
+behind them. Keys without any of these are where both orders have them, and are found as ever; the
+others are looked for in all blocks."""
 
 from __future__ import annotations
 
@@ -27,9 +28,10 @@ def in_java_order(keys: Sequence[bytes]) -> bool:
 
 
 def in_byte_order(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same entries, first column ``key``, ascending as bytes, of ``batches`` that ascend as bytes or as Java's strings
-    do. What keys without such characters are between is the same in both orders; so only keys from one with a
-    character past U+FFFF on, up to the next without any, are held in memory and sorted."""
+    """The same entries, first column ``key``, ascending as bytes, of ``batches`` that ascend as
+    bytes or as Java's strings do. What keys without such characters are between is the same in both
+    orders; so only keys from one with a character past U+FFFF on, up to the next without any, are
+    held in memory and sorted."""
     held: list[pa.RecordBatch] = []
     for batch in batches:
         past = _has(batch, _PAST)

@@ -40,7 +40,8 @@ TAIL = 64 << 10
 _LEVELS = 8
 _NAMES = {item.value: item.name for item in Codec}
 
-# hudi-rs gives a file without entries one empty block, which the index names with an empty key and does not count.
+# hudi-rs gives a file without entries one empty block, which the index names with an empty key and
+# does not count.
 _KEYLESS = 13
 _OUTSIDE = "the index names a block outside of the file"
 _FALLS = "the keys of the index don't ascend"
@@ -50,8 +51,8 @@ Numbers = npt.NDArray[np.int64]
 
 @frozen
 class Index:
-    """Where blocks are (``offsets`` and ``sizes``, headers included) and ``keys`` (binary) that are not
-    greater than their first keys, ascending."""
+    """Where blocks are (``offsets`` and ``sizes``, headers included) and ``keys`` (binary) that are
+    not greater than their first keys, ascending."""
 
     offsets: Numbers
     sizes: Numbers
@@ -62,9 +63,9 @@ class Index:
 class HFileLayout:
     """``levels`` of index: with more than one, ``index`` names blocks of the next one.
 
-    ``end`` is where data and meta blocks end. ``tail`` are the last bytes of the file, which begin at
-    ``tail_at`` and were read already. ``unsummed``: zeros stand where the checksum of the index belongs.
-    """
+    ``end`` is where data and meta blocks end. ``tail`` are the last bytes of the file, which begin
+    at ``tail_at`` and were read already. ``unsummed``: zeros stand where the checksum of the index
+    belongs."""
 
     codec: Codec
     entries: int
@@ -178,8 +179,8 @@ def _codec(window: FileWindow, trailer: Mapping[int, int | bytes]) -> Codec:
 
 
 def root_index(data: bytes, count: int | None, end: int) -> Index:
-    """A root index of ``count`` blocks that lie before ``end``; without ``count``, of as many as fit,
-    and 16 bytes may follow, which point to the middle of the file. Raises Nonsense."""
+    """A root index of ``count`` blocks that lie before ``end``; without ``count``, of as many as
+    fit, and 16 bytes may follow, which point to the middle of the file. Raises Nonsense."""
     if count == 0 and len(data) == _KEYLESS and not data[-1]:
         return _checked([], [], [], end)
     alike = _alike(data, count, end) if count else None
@@ -208,8 +209,8 @@ def root_index(data: bytes, count: int | None, end: int) -> Index:
 
 
 def _alike(data: bytes, count: int, end: int) -> Index | None:
-    """The same of one whose keys are equally long, all at once; None if they are not, or if anything is
-    not as it should be."""
+    """The same of one whose keys are equally long, all at once; None if they are not, or if
+    anything is not as it should be."""
     each, rest = divmod(len(data), count)
     if rest or each < 16:
         return None
@@ -228,7 +229,8 @@ def _alike(data: bytes, count: int, end: int) -> Index | None:
     sizes = np.ascontiguousarray(rows[:, 8:12]).view(">u4")[:, 0].astype(np.int64)
     heads = np.ascontiguousarray(rows[:, begin + 2 : begin + 2 + size])
     seen = heads.view(f"S{size}")[:, 0]
-    # NumPy compares them without the zeros at their ends, which is the same where they are equally long.
+    # NumPy compares them without the zeros at their ends, which is the same where they are equally
+    # long.
     if (seen[:-1] > seen[1:]).any() and not in_java_order([row.tobytes() for row in heads]):
         raise Nonsense(_FALLS)
     starts = pa.py_buffer(np.arange(count + 1, dtype=np.int32) * np.int32(size))

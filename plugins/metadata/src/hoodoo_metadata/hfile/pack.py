@@ -28,9 +28,8 @@ class Packed:
 def packed(batch: pa.RecordBatch, before: bytes | None) -> Packed:
     """The entries of ``batch``, of the schema ENTRIES, whose keys come after ``before``.
 
-    Raises SchemaError for other columns, DataError for nulls, keys that don't ascend or that are too
-    long.
-    """
+    Raises SchemaError for other columns, DataError for nulls, keys that don't ascend or that are
+    too long."""
     if batch.schema.names != ENTRIES.names:
         raise SchemaError(
             f"entries with the columns {', '.join(batch.schema.names)}",

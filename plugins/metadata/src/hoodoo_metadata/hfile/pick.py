@@ -1,9 +1,9 @@
 """Pick: a few keys found in blocks by their bytes, without a walk over the entries of the blocks.
 
-To know where entries begin takes a walk over all of them; to find some bytes is as fast as memory. A key is stored
-with its length before it and bytes behind it that are the same for all: where values can't hold that, what is found
-is the entry. Whoever reads values that can hold anything walks.
-"""
+To know where entries begin takes a walk over all of them; to find some bytes is as fast as memory.
+A key is stored with its length before it and bytes behind it that are the same for all: where
+values can't hold that, what is found is the entry. Whoever reads values that can hold anything
+walks."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def pattern(key: bytes) -> bytes:
 
 
 def picked(block: Bytes, keys: Sequence[bytes]) -> list[tuple[bytes, bytes]] | None:
-    """The entries of those of ``keys`` that ``block``, the plain bytes of a block, has. None where what was found is no
-    entry, so that the block has to be walked."""
+    """The entries of those of ``keys`` that ``block``, the plain bytes of a block, has. None where
+    what was found is no entry, so that the block has to be walked."""
     data = block if isinstance(block, bytes) else bytes(block)
     first = 10 + int.from_bytes(data[8:10], "big")
     if (

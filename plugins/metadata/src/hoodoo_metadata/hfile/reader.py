@@ -29,17 +29,18 @@ from hoodoo_metadata.hfile.search import (
 )
 from hoodoo_metadata.hfile.window import FileWindow
 
-# A request to the store asks for so many bytes, and takes a gap of blocks that nobody asked for with it
-# rather than being two.
+# A request to the store asks for so many bytes, and takes a gap of blocks that nobody asked for
+# with it rather than being two.
 _REQUEST = 4 << 20
 _GAP = 64 << 10
-# So many plain bytes are walked at once: the cost of a step is shared by the entries that take it, and
-# what is walked stays in the processor's cache. Of 3 to 24 MiB, 8 and 16 were the fastest.
+# So many plain bytes are walked at once: the cost of a step is shared by the entries that take it,
+# and what is walked stays in the processor's cache. Of 3 to 24 MiB, 8 and 16 were the fastest.
 _AT_ONCE = 8 << 20
-# More keys than so many for each block are looked up by reading all blocks. Measured on 1 M entries in
-# 1,513 blocks of 64 KiB: to seek takes 1.5 ms for 1 key, 20 ms for 100, 130 ms for 1,000 and 290 ms for
-# 4,500; to scan takes 310 ms for any of them. They cross at 3 keys for a block, 0.45 % of the entries:
-# there 95 % of the blocks are touched, and to find out which costs as much as the others.
+# More keys than so many for each block are looked up by reading all blocks. Measured on 1 M entries
+# in 1,513 blocks of 64 KiB: to seek takes 1.5 ms for 1 key, 20 ms for 100, 130 ms for 1,000 and 290
+# ms for 4,500; to scan takes 310 ms for any of them. They cross at 3 keys for a block, 0.45 % of
+# the entries: there 95 % of the blocks are touched, and to find out which costs as much as the
+# others.
 _KEYS_PER_BLOCK = 3.0
 # A key that may be in more blocks than so many is looked for by a walk over them.
 _SPAN = 3
@@ -51,9 +52,8 @@ U = TypeVar("U")
 class HFile:
     """One HFile, version 3, of Hudi's own writer or of HBase. Opening reads its last 64 KiB.
 
-    All methods raise CorruptTableError for damaged bytes and StorageError if the store fails. Several
-    threads may use one.
-    """
+    All methods raise CorruptTableError for damaged bytes and StorageError if the store fails.
+    Several threads may use one."""
 
     def __init__(self, window: FileWindow, layout: HFileLayout) -> None:
         self._window, self._layout = window, layout
@@ -70,7 +70,8 @@ class HFile:
 
     @property
     def unsummed(self) -> bool:
-        """Whether zeros stand where the checksums belong, so that damage of the bytes may not be noticed."""
+        """Whether zeros stand where the checksums belong, so that damage of the bytes may not be
+        noticed."""
         return self._layout.unsummed
 
     @property
@@ -95,7 +96,8 @@ class HFile:
     def scan(
         self, start: bytes | None = None, stop: bytes | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Entries with ``start`` <= key < ``stop``, ascending. Reads only blocks that may have some."""
+        """Entries with ``start`` <= key < ``stop``, ascending. Reads only blocks that may have
+        some."""
         mask = blocks_between(self._index, start, stop)
         for entries in self._entries(mask):
             low = 0 if start is None else bisect_left(_Seen(entries), start)
@@ -105,7 +107,8 @@ class HFile:
                 yield self._told(entries.batch, rows)
 
     def get(self, keys: pa.Array, how: str = "auto", apart: bool = False) -> pa.Table:
-        """The entries of ``keys`` (distinct, strings or binary, any order), ascending; only those found.
+        """The entries of ``keys`` (distinct, strings or binary, any order), ascending; only those
+        found.
 
         ``how``: "seek" reads the blocks that may have them, "scan" all, "auto" chooses by how many
         they are. ``apart``: no value looks like a key with what is stored around it.
@@ -121,7 +124,8 @@ class HFile:
             return ENTRIES.empty_table()
         if of_two_orders(wanted):
             return self._anywhere(wanted)
-        # Blocks that are compressed have a checksum in any case; of others the walk finds what is damaged.
+        # Blocks that are compressed have a checksum in any case; of others the walk finds what is
+        # damaged.
         if apart and how == "seek" and self._layout.codec is Codec.GZIP and self.blocks:
             found = self._picked(wanted)
             if found is not None:
@@ -218,8 +222,8 @@ class HFile:
         return self._window.read(start, stop)
 
     def _entries(self, mask: Mask | None) -> Iterator[Entries]:
-        """The entries of the blocks in ``mask``, or of all, some blocks at a time: each is done with when the
-        next is asked for."""
+        """The entries of the blocks in ``mask``, or of all, some blocks at a time: each is done
+        with when the next is asked for."""
         room = Room()
         waiting: list[Stored] = []
         waits = count = 0
@@ -246,7 +250,8 @@ class HFile:
         return self._told(partial(Entries, room=room), plain)
 
     def _requests(self, mask: Mask | None) -> Iterator[tuple[list[int], list[Stored]]]:
-        """The blocks in ``mask``, by their numbers and as they are stored: those together that one request fetches."""
+        """The blocks in ``mask``, by their numbers and as they are stored: those together that one
+        request fetches."""
         index = self._index
         rows = np.arange(len(index.keys)) if mask is None else np.flatnonzero(mask)
         starts, sizes = index.offsets[rows], index.sizes[rows]

@@ -1,8 +1,8 @@
 """Which blocks can hold a key, told from the index without a loop over keys.
 
-Keys are compared by their first bytes, padded with zeros: that order is coarser than that of the keys,
-never another. So the answer is a range of blocks that a key is in if it is anywhere; mostly one block.
-"""
+Keys are compared by their first bytes, padded with zeros: that order is coarser than that of the
+keys, never another. So the answer is a range of blocks that a key is in if it is anywhere; mostly
+one block."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def blocks_of_keys(index: Index, keys: pa.Array) -> Mask:
 
 
 def spans_of_keys(index: Index, keys: pa.Array) -> tuple[list[int], list[int]]:
-    """The first and the last block that each of ``keys`` may be in; the last one comes before the first where there is
-    none."""
+    """The first and the last block that each of ``keys`` may be in; the last one comes before the
+    first where there is none."""
     known, wanted = _heads(index, keys)
     low = np.searchsorted(known, wanted, "left") - 1
     high = np.searchsorted(known, wanted, "right") - 1

@@ -19,8 +19,9 @@ FIX = (
 
 @frozen
 class FileWindow:
-    """``size`` bytes that ``fetch`` answers ranges of: ``fetch(start, stop)``, both from the window's
-    beginning. ``name`` is for the messages. Nothing is read or copied until it is asked for."""
+    """``size`` bytes that ``fetch`` answers ranges of: ``fetch(start, stop)``, both from the
+    window's beginning. ``name`` is for the messages. Nothing is read or copied until it is asked
+    for."""
 
     fetch: Callable[[int, int], bytes]
     size: int
@@ -57,7 +58,8 @@ class FileWindow:
         return cls(lambda start, stop: data[start:stop], len(data), name)
 
     def read(self, start: int, stop: int) -> bytes:
-        """Exactly the bytes from ``start`` to ``stop``. Raises CorruptTableError if some are missing."""
+        """Exactly the bytes from ``start`` to ``stop``. Raises CorruptTableError if some are
+        missing."""
         if not 0 <= start <= stop <= self.size:
             raise self.corrupt(start, f"it is said to reach to byte {stop} of {self.size}")
         data = self.fetch(start, stop)

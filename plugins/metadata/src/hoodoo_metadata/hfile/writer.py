@@ -1,4 +1,5 @@
-"""Writing an HFile, as Hudi's own writer of table version 9 does, byte for byte but for compression."""
+"""Writing an HFile, as Hudi's own writer of table version 9 does, byte for byte but for
+compression."""
 
 from __future__ import annotations
 
@@ -43,9 +44,10 @@ from hoodoo_metadata.hfile.format import (
 from hoodoo_metadata.hfile.pack import Packed, packed
 
 BLOCK_BYTES = 64 << 10
-# Measured on record_index entries (1 M, of 100 bytes): level 4 with zlib's strategy "filtered", which
-# leaves short repetitions alone, makes 26.3 bytes of an entry in 1.1 us and needs 0.17 us to read it;
-# level 6 with the default strategy 26.4 bytes, 1.6 us, 0.19 us; level 1 28.7 bytes, 0.7 us, 0.25 us.
+# Measured on record_index entries (1 M, of 100 bytes): level 4 with zlib's strategy "filtered",
+# which leaves short repetitions alone, makes 26.3 bytes of an entry in 1.1 us and needs 0.17 us to
+# read it; level 6 with the default strategy 26.4 bytes, 1.6 us, 0.19 us; level 1 28.7 bytes, 0.7
+# us, 0.25 us.
 LEVEL = 4
 _MANY = 1 << 17  # entries are packed so many at a time
 # The order in which Hudi's writer has them; it is that of a Java hash table.
@@ -79,15 +81,17 @@ def write_hfile(
     empty_last_key: bool = True,
     created: int | None = None,
 ) -> HFileSummary:
-    """Write ``batches``, of the schema ENTRIES, keys strictly ascending over all, from where ``sink`` is.
+    """Write ``batches``, of the schema ENTRIES, keys strictly ascending over all, from where
+    ``sink`` is.
 
-    ``codec``: gzip or none. ``schema_text``, the Avro schema of the values, and ``info`` go into the
-    file info, ``meta`` into meta blocks. ``block_bytes`` of plain bytes are in a block, or one entry.
-    Hudi's reader takes the end of a block for as many bytes earlier as its checksums have, so that
-    it overlooks a last entry which is as short: with more than 64 KiB that can happen.
+    ``codec``: gzip or none. ``schema_text``, the Avro schema of the values, and ``info`` go into
+    the file info, ``meta`` into meta blocks. ``block_bytes`` of plain bytes are in a block, or one
+    entry. Hudi's reader takes the end of a block for as many bytes earlier as its checksums have,
+    so that it overlooks a last entry which is as short: with more than 64 KiB that can happen.
 
-    ``empty_last_key``: a file without entries has an empty last key, as Hudi 1.x has it; the reader of Hudi 0.15 takes
-    one for damage. ``created``: what the file says of when it was made, in milliseconds since 1970; None: now.
+    ``empty_last_key``: a file without entries has an empty last key, as Hudi 1.x has it; the reader
+    of Hudi 0.15 takes one for damage. ``created``: what the file says of when it was made, in
+    milliseconds since 1970; None: now.
 
     Raises SchemaError and DataError for entries that can't be written, ConfigError for settings.
     """

@@ -1,4 +1,5 @@
-"""The families that hoodoo-metadata works with, and brings: partitions of the metadata table, hashes of record keys."""
+"""The families that hoodoo-metadata works with, and brings: partitions of the metadata table,
+hashes of record keys."""
 
 from __future__ import annotations
 

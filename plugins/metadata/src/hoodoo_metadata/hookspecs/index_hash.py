@@ -15,8 +15,8 @@ class KeyHash(Protocol):
 
     @answers(Column(pa.int64(), like="keys", what="numbers", least=0))
     def spread(self, keys: pa.Array) -> pa.Array:
-        """A number for each of ``keys`` (strings, no nulls): int64, not negative, the same for equal keys,
-        now and ever. The bucket is its remainder."""
+        """A number for each of ``keys`` (strings, no nulls): int64, not negative, the same for
+        equal keys, now and ever. The bucket is its remainder."""
 
 
 FAMILY = Family(

@@ -17,8 +17,8 @@ PARTITION_ENTRIES = pa.schema([("key", pa.binary()), ("value", pa.binary())])
 
 @frozen
 class GroupEntries:
-    """What comes into the file group of the number ``group``: ``entries`` (PARTITION_ENTRIES, ascending, each key
-    once); ``deleted``: keys (strings) that go."""
+    """What comes into the file group of the number ``group``: ``entries`` (PARTITION_ENTRIES,
+    ascending, each key once); ``deleted``: keys (strings) that go."""
 
     group: int
     entries: pa.Table = field(factory=PARTITION_ENTRIES.empty_table)
@@ -27,11 +27,12 @@ class GroupEntries:
 
 @runtime_checkable
 class MetadataPartition(Protocol):
-    """Contract suite: ``hoodoo_metadata.testing.metadata_partition``. Picklable: workers merge its values.
+    """Contract suite: ``hoodoo_metadata.testing.metadata_partition``. Picklable: workers merge its
+    values.
 
-    What it answers is put into log files and base files of HFiles, decided together with each action, undone with
-    it and compacted. The newest entry of a key counts, unless it :class:`MergesValues`.
-    """
+    What it answers is put into log files and base files of HFiles, decided together with each
+    action, undone with it and compacted. The newest entry of a key counts, unless it
+    :class:`MergesValues`."""
 
     @property
     @answers(Whole(1))
@@ -40,14 +41,16 @@ class MetadataPartition(Protocol):
 
     @property
     def keys(self) -> bool:
-        """Whether :meth:`delta` needs the record keys that came and went (:attr:`ActionChange.keys`)."""
+        """Whether :meth:`delta` needs the record keys that came and went
+        (:attr:`ActionChange.keys`)."""
 
     def begin(self, state: TableState) -> Iterable[GroupEntries]:
         """Its entries of the table as it is. For groups that nothing is said of, there are none."""
 
     def delta(self, change: ActionChange) -> Iterable[GroupEntries]:
-        """What ``change`` adds. It has to come out alike each time: an action may be begun again. Of actions that
-        went on while :meth:`begin` was at work it is asked later, with the record keys of all of them together."""
+        """What ``change`` adds. It has to come out alike each time: an action may be begun again.
+        Of actions that went on while :meth:`begin` was at work it is asked later, with the record
+        keys of all of them together."""
 
 
 @runtime_checkable

@@ -1,4 +1,5 @@
-"""Begin: the base files that a partition of the metadata table starts with, made of the table as it is."""
+"""Begin: the base files that a partition of the metadata table starts with, made of the table as it
+is."""
 
 from __future__ import annotations
 
@@ -33,14 +34,16 @@ from hoodoo_metadata.table.layout import (
 from hoodoo_metadata.table.metadata_table import MetadataTable
 from hoodoo_metadata.table.schema import record_schema
 
-# Below so many bytes of base files the least number of groups is right, whatever the rows, unless options say otherwise.
+# Below so many bytes of base files the least number of groups is right, whatever the rows, unless
+# options say otherwise.
 _FEW_BYTES = 256 << 20
 
 
 def begin_files(
     target: TableState, table: MetadataTable, pending: Pending
 ) -> tuple[WriteStat, ...]:
-    """Every file of a committed instant, of all file slices, and log files that are named after an instant to come."""
+    """Every file of a committed instant, of all file slices, and log files that are named after an
+    instant to come."""
     found: dict[str, dict[str, int]] = {}
     for file in view.parsed(view.list_data(target.storage)):
         committed = target.timeline.contains_or_before_start(file.instant)
@@ -53,8 +56,9 @@ def begin_files(
 
 
 def _waits(timeline: Timeline, log: LogFile) -> bool:
-    """Whether writes that are completed may have named ``log`` after an action that is not: a clustering that makes its
-    file group, or, where names say the slice, a compaction (which may have been given up since)."""
+    """Whether writes that are completed may have named ``log`` after an action that is not: a
+    clustering that makes its file group, or, where names say the slice, a compaction (which may
+    have been given up since)."""
     named = next((i for i in timeline.pending() if i.requested == log.instant), None)
     if named is not None and named.traits.replaces:
         return True
@@ -169,7 +173,8 @@ def asked_of(target: TableState, found: pa.Table) -> tuple[Stream, list[tuple[in
 
 
 def rows_by_path(target: TableState, size: IndexSize) -> dict[str, int]:
-    """Rows of base files in each partition path; 0 where these are so small that it does not matter."""
+    """Rows of base files in each partition path; 0 where these are so small that it does not
+    matter."""
     bases = [s.base_file for s in target.slices if s.base_file is not None]
     rows = {s.partition_path: 0 for s in target.slices}
     if not size.is_usual or sum(base.size for base in bases) >= _FEW_BYTES:

@@ -1,9 +1,9 @@
 """Beginnings: the instants under which partitions of the metadata table are made.
 
-In versions 8 and 9 they are numbers before all time. In version 6 they are the newest instant of the table with three
-digits more, from 010 on; 001 is a compaction's, 002 a clean's, 006 a rollback's. So an instant there is after
-the one whose digits it begins with, and before the next one.
-"""
+In versions 8 and 9 they are numbers before all time. In version 6 they are the newest instant of
+the table with three digits more, from 010 on; 001 is a compaction's, 002 a clean's, 006 a
+rollback's. So an instant there is after the one whose digits it begins with, and before the next
+one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import DataFile
 
-# How the instants begin with which Hudi makes a partition of a table without commits; of version 9, of any table.
+# How the instants begin with which Hudi makes a partition of a table without commits; of version 9,
+# of any table.
 BEGINNING = "0000000000000"
 # So many of them, numbered from 0, are such to Hudi.
 BEGINNINGS = 1000
@@ -32,7 +33,8 @@ def is_beginning(instant: str) -> bool:
 
 
 def is_own_instant(instant: str) -> bool:
-    """Whether ``instant`` is one of the metadata table alone, of version 6: a beginning, a compaction."""
+    """Whether ``instant`` is one of the metadata table alone, of version 6: a beginning, a
+    compaction."""
     return len(instant) > _DIGITS or instant.startswith(BEGINNING)
 
 
@@ -44,9 +46,10 @@ def numbered(number: int) -> str:
 def free_beginnings(
     count: int, data: Timeline, there: Collection[str], before: Collection[str]
 ) -> list[str]:
-    """Instants for ``count`` beginnings of a metadata table of the timeline ``data``. They come after those that are
-    ``there``, and those that were there ``before`` a wipe: tasks of an earlier build, which looked at older rows,
-    may live on, and what they put must have other names, and find its instant gone."""
+    """Instants for ``count`` beginnings of a metadata table of the timeline ``data``. They come
+    after those that are ``there``, and those that were there ``before`` a wipe: tasks of an earlier
+    build, which looked at older rows, may live on, and what they put must have other names, and
+    find its instant gone."""
     if data.layout.log_names_slice:
         return _after_newest(count, data, {*there, *before})
     free = 1 + _greatest({*there, *before})
@@ -76,9 +79,9 @@ def _after_newest(count: int, data: Timeline, taken: Collection[str]) -> list[st
 
 
 def late_beginnings(files: Iterable[DataFile], timeline: Timeline) -> frozenset[str]:
-    """Beginnings of which there are ``files``, of one partition, and which came to nothing: they are not on
-    the ``timeline`` of the metadata table, where a later one of the partition is, for which all before was
-    wiped. A task of a build that died has put them since."""
+    """Beginnings of which there are ``files``, of one partition, and which came to nothing: they
+    are not on the ``timeline`` of the metadata table, where a later one of the partition is, for
+    which all before was wiped. A task of a build that died has put them since."""
     found = {file.instant for file in files if is_beginning(file.instant)}
     if len(found) < 2:
         return frozenset()

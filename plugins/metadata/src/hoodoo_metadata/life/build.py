@@ -1,10 +1,10 @@
 """Build: partitions of the metadata table are made from the table, while writers go on (indexing).
 
-First the property says that they are being built, so that nobody reads them. Their base files are made of
-one look at the table. Then the indexing action is completed, by a decision that no other comes before: what
-was committed since the look is added first, for as long as something was. Whoever looked at the table before
-that decision and decides after it has to look again, and keeps the new partitions from then on.
-"""
+First the property says that they are being built, so that nobody reads them. Their base files are
+made of one look at the table. Then the indexing action is completed, by a decision that no other
+comes before: what was committed since the look is added first, for as long as something was.
+Whoever looked at the table before that decision and decides after it has to look again, and keeps
+the new partitions from then on."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def build(
     settings: IndexSize,
     shape: Callable[[TableConfig], Mapping[str, str | None]] = lambda now: {},
 ) -> TableConfig:
-    """Make the partitions ``wanted`` again; the table's properties as they are then. ``look`` answers the
-    table as it is, ``shape`` what else changes of its properties, together with what says that they are being built.
+    """Make the partitions ``wanted`` again; the table's properties as they are then. ``look``
+    answers the table as it is, ``shape`` what else changes of its properties, together with what
+    says that they are being built.
 
-    Where ``files`` is among them the whole metadata table is rebuilt. Raises CommitConflictError while
-    another process builds, or if writers undo what it was made of again and again.
-    """
+    Where ``files`` is among them the whole metadata table is rebuilt. Raises CommitConflictError
+    while another process builds, or if writers undo what it was made of again and again."""
     timeline = load(storage, config)
     refuse_another(storage, timeline)
     wanted = _whole(config, wanted)
@@ -89,8 +89,9 @@ def build(
             # Two that began at once have not seen each other before.
             refuse_another(storage, reload(storage, timeline), mine)
             wanted = _whole(properties.load(storage), wanted)
-            # Else whoever comes after a death would take what is there for complete: what an index of before has left,
-            # or what lacks the writes that came since the properties say that it is being built.
+            # Else whoever comes after a death would take what is there for complete: what an index
+            # of before has left, or what lacks the writes that came since the properties say that
+            # it is being built.
             for partition in sorted(wanted, key=lambda p: p != FILES):
                 storage.delete(f"{FOLDER}/{mark_of(partition)}")
             config = properties.update(
@@ -119,9 +120,9 @@ def build(
 
 
 def request_indexing(storage: Storage, timeline: Timeline, plan: bytes, beats: Beating) -> Instant:
-    """The indexing action, requested: before the newest completed instant, if there is one. Spark Hudi 1.2 goes
-    wrong where an indexing action is the newest: it then makes every partition that it adds at that instant, and
-    undoes the one before."""
+    """The indexing action, requested: before the newest completed instant, if there is one. Spark
+    Hudi 1.2 goes wrong where an indexing action is the newest: it then makes every partition that
+    it adds at that instant, and undoes the one before."""
     done = [i.requested for i in timeline.completed()]
     if not done:
         return publish.request(storage, timeline, INDEXING, plan, named=beats.add)
@@ -147,8 +148,8 @@ def finish(
     columns: Sequence[str],
     unique: bool = False,
 ) -> TableConfig:
-    """The partitions ``done``, which are complete, may be read from here on. ``columns``: those whose ranges
-    are kept; ``unique``: no record key is in two places."""
+    """The partitions ``done``, which are complete, may be read from here on. ``columns``: those
+    whose ranges are kept; ``unique``: no record key is in two places."""
     ready = {*listed(config), *_standing(storage, config, done)}
     define(storage, sorted(ready), columns, is_partitioned(storage, config=config))
 
@@ -174,9 +175,9 @@ def _made(storage: Storage, config: TableConfig, partitions: Iterable[str]) -> d
 
 
 def _standing(storage: Storage, config: TableConfig, done: Sequence[str]) -> list[str]:
-    """Those of ``done`` that may be read. The others wait for the next writer: one whose mark is gone was retired
-    since it was completed; while somebody builds, all may be what is built; and without ``files`` Hudi's
-    others are rebuilt with it."""
+    """Those of ``done`` that may be read. The others wait for the next writer: one whose mark is
+    gone was retired since it was completed; while somebody builds, all may be what is built; and
+    without ``files`` Hudi's others are rebuilt with it."""
     living = Liveness(storage)
     pending = load(storage, config).pending()
     if any(i.action == INDEXING and living.is_alive(i.requested) for i in pending):
@@ -188,9 +189,10 @@ def _standing(storage: Storage, config: TableConfig, done: Sequence[str]) -> lis
 
 
 def retire(storage: Storage, config: TableConfig) -> TableConfig:
-    """All partitions wait for being rebuilt; nobody reads them meanwhile. Their marks go first: else the next
-    writer would take them for complete. Their files stay for whoever rebuilds them, who is alone then: another
-    one may be at it, or have done it, as soon as the properties say so."""
+    """All partitions wait for being rebuilt; nobody reads them meanwhile. Their marks go first:
+    else the next writer would take them for complete. Their files stay for whoever rebuilds them,
+    who is alone then: another one may be at it, or have done it, as soon as the properties say
+    so."""
     # That of `files` first: without it none of the others is complete.
     for partition in sorted({*listed(config), *building(config)}, key=lambda p: (p != FILES, p)):
         storage.delete(f"{FOLDER}/{mark_of(partition)}")
@@ -264,9 +266,10 @@ def _build(
 def _sweep_others(
     table: MetadataTable, look: Timeline, wanted: Sequence[str], own: Collection[str]
 ) -> None:
-    """Take log files away that writers, who had looked before the indexes ``wanted`` were wiped, put there for what
-    they have completed since: as many file groups as there were then may be too many now, and another hash sends
-    other keys there. ``own``: the log files of what was caught up with."""
+    """Take log files away that writers, who had looked before the indexes ``wanted`` were wiped,
+    put there for what they have completed since: as many file groups as there were then may be too
+    many now, and another hash sends other keys there. ``own``: the log files of what was caught up
+    with."""
     done = {i.requested for i in look.completed()}
     for index in INDEXES:
         for entry in table.storage.list(index) if index in wanted else ():
@@ -282,8 +285,8 @@ def _begin(
     settings: IndexSize,
     before: Collection[str],
 ) -> list[tuple[Instant, tuple[WriteStat, ...]]]:
-    """Pending deltacommits of instants of their own, one for each partition, with their base files. ``before``: those
-    of earlier builds."""
+    """Pending deltacommits of instants of their own, one for each partition, with their base files.
+    ``before``: those of earlier builds."""
     for left in table.timeline.pending():  # of a process that died: nobody else is at it
         if is_beginning(left.requested):
             forget(target.storage, target.config, left.requested)
@@ -308,8 +311,8 @@ def _beside(
     begun: Sequence[tuple[Instant, tuple[WriteStat, ...]]],
     late: Sequence[WriteStat],
 ) -> CoupledCommit:
-    """``late``: of log files that were put when their own instants were completed. The commit of the partition's
-    beginning names them, as no other can."""
+    """``late``: of log files that were put when their own instants were completed. The commit of
+    the partition's beginning names them, as no other can."""
     text = record_schema(table.data.config.version)
 
     def newest() -> str | None:
@@ -353,8 +356,8 @@ def _retire(config: TableConfig, wanted: Sequence[str]) -> dict[str, str | None]
 
 
 def _whole(config: TableConfig, wanted: Sequence[str]) -> tuple[str, ...]:
-    """``wanted``, and with ``files`` all partitions that there are: Hudi's are wiped with it, and of others the
-    instants of their log files."""
+    """``wanted``, and with ``files`` all partitions that there are: Hudi's are wiped with it, and
+    of others the instants of their log files."""
     others = {*listed(config), *building(config)} if FILES in wanted else set()
     others = {p for p in others if is_kept(config, p)}
     return (*wanted, *sorted(others - set(wanted)))

@@ -35,8 +35,8 @@ def _matters(instant: Instant) -> bool:
 
 @frozen
 class CaughtUp:
-    """What was put. ``keys``: the log files of record keys; ``unnamed``: the stats of log files whose instant was
-    completed before they came, so that its commit does not name them."""
+    """What was put. ``keys``: the log files of record keys; ``unnamed``: the stats of log files
+    whose instant was completed before they came, so that its commit does not name them."""
 
     keys: frozenset[str] = frozenset()
     unnamed: tuple[WriteStat, ...] = ()
@@ -47,8 +47,8 @@ class Behind(HoodooError):
 
 
 def covers(storage: Storage, look: Timeline, fresh: Timeline) -> None:
-    """Raises Behind where ``fresh`` has completed actions that ``look`` lacks, or the other way round;
-    CommitConflictError while something is being undone that it may have."""
+    """Raises Behind where ``fresh`` has completed actions that ``look`` lacks, or the other way
+    round; CommitConflictError while something is being undone that it may have."""
     if _told(look) != _told(fresh):
         raise Behind("metadata table", "others have written meanwhile.", "Catch up.")
     if publish.undoing(storage, fresh):
@@ -70,8 +70,8 @@ def catch_up(
     ids: dict[str, list[str]],
     size: IndexSize,
 ) -> CaughtUp:
-    """Add to the partitions ``names``, made of the look ``before``, what was completed until ``now``.
-    ``ids``: of the file groups that each began with; new ones come to it.
+    """Add to the partitions ``names``, made of the look ``before``, what was completed until
+    ``now``. ``ids``: of the file groups that each began with; new ones come to it.
 
     Raises CommitConflictError where something was undone meanwhile: that can't be added.
     """

@@ -1,4 +1,5 @@
-"""What ``hoodoo doctor`` looks at for the metadata table: does it know the table's newest commits?"""
+"""What ``hoodoo doctor`` looks at for the metadata table: does it know the table's newest
+commits?"""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ _FIX = "Run `hoodoo rebuild-index {root}`."
 
 @frozen
 class MetadataCheck:
-    """Reads two listings, and archived instants of the metadata table where its active timeline does not have a commit."""
+    """Reads two listings, and archived instants of the metadata table where its active timeline
+    does not have a commit."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> MetadataCheck:
@@ -73,9 +75,9 @@ class MetadataCheck:
 def _lacking(table: MetadataTable, data: Timeline) -> list[Instant]:
     """Return the writes of ``data`` that the metadata table does not have, in order.
 
-    It has those on its own timeline, active or archived, and those that had completed when its list of files was
-    built: that one commit names none of them. What a compaction has merged may be on no timeline any more.
-    """
+    It has those on its own timeline, active or archived, and those that had completed when its list
+    of files was built: that one commit names none of them. What a compaction has merged may be on
+    no timeline any more."""
     own = table.timeline
     present = {instant.requested for instant in own.completed()}
     start = order_key(own.start or "")
@@ -101,7 +103,8 @@ def _lacking(table: MetadataTable, data: Timeline) -> list[Instant]:
 
 
 def _files_built(table: MetadataTable) -> str:
-    """Return when the newest build of the partition ``files`` completed, or an empty text if that is archived."""
+    """Return when the newest build of the partition ``files`` completed, or an empty text if that
+    is archived."""
     own = table.timeline
     beginnings = [instant for instant in own.completed() if is_beginning(instant.requested)]
     for instant in sorted(beginnings, key=lambda i: i.completion_order, reverse=True):

@@ -25,10 +25,12 @@ _OF_ALL_PATHS = re.compile(r"record-index-\d{4}-0_")
 def is_partitioned(
     storage: Storage, partition: str = RECORD_INDEX, config: TableConfig | None = None
 ) -> bool:
-    """Whether the record index in ``partition`` has file groups for each partition path. One read at the most.
+    """Whether the record index in ``partition`` has file groups for each partition path. One read
+    at the most.
 
-    Where no definition says so, as it was cut off while it was put, the names of the file groups do, and where there are
-    none, the index that ``config`` notes; without ``config`` it is a global one."""
+    Where no definition says so, as it was cut off while it was put, the names of the file groups
+    do, and where there are none, the index that ``config`` notes; without ``config`` it is a global
+    one."""
     if partition != RECORD_INDEX:
         return partition == VIRTUAL_PATH_INDEX
     found = _told(storage).get(RECORD_INDEX)
@@ -51,8 +53,8 @@ def _told(storage: Storage) -> dict[str, Any]:
 def define(
     storage: Storage, partitions: Sequence[str], columns: Sequence[str], partitioned: bool
 ) -> None:
-    """Put those of ``partitions`` that Hudi has definitions of beside what is there. ``columns``: those with
-    statistics; ``partitioned``: the record index is."""
+    """Put those of ``partitions`` that Hudi has definitions of beside what is there. ``columns``:
+    those with statistics; ``partitioned``: the record index is."""
     found = _told(storage)
     if RECORD_INDEX in partitions:
         options = {_PARTITIONED: "true" if partitioned else "false"}

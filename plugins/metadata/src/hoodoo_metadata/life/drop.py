@@ -1,8 +1,8 @@
 """Drop: partitions of the metadata table go, for good, while writers go on.
 
-Nobody reads them as soon as the properties say so; then their files go. Meanwhile a pending indexing action says that
-somebody is at it, so that nobody rebuilds one of them whose files would go with the old ones.
-"""
+Nobody reads them as soon as the properties say so; then their files go. Meanwhile a pending
+indexing action says that somebody is at it, so that nobody rebuilds one of them whose files would
+go with the old ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from hoodoo_metadata.table.metadata_table import FOLDER, building, listed, mark_
 
 
 def partition_named(config: TableConfig, name: str) -> str:
-    """The partition that is called ``name``, or that stores the index of this name. ConfigError for none."""
+    """The partition that is called ``name``, or that stores the index of this name. ConfigError for
+    none."""
     if secondary_of(name) in secondaries(config):
         return secondary_of(name)
     index = stored_name(name)
@@ -42,8 +43,8 @@ def partition_named(config: TableConfig, name: str) -> str:
 
 
 def droppable(config: TableConfig, wanted: Iterable[str]) -> list[str]:
-    """Those of ``wanted`` that there are, with those that are nothing without them. ConfigError for one that has to
-    stay."""
+    """Those of ``wanted`` that there are, with those that are nothing without them. ConfigError for
+    one that has to stay."""
     found: list[str] = []
     wanted = list(wanted)
     there = (*listed(config), *building(config))
@@ -74,8 +75,8 @@ def droppable(config: TableConfig, wanted: Iterable[str]) -> list[str]:
 
 
 def drop(storage: Storage, config: TableConfig, gone: Sequence[str]) -> TableConfig:
-    """Take the partitions ``gone`` out of the properties, then delete their files; the properties as they are then.
-    CommitConflictError while somebody makes or drops partitions."""
+    """Take the partitions ``gone`` out of the properties, then delete their files; the properties
+    as they are then. CommitConflictError while somebody makes or drops partitions."""
     timeline = load(storage, config)
     refuse_another(storage, timeline)
     plan = codec_avro.encode("HoodieIndexPlan", {"indexPartitionInfos": infos(gone, timeline)})

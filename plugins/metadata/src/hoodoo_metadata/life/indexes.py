@@ -43,8 +43,9 @@ _KINDS = (*_OF_KEYS, COLUMN_STATS, BLOOM_FILTERS)
 
 @frozen
 class Index:
-    """An index in the metadata table. ``partition`` is the partition that stores it, ``columns`` are the indexed columns,
-    and ``ready`` is true if it is complete, so that reads and writes use it."""
+    """An index in the metadata table. ``partition`` is the partition that stores it, ``columns``
+    are the indexed columns, and ``ready`` is true if it is complete, so that reads and writes use
+    it."""
 
     name: str
     kind: str
@@ -86,15 +87,15 @@ def create_index(
 ) -> Index:
     """Create an index in the metadata table, beside writers. From then on, every writer updates it.
 
-    ``kind`` is by default ``secondary``: an index of one column with texts, whole numbers or dates. Reads with a
-    filter such as ``city = 'oslo'`` or ``n in (1, 2)`` then open only the files that have such rows. It needs the
-    record index of the whole table, which is created if it is missing; the table's own index stays. Other kinds are ``record_index``, ``partitioned_record_index``,
-    ``growing_record_index``, ``column_stats`` and ``bloom_filters``; their names are the same, and a table has at
-    most one of each. They need no ``columns``.
+    ``kind`` is by default ``secondary``: an index of one column with texts, whole numbers or dates.
+    Reads with a filter such as ``city = 'oslo'`` or ``n in (1, 2)`` then open only the files that
+    have such rows. It needs the record index of the whole table, which is created if it is missing;
+    the table's own index stays. Other kinds are ``record_index``, ``partitioned_record_index``,
+    ``growing_record_index``, ``column_stats`` and ``bloom_filters``; their names are the same, and
+    a table has at most one of each. They need no ``columns``.
 
-    Raises ConfigError for an invalid index, UnsupportedTableError for tables that cannot have this kind, and
-    CommitConflictError if another process is creating an index.
-    """
+    Raises ConfigError for an invalid index, UnsupportedTableError for tables that cannot have this
+    kind, and CommitConflictError if another process is creating an index."""
     table.check_writable()
     table.refresh()
     named = (columns,) if isinstance(columns, str) else tuple(columns)
@@ -166,7 +167,8 @@ def _create_secondary(
     if partition in (*listed(config), *building(config)):
         raise ConfigError(what, "is there already.", f"table.drop_index({name!r}) drops it.")
     if RECORD_INDEX not in listed(config):
-        # For readers: writers whose keys may lie in each partition path must not begin to move rows by it.
+        # For readers: writers whose keys may lie in each partition path must not begin to move rows
+        # by it.
         table.run("rebuild_index", name=RECORD_INDEX, engine=engine, keep_own=True)
     define_secondary(table.storage, partition, column)
     table.change_properties({KEPT: noted({**secondaries(table.config), partition: column})})

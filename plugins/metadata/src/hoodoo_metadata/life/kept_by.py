@@ -1,4 +1,5 @@
-"""Kept by: which partitions of the metadata table the writer of a commit kept, as the commit says."""
+"""Kept by: which partitions of the metadata table the writer of a commit kept, as the commit
+says."""
 
 from __future__ import annotations
 
@@ -24,8 +25,9 @@ from hoodoo_metadata.table.metadata_table import FOLDER, mark_of
 
 # In the extra metadata of a commit: those partitions of which it matters who kept them.
 KEPT_BY = "hoodoo.metadata.kept"
-# A property of the table: true, no record key was in two places when the record index was made, and Hoodoo has
-# let none come since; others may have. False: one was, or came. Absent: Hoodoo did not make it.
+# A property of the table: true, no record key was in two places when the record index was made, and
+# Hoodoo has let none come since; others may have. False: one was, or came. Absent: Hoodoo did not
+# make it.
 UNIQUE = "hoodoo.record.keys.unique"
 # The same of each record index. Where it is partitioned, a key may be once in each partition path.
 UNIQUE_OF = {
@@ -40,8 +42,8 @@ _MOVES_NO_KEY = (Operation.COMPACT, Operation.LOG_COMPACT)
 def first_commit_not_indexed(
     storage: Storage, timeline: Timeline, partition: str
 ) -> Instant | None:
-    """A commit since ``partition`` was made whose writer did not say that it kept it, or a restore; None if there is
-    none. Reads the metadata of the active commits, once."""
+    """A commit since ``partition`` was made whose writer did not say that it kept it, or a restore;
+    None if there is none. Reads the metadata of the active commits, once."""
     made = made_at(storage, timeline, partition) or ""
     for done in timeline.completed() if is_own(partition) else ():
         # Hoodoo's own rebuilds all partitions.
@@ -58,11 +60,12 @@ def first_commit_not_indexed(
 
 
 def why_stale(storage: Storage, timeline: Timeline, partition: str) -> str | None:
-    """Why nobody may go by ``partition``, one of Hoodoo's own; None: it tells of all commits of ``timeline``.
+    """Why nobody may go by ``partition``, one of Hoodoo's own; None: it tells of all commits of
+    ``timeline``.
 
-    What others do to a table they do without it. Whoever keeps it in a commit has asked here before: so a commit
-    that says that it kept it stands for all before it, too, those that are archived among them.
-    """
+    What others do to a table they do without it. Whoever keeps it in a commit has asked here
+    before: so a commit that says that it kept it stands for all before it, too, those that are
+    archived among them."""
     if storage.head(f"{FOLDER}/{mark_of(partition)}") is None:
         return "its files were taken away"
     found = first_commit_not_indexed(storage, timeline, partition)
@@ -77,15 +80,16 @@ def is_unique(config: TableConfig, partition: str) -> bool:
 
 
 def is_doubled(config: TableConfig, partition: str) -> bool:
-    """Whether a record key has been in two places since the index ``partition`` was made: a global one has room for one."""
+    """Whether a record key has been in two places since the index ``partition`` was made: a global
+    one has room for one."""
     found = config.get(UNIQUE_OF[partition])
     return found is not None and not FLAG.stored(found)
 
 
 def is_refused(config: TableConfig, partition: str) -> bool:
-    """Whether nobody may go by the global index ``partition``: keys have been in two places, and it is not the
-    table's own index, which was proven when the table was switched to it. The index of a name that nobody offers is
-    an object, which is the table's where it is given."""
+    """Whether nobody may go by the global index ``partition``: keys have been in two places, and it
+    is not the table's own index, which was proven when the table was switched to it. The index of a
+    name that nobody offers is an object, which is the table's where it is given."""
     if not is_doubled(config, partition):
         return False
     hudis, own = config.get(HUDI_INDEX), config.get(OWN_INDEX)
@@ -96,8 +100,8 @@ def is_refused(config: TableConfig, partition: str) -> bool:
 
 
 def knows_all_places(storage: Storage, timeline: Timeline, partition: str = RECORD_INDEX) -> bool:
-    """Whether a record index names every place of a key: Hudi's tables may hold a key twice, and an entry has
-    room for one place."""
+    """Whether a record index names every place of a key: Hudi's tables may hold a key twice, and an
+    entry has room for one place."""
     if not is_unique(timeline.config, partition):
         return False
     if is_own(partition):

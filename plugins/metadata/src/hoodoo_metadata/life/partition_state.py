@@ -33,8 +33,8 @@ from hoodoo_metadata.table.metadata_table import (
 
 
 def current_partitions(storage: Storage, timeline: Timeline) -> tuple[str, ...]:
-    """The partitions that whoever decides upon ``timeline`` has to keep: those that may be read, and those
-    whose building is complete. Costs a listing for each partition that is being built."""
+    """The partitions that whoever decides upon ``timeline`` has to keep: those that may be read,
+    and those whose building is complete. Costs a listing for each partition that is being built."""
     config = timeline.config
     if not config.traits.writes_metadata:
         return ()
@@ -49,7 +49,8 @@ def current_partitions(storage: Storage, timeline: Timeline) -> tuple[str, ...]:
 
 
 def keepable(config: TableConfig) -> tuple[str, ...]:
-    """The partitions that Hoodoo keeps of a table. Spark Hudi leaves Hudi's record index of virtual keys empty."""
+    """The partitions that Hoodoo keeps of a table. Spark Hudi leaves Hudi's record index of virtual
+    keys empty."""
     if not config.traits.writes_metadata:
         return ()
     every = [p for p in (*names(), *secondaries(config)) if is_possible(config, p)]
@@ -60,8 +61,8 @@ def keepable(config: TableConfig) -> tuple[str, ...]:
 
 
 def built(storage: Storage, timeline: Timeline, partitions: list[str]) -> list[str]:
-    """Those of ``partitions`` whose first base files are committed, and that nobody has begun to wipe. Where
-    ``files`` is still to be made, all are rebuilt with it."""
+    """Those of ``partitions`` whose first base files are committed, and that nobody has begun to
+    wipe. Where ``files`` is still to be made, all are rebuilt with it."""
     table = MetadataTable.open(storage, timeline)
     found = [p for p in partitions if table.storage.head(mark_of(p)) is not None]
     found = [p for p in found if any(map(_has_begun, table.slices(p)))]
@@ -76,9 +77,9 @@ def _has_begun(slice_: FileSlice) -> bool:
 
 
 def half_retired(storage: Storage, config: TableConfig) -> list[str]:
-    """Partitions that the properties still call readable, where whoever retired them ended between the marks and the
-    properties. Only Hoodoo's own, which nobody goes by without its mark, tell that: its files are still there then; of
-    another engine, which knows no marks, they go all."""
+    """Partitions that the properties still call readable, where whoever retired them ended between
+    the marks and the properties. Only Hoodoo's own, which nobody goes by without its mark, tell
+    that: its files are still there then; of another engine, which knows no marks, they go all."""
     ready = listed(config)
     if not any(
         _lost_mark(storage, p) and storage.list(f"{FOLDER}/{p}") for p in filter(is_own, ready)
@@ -97,8 +98,8 @@ def _lost_mark(storage: Storage, partition: str) -> bool:
 
 
 def drop_stale_partitions(storage: Storage, config: TableConfig, wanted: bool) -> TableConfig:
-    """Take partitions that are not kept out of the properties, then their files; the properties as they are
-    then. ``wanted``: whether there is to be a metadata table at all."""
+    """Take partitions that are not kept out of the properties, then their files; the properties as
+    they are then. ``wanted``: whether there is to be a metadata table at all."""
     mine = keepable(config) if wanted else ()
     ready, begun = listed(config), building(config)
     # Without `files` the others of Hudi's are no use.
@@ -119,8 +120,8 @@ def drop_stale_partitions(storage: Storage, config: TableConfig, wanted: bool) -
             config = properties.load(storage)
             if set(listed(config)) - set(left):
                 raise
-        # Spark Hudi makes a secondary index again by its definition. An expression index it makes not, and fails where
-        # a query would use one that is defined.
+        # Spark Hudi makes a secondary index again by its definition. An expression index it makes
+        # not, and fails where a query would use one that is defined.
         undefine(storage, [p for p in gone if p.startswith(EXPRESSION)])
     if not left and not being:
         if gone or any(entry.path == FOLDER for entry in storage.list(".hoodie")):

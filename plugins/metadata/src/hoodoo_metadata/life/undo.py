@@ -1,8 +1,7 @@
 """Undo: an instant of the data table leaves nothing in the metadata table.
 
-Before its files leave the timeline of the data table: an instant that is completed here and unknown there
-counts for every reader (Hudi takes it for archived).
-"""
+Before its files leave the timeline of the data table: an instant that is completed here and unknown
+there counts for every reader (Hudi takes it for archived)."""
 
 from __future__ import annotations
 
@@ -35,7 +34,8 @@ _ROLLBACK = "006"
 
 
 def forget(storage: Storage, config: TableConfig, requested: str) -> None:
-    """Take ``requested`` out of the metadata table of the table in ``storage``; one listing if there is none.
+    """Take ``requested`` out of the metadata table of the table in ``storage``; one listing if
+    there is none.
 
     A completed one is pending first, so that no reader sees half of it.
     """
@@ -62,8 +62,9 @@ def forget(storage: Storage, config: TableConfig, requested: str) -> None:
 
 
 def sweep_forgotten(storage: Storage, undone: Collection[str]) -> None:
-    """Delete what was put for the instants ``undone``, which are not on the timeline of the table any more, after
-    these had been taken out: files of tasks, and what a writer began that died then. Lists each partition."""
+    """Delete what was put for the instants ``undone``, which are not on the timeline of the table
+    any more, after these had been taken out: files of tasks, and what a writer began that died
+    then. Lists each partition."""
     table = Below(storage, FOLDER)
     config = properties.load(storage)
     begun = [f for f in _timeline_files(table, config, undone) if not f[0].is_completed]
@@ -102,8 +103,8 @@ def _partitions(table: Below) -> list[str]:
 
 
 def _written(table: Below, config: TableConfig, requested: str) -> frozenset[tuple[str, str]]:
-    """The file groups that the deltacommit of ``requested`` says it writes to: another engine's may say so while it
-    is pending. Before its files leave the timeline."""
+    """The file groups that the deltacommit of ``requested`` says it writes to: another engine's may
+    say so while it is pending. Before its files leave the timeline."""
     timeline = load(table, own_config(config))
     found: set[tuple[str, str]] = set()
     for state in (State.COMPLETED, State.INFLIGHT):
@@ -120,8 +121,8 @@ def _take_back(
     requested: str,
     groups: Collection[tuple[str, str]],
 ) -> None:
-    """In version 6: log files of ``requested`` alone go, but for those that a compaction is about to read; of others
-    its blocks are taken back."""
+    """In version 6: log files of ``requested`` alone go, but for those that a compaction is about
+    to read; of others its blocks are taken back."""
     found = logs_of(table, folders, requested, log_files(), groups)
     planned = planned_logs(table, load(table, own_config(config)))
     for log in found.whole:

@@ -46,8 +46,8 @@ def check_listing(
     expected: Callable[[str], bool],
     removed: Callable[[str], bool],
 ) -> Iterator[Finding | str]:
-    """The partition ``files`` against the ``files`` that are there. ``timeline`` was looked at before these
-    were listed. A text is a note."""
+    """The partition ``files`` against the ``files`` that are there. ``timeline`` was looked at
+    before these were listed. A text is a note."""
     if not is_listed(timeline):
         return
     try:
@@ -80,7 +80,8 @@ def check_listing(
 
 @define
 class LocationsCheck:
-    """The record indexes against the keys of the newest slices, which are shown one slice after the other."""
+    """The record indexes against the keys of the newest slices, which are shown one slice after the
+    other."""
 
     storage: Storage
     timeline: Timeline

@@ -38,13 +38,15 @@ from hoodoo_metadata.table.metadata_table import OWN_BUILDING, building, listed,
 
 
 def partition_of(index: str, config: TableConfig) -> str:
-    """The partition of the table with the properties ``config`` that holds ``index``, one of STORED, when it is made."""
+    """The partition of the table with the properties ``config`` that holds ``index``, one of
+    STORED, when it is made."""
     return (STORED if config.populate_meta_fields else STORED_OF_VIRTUAL)[index]
 
 
 def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfig:
-    """The properties of a new table, with the metadata table that the options or its index ask for as one
-    that is to be built. Raises ConfigError, UnsupportedTableError where it can't have one."""
+    """The properties of a new table, with the metadata table that the options or its index ask for
+    as one that is to be built. Raises ConfigError, UnsupportedTableError where it can't have
+    one."""
     growing = _index_of(config) == GROWING
     asked = options_of.KEYS.read(options) or options_of.PATH_KEYS.read(options)
     keys = asked or _index_of(config) not in (None, GROWING)
@@ -124,7 +126,8 @@ def _refuse_virtual_filters(config: TableConfig) -> None:
 
 
 def refuse_partitioned(config: TableConfig) -> None:
-    """Raises UnsupportedTableError where tables like this one have no record index of partition paths."""
+    """Raises UnsupportedTableError where tables like this one have no record index of partition
+    paths."""
     if layout_of(config).log_names_slice:
         raise UnsupportedTableError(
             f"table {config.name} of version {config.version}: {PARTITIONED}",
@@ -146,7 +149,8 @@ def refuse_impossible(config: TableConfig, partition: str, what: str) -> None:
 
 
 def stored_name(name: str) -> str | None:
-    """The name of the index that is stored here and is called ``name``, by whatever name; None if it is none."""
+    """The name of the index that is stored here and is called ``name``, by whatever name; None if
+    it is none."""
     if name in INDEX_OF:
         return INDEX_OF[name]
     offer = kernel().find("index", name)
@@ -156,8 +160,9 @@ def stored_name(name: str) -> str | None:
 
 @frozen
 class Wanted:
-    """``partitions`` are to be made, and with them ``index``, if it is global. ``partitioned``: the record index is
-    to be of partition paths; None: as it is. ``partition``: the one that was asked for by name."""
+    """``partitions`` are to be made, and with them ``index``, if it is global. ``partitioned``: the
+    record index is to be of partition paths; None: as it is. ``partition``: the one that was asked
+    for by name."""
 
     partitions: tuple[str, ...]
     index: str | None = None
@@ -166,7 +171,8 @@ class Wanted:
 
     @classmethod
     def of(cls, request: RebuildRequest) -> Wanted:
-        """What ``request`` asks for. Raises ConfigError, UnsupportedTableError for what can't be made."""
+        """What ``request`` asks for. Raises ConfigError, UnsupportedTableError for what can't be
+        made."""
         config, name = request.config, request.name
         there = {*listed(config), *building(config)}
         refuse_unable(config)
@@ -208,8 +214,8 @@ class Wanted:
 
 
 def _of_values(request: RebuildRequest, there: Collection[str]) -> tuple[str, ...]:
-    """The secondary indexes that are made again with a global record index: where keys have been in two places, they
-    lack entries, and nobody went by them until now."""
+    """The secondary indexes that are made again with a global record index: where keys have been in
+    two places, they lack entries, and nobody went by them until now."""
     config = request.config
     if is_unique(config, RECORD_INDEX) and not is_partitioned(request.storage, config=config):
         return ()
@@ -217,8 +223,8 @@ def _of_values(request: RebuildRequest, there: Collection[str]) -> tuple[str, ..
 
 
 def _kind(request: RebuildRequest, partitioned: bool, there: bool) -> bool:
-    """Whether the record index that is asked for is of partition paths. The name of the partition stands for
-    whichever kind is there."""
+    """Whether the record index that is asked for is of partition paths. The name of the partition
+    stands for whichever kind is there."""
     is_so = there and is_partitioned(request.storage)
     if request.name == RECORD_INDEX and there and not request.is_index:
         return is_so
@@ -234,8 +240,8 @@ def _kind(request: RebuildRequest, partitioned: bool, there: bool) -> bool:
 
 
 def _by_name(request: RebuildRequest, there: Collection[str]) -> bool:
-    """Of virtual keys: whether the index of partition paths is what the name of Hudi's partition stands for, as it is
-    the one that is there."""
+    """Of virtual keys: whether the index of partition paths is what the name of Hudi's partition
+    stands for, as it is the one that is there."""
     named = request.name == RECORD_INDEX and not request.is_index
     return named and VIRTUAL_PATH_INDEX in there and VIRTUAL_INDEX not in there
 

@@ -1,1 +1,2 @@
-"""The partitions of the metadata table as objects: how each begins, follows actions, and merges its values."""
+"""The partitions of the metadata table as objects: how each begins, follows actions, and merges its
+values."""

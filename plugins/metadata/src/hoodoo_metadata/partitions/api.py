@@ -28,13 +28,13 @@ from hoodoo_metadata.table.layout import OWN_INDEXES, RECORD_INDEX
 from hoodoo_metadata.table.metadata_table import MetadataTable
 
 
-# With slots attrs computes cached properties without functools' lock, which in Python 3.11 all objects of a class
-# share: two writers of one process would wait for each other's storage.
+# With slots attrs computes cached properties without functools' lock, which in Python 3.11 all
+# objects of a class share: two writers of one process would wait for each other's storage.
 @frozen
 class Work:
-    """One action on its way into the metadata table. ``files``: those that are added and that go; ``kept``: the
-    partitions that follow it. ``began``: the file groups that partitions began with, where these are not committed
-    yet; else those that there are count."""
+    """One action on its way into the metadata table. ``files``: those that are added and that go;
+    ``kept``: the partitions that follow it. ``began``: the file groups that partitions began with,
+    where these are not committed yet; else those that there are count."""
 
     begun: PendingDeltaCommit
     change: ActionChange
@@ -61,8 +61,8 @@ class Work:
 
     @cached_property
     def ranges(self) -> RangeRows:
-        """What the added files hold in these columns: read once for all partitions. Without an engine no file was
-        written."""
+        """What the added files hold in these columns: read once for all partitions. Without an
+        engine no file was written."""
         change = self.change
         if change.engine is None:
             return RangeRows({}, {})
@@ -79,7 +79,8 @@ class Work:
 
     @cached_property
     def keys(self) -> ChangedKeys | None:
-        """The record keys that came and went, also with the file groups that the action replaces."""
+        """The record keys that came and went, also with the file groups that the action
+        replaces."""
         keys = self.change.keys
         if keys is None:
             return None
@@ -94,14 +95,16 @@ class Work:
 
 
 def _outlasts(config: TableConfig) -> bool:
-    """Whether a row that is marked as deleted may lose to the stored one, when they are merged by a read."""
+    """Whether a row that is marked as deleted may lose to the stored one, when they are merged by a
+    read."""
     merged = config.table_type == "MERGE_ON_READ" and bool(config.ordering_fields)
     return merged and config.merge_mode != "COMMIT_TIME_ORDERING"
 
 
 @frozen
 class Beginning:
-    """A partition that is made: of what, and where its base files go. ``size``: how record indexes are made."""
+    """A partition that is made: of what, and where its base files go. ``size``: how record indexes
+    are made."""
 
     state: TableState
     table: MetadataTable
@@ -111,8 +114,9 @@ class Beginning:
 
 @frozen
 class Missed:
-    """What was completed while partitions were made: ``work`` of the newest action, with the keys of the file
-    slices that are others now, ``slices``. ``ids``: of the file groups that each partition began with."""
+    """What was completed while partitions were made: ``work`` of the newest action, with the keys
+    of the file slices that are others now, ``slices``. ``ids``: of the file groups that each
+    partition began with."""
 
     work: Work
     slices: Sequence[FileSlice]
@@ -121,7 +125,8 @@ class Missed:
 
 
 class OfFiles:
-    """A partition that the driver writes, of the files of an action: tasks have nothing to write for it."""
+    """A partition that the driver writes, of the files of an action: tasks have nothing to write
+    for it."""
 
     def of_files(self, work: Work) -> tuple[WriteStat, ...]:
         return ()
@@ -134,7 +139,8 @@ class OfFiles:
 
 
 class OfKeys:
-    """A partition that tasks write, of the record keys of an action: its files alone say nothing."""
+    """A partition that tasks write, of the record keys of an action: its files alone say
+    nothing."""
 
     def deltas(self, work: Work) -> Sequence[Delta]:
         return ()
@@ -148,7 +154,8 @@ class Partition(Protocol):
 
     @property
     def name(self) -> str:
-        """Its folder. One that begins with ``hoodoo_`` is Hoodoo's own, which Hudi must not come to know of."""
+        """Its folder. One that begins with ``hoodoo_`` is Hoodoo's own, which Hudi must not come to
+        know of."""
 
     @property
     def keys(self) -> bool:
@@ -156,11 +163,13 @@ class Partition(Protocol):
 
     @property
     def stored_keys(self) -> bool:
-        """Whether it is made of the record keys that rows hold: tables with virtual ones have none."""
+        """Whether it is made of the record keys that rows hold: tables with virtual ones have
+        none."""
 
     @property
     def noted(self) -> bool:
-        """Whether commits say that it was kept: who goes by it has to know of writers that did not."""
+        """Whether commits say that it was kept: who goes by it has to know of writers that did
+        not."""
 
     @property
     def sought(self) -> bool:
@@ -184,5 +193,5 @@ class Partition(Protocol):
     def merged(
         self, storage: Storage, slice_: FileSlice, schema_text: str
     ) -> Iterator[pa.RecordBatch]:
-        """The entries of a file group, ascending, as a base file holds them. ``storage`` is the metadata
-        table's."""
+        """The entries of a file group, ascending, as a base file holds them. ``storage`` is the
+        metadata table's."""

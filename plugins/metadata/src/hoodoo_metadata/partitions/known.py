@@ -1,4 +1,5 @@
-"""Known: all partitions that can be kept, by name: those of Hudi, Hoodoo's own, and those that others offer."""
+"""Known: all partitions that can be kept, by name: those of Hudi, Hoodoo's own, and those that
+others offer."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ _BUILT_IN: tuple[Partition, ...] = (
 
 
 def folder_of(name: str) -> str:
-    """The folder of the partition that is called ``name``: one that others offer is Hoodoo's own."""
+    """The folder of the partition that is called ``name``: one that others offer is Hoodoo's
+    own."""
     offer = kernel().find(_FAMILY, name)
     return name if offer is None else OWN_PREFIX + offer.name.removeprefix(OWN_PREFIX)
 
@@ -55,8 +57,9 @@ def names() -> tuple[str, ...]:
 
 
 def is_possible(config: TableConfig, partition: str) -> bool:
-    """Whether tables like this one have such a partition: Hudi 0.15 knows of no ``partition_stats``, and what is
-    Hoodoo's own is for log files that are named by their instant."""
+    """Whether tables like this one have such a partition: Hudi 0.15 knows of no
+    ``partition_stats``, and what is Hoodoo's own is for log files that are named by their
+    instant."""
     if not layout_of(config).log_names_slice:
         return True
     return partition != PARTITION_STATS and not is_own(partition) and not is_secondary(partition)

@@ -24,7 +24,8 @@ from hoodoo_metadata.table.slice import layers
 
 @frozen
 class RegisteredPartition:
-    """``inner`` under the folder ``name``. See :class:`hoodoo_metadata.partitions.api.Partition`."""
+    """``inner`` under the folder ``name``. See
+    :class:`hoodoo_metadata.partitions.api.Partition`."""
 
     name: str
     inner: MetadataPartition

@@ -1,4 +1,5 @@
-"""Base files of the metadata table: HFiles that a compaction, or the beginning of a partition, writes."""
+"""Base files of the metadata table: HFiles that a compaction, or the beginning of a partition,
+writes."""
 
 from __future__ import annotations
 
@@ -19,9 +20,9 @@ from hoodoo_metadata.table.deltas import began
 from hoodoo_metadata.table.layout import INDEXES
 
 EXTENSION = ".hfile"
-# Blocks of partitions whose single keys are sought. Measured on 1 M entries, one core: with half as many
-# bytes in a block as usual, seeking 1,000 keys takes 67 ms instead of 90, scanning all 4 % more, and an entry
-# 27 bytes instead of 24. With a quarter: 47 ms, 28 % more, 30 bytes.
+# Blocks of partitions whose single keys are sought. Measured on 1 M entries, one core: with half as
+# many bytes in a block as usual, seeking 1,000 keys takes 67 ms instead of 90, scanning all 4 %
+# more, and an entry 27 bytes instead of 24. With a quarter: 47 ms, 28 % more, 30 bytes.
 SOUGHT_BLOCK_BYTES = BLOCK_BYTES // 2
 _SOUGHT = frozenset(INDEXES)
 
@@ -40,8 +41,8 @@ def put_base(
     schema_text: str,
     number: int,
 ) -> WriteStat:
-    """Write ``batches`` (ENTRIES, ascending, may be none) as the base file of a file group; its stat.
-    ``storage`` is the metadata table's, ``number`` tells the task."""
+    """Write ``batches`` (ENTRIES, ascending, may be none) as the base file of a file group; its
+    stat. ``storage`` is the metadata table's, ``number`` tells the task."""
     base = BaseFile(partition, file_id, pending.requested, f"{number}-0-0", EXTENSION)
     counted = _Counted(iter(batches))
     with scratch_file(storage) as local:

@@ -1,4 +1,5 @@
-"""A directory of a store as a store of its own: the metadata table is a table inside another one."""
+"""A directory of a store as a store of its own: the metadata table is a table inside another
+one."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from hoodoo_metadata.table.counted_blocks import CountedBlocks
 
 @frozen
 class Below:
-    """``inner`` seen from its directory ``prefix``: every path is taken, and answered, from there on. ``blocks``: which
-    blocks of its log files count, where the names of these do not say it."""
+    """``inner`` seen from its directory ``prefix``: every path is taken, and answered, from there
+    on. ``blocks``: which blocks of its log files count, where the names of these do not say it."""
 
     inner: Storage
     prefix: str

@@ -1,4 +1,5 @@
-"""Combine: all entries of one file group as a base file holds them, however its partition merges values."""
+"""Combine: all entries of one file group as a base file holds them, however its partition merges
+values."""
 
 from __future__ import annotations
 
@@ -36,14 +37,15 @@ def ranges_merged(storage: Storage, slice_: FileSlice) -> Iterator[pa.RecordBatc
 def newest_merged(
     storage: Storage, slice_: FileSlice, schema_text: str, deleted: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """The same where the newest value of a key counts, as values of ``schema_text``. ``deleted``: with deleted
-    entries, whose value is empty."""
+    """The same where the newest value of a key counts, as values of ``schema_text``. ``deleted``:
+    with deleted entries, whose value is empty."""
     found = layers(storage, slice_)
     yield from merged([layer.coded(schema_text) for layer in found], deleted=deleted)
 
 
 def file_changes(found: Sequence[Layer], wanted: pa.Array | None = None) -> dict[str, FileChanges]:
-    """Key -> what the layers of a slice of ``files``, the newest first, say together. ``wanted``: keys."""
+    """Key -> what the layers of a slice of ``files``, the newest first, say together. ``wanted``:
+    keys."""
     changes: dict[str, FileChanges] = {}
     for layer in reversed(found):
         rows = layer.all() if wanted is None else layer.get(wanted)

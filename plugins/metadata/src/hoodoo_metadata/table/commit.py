@@ -1,8 +1,9 @@
-"""Metadata commit: what the metadata table says of one instant of the data table, begun and decided.
+"""Metadata commit: what the metadata table says of one instant of the data table, begun and
+decided.
 
-Begun means log files under a pending deltacommit of the same instant. It is completed by the same decision
-as the instant of the data table, right before it (:class:`~hoodoo.timeline.publish.CoupledCommit`): both or none.
-"""
+Begun means log files under a pending deltacommit of the same instant. It is completed by the same
+decision as the instant of the data table, right before it
+(:class:`~hoodoo.timeline.publish.CoupledCommit`): both or none."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ NEWEST = "the metadata table's timeline"
 
 @frozen
 class PendingDeltaCommit:
-    """A deltacommit of the metadata table that is pending. ``places``: where its log files go, in version 6."""
+    """A deltacommit of the metadata table that is pending. ``places``: where its log files go, in
+    version 6."""
 
     table: MetadataTable
     instant: Instant
@@ -44,7 +46,8 @@ class PendingDeltaCommit:
     def at(
         cls, table: MetadataTable, requested: str, schema_text: str, partitions: Sequence[str]
     ) -> PendingDeltaCommit:
-        """Requested and inflight, of ``partitions``. An earlier run of the same service may have begun it, too."""
+        """Requested and inflight, of ``partitions``. An earlier run of the same service may have
+        begun it, too."""
         instant = Instant(requested, DELTACOMMIT, State.REQUESTED)
         table.storage.put_if_absent(table.timeline.path(instant), b"")
         content = table.timeline.layout.encode_inflight(CommitMetadata(Operation.UPSERT_PREPPED))
@@ -74,7 +77,8 @@ class PendingDeltaCommit:
         named = {stat.path for stat in stats}
         if named.issuperset(found):
             return
-        # Looked at after the listing: where another process has completed it, its files count, and not those put here.
+        # Looked at after the listing: where another process has completed it, its files count, and
+        # not those put here.
         now = reload(storage, self.table.timeline)
         done = now.find(self.instant.requested)
         if done is not None:
@@ -120,8 +124,9 @@ class PendingDeltaCommit:
         return now.last_instant_time()
 
     def _behind(self, stats: Sequence[WriteStat]) -> Sequence[WriteStat]:
-        """``stats`` of log files that are in the newest slices: in version 6 a compaction that was planned since they
-        were put would pass over them. They are put behind it; what was put first belongs to a slice of before."""
+        """``stats`` of log files that are in the newest slices: in version 6 a compaction that was
+        planned since they were put would pass over them. They are put behind it; what was put first
+        belongs to a slice of before."""
         storage, timeline = self.table.storage, self.table.timeline
         if self.places is None or _compactions(timeline) == _compactions(reload(storage, timeline)):
             return stats

@@ -1,8 +1,7 @@
 """Compaction of the metadata table: log files become base files, deleted entries are gone for good.
 
-Planned by a decision about the data table: what is completed here then is completed there, too, so that no
-base file holds what may yet be undone. A plan that somebody left is run by the next one.
-"""
+Planned by a decision about the data table: what is completed here then is completed there, too, so
+that no base file holds what may yet be undone. A plan that somebody left is run by the next one."""
 
 from __future__ import annotations
 
@@ -54,9 +53,10 @@ def commits_since(timeline: Timeline) -> int:
 
 
 def holds(table: MetadataTable, instant: str) -> bool:
-    """Whether base files may hold rows of ``instant``, which is completed in the data table: a compaction was
-    planned after it was completed here, or a partition was made of the table when it was there. (What is
-    caught up with while a partition is made is told by the newest instant alone.)"""
+    """Whether base files may hold rows of ``instant``, which is completed in the data table: a
+    compaction was planned after it was completed here, or a partition was made of the table when it
+    was there. (What is caught up with while a partition is made is told by the newest instant
+    alone.)"""
     writes = table.timeline.writes()
     compactions = [i.requested for i in writes if i.action == "commit"]
     made = [i.completion_order for i in writes if is_beginning(i.requested)]
@@ -70,9 +70,9 @@ def holds(table: MetadataTable, instant: str) -> bool:
 
 
 def first_needed(storage: Storage, data: Timeline, partitions: Sequence[str]) -> str | None:
-    """The first instant of the table ``data`` that readers of its metadata table go by, in version 6: what log files
-    tell of an instant that is not on the active timeline counts for nobody else. Up to the oldest base file all is
-    in base files. None where no file group needs any."""
+    """The first instant of the table ``data`` that readers of its metadata table go by, in version
+    6: what log files tell of an instant that is not on the active timeline counts for nobody else.
+    Up to the oldest base file all is in base files. None where no file group needs any."""
     if not (partitions and data.layout.log_names_slice):
         return None
     table = MetadataTable.open(storage, data)
@@ -83,8 +83,8 @@ def first_needed(storage: Storage, data: Timeline, partitions: Sequence[str]) ->
 def compact(
     storage: Storage, data: Timeline, partitions: Sequence[str], engine: Engine
 ) -> tuple[str, ...]:
-    """Finish what is planned, then plan and run one more; the instants that were run. ``storage`` and
-    ``data`` are the data table's."""
+    """Finish what is planned, then plan and run one more; the instants that were run. ``storage``
+    and ``data`` are the data table's."""
     table = MetadataTable.open(storage, data)
     done = [
         _run(storage, table, pending, engine, partitions)
@@ -103,8 +103,8 @@ def compact(
 
 
 def _stands(table: MetadataTable, instant: Instant) -> bool:
-    """Whether the files that a plan names are there. If not, the metadata table was rebuilt since, and the plan
-    goes."""
+    """Whether the files that a plan names are there. If not, the metadata table was rebuilt since,
+    and the plan goes."""
     plan = read_plan(table.storage, table.timeline, instant)
     there = {e.path for p in {s.partition_path for s in plan.slices} for e in table.storage.list(p)}
     for slice_ in plan.slices:
@@ -117,8 +117,8 @@ def _stands(table: MetadataTable, instant: Instant) -> bool:
 
 
 def schedule(storage: Storage, data: Timeline, partitions: Sequence[str]) -> Instant | None:
-    """Plan a compaction of all file groups with log files. None if there is none, or if something of
-    another engine is completed here and pending in the data table."""
+    """Plan a compaction of all file groups with log files. None if there is none, or if something
+    of another engine is completed here and pending in the data table."""
     made: list[Instant | None] = []
 
     def make(fresh: Timeline) -> Decision:
@@ -154,9 +154,10 @@ def schedule(storage: Storage, data: Timeline, partitions: Sequence[str]) -> Ins
 
 
 def _behind_newest(table: MetadataTable) -> str | None:
-    """The instant of a compaction in version 6: the newest that the metadata table tells of, and three digits. None
-    while something older is pending in the table (it would come after the compaction, and into slices of before), and
-    where it was compacted up to there. Source: ``HoodieBackedTableMetadataWriter.compactIfNecessary``."""
+    """The instant of a compaction in version 6: the newest that the metadata table tells of, and
+    three digits. None while something older is pending in the table (it would come after the
+    compaction, and into slices of before), and where it was compacted up to there. Source:
+    ``HoodieBackedTableMetadataWriter.compactIfNecessary``."""
     deltas = [i.requested for i in table.timeline.writes() if i.action == "deltacommit"]
     if not deltas:
         return None
@@ -181,8 +182,8 @@ def _metrics(slice_: FileSlice) -> dict[str, float]:
 
 
 def _own_slices(table: MetadataTable, requested: str, partitions: Sequence[str]) -> list[FileSlice]:
-    """Those of Hoodoo's own partitions as they were when ``requested`` was planned; Hudi must not find them
-    in a plan."""
+    """Those of Hoodoo's own partitions as they were when ``requested`` was planned; Hudi must not
+    find them in a plan."""
     found = []
     for slice_ in (s for p in partitions if is_own(p) for s in table.slices(p)):
         if slice_.base_file is not None and order_key(slice_.instant) >= order_key(requested):
@@ -206,7 +207,8 @@ def _run(
 ) -> str:
     plan = read_plan(table.storage, table.timeline, instant)
     if table.timeline.layout.log_names_slice:
-        # All that was decided when it was planned; a file of the plan may get blocks of others since.
+        # All that was decided when it was planned; a file of the plan may get blocks of others
+        # since.
         table = MetadataTable.open(storage, reload(storage, table.data)).until(instant.requested)
     instant = publish.inflight(table.storage, table.timeline, instant.at(State.REQUESTED))
     pending = Pending.of(table.timeline, instant)
@@ -283,9 +285,9 @@ class _CompactGroups:
 
 
 def _clean(table: MetadataTable, partitions: Sequence[str]) -> None:
-    """Files of slices that nobody is at any more. Log files go before the base file that they are of:
-    without it, readers would not know where they belong. And what a late task of an earlier beginning of a
-    partition has put: no decision tells of it, nor does anybody see it."""
+    """Files of slices that nobody is at any more. Log files go before the base file that they are
+    of: without it, readers would not know where they belong. And what a late task of an earlier
+    beginning of a partition has put: no decision tells of it, nor does anybody see it."""
     for partition in partitions:
         for path in _never_begun(table, partition):
             table.storage.delete(path)
@@ -306,18 +308,19 @@ def _never_begun(table: MetadataTable, partition: str) -> list[str]:
 
 
 def removable_before(timeline: Timeline) -> str:
-    """Return the order key before which a metadata table's ``timeline`` may lack instants, as compactions have merged
-    them; an empty text if there are too few compactions. Those it goes by stay, so it is the same afterwards."""
+    """Return the order key before which a metadata table's ``timeline`` may lack instants, as
+    compactions have merged them; an empty text if there are too few compactions. Those it goes by
+    stay, so it is the same afterwards."""
     compactions = sorted(order_key(i.requested) for i in timeline.writes() if i.action == "commit")
     return compactions[-KEPT_SLICES] if len(compactions) >= KEPT_SLICES else ""
 
 
 def _shorten(table: MetadataTable) -> None:
-    """Take off the timeline what no file is of any more: it is listed with each look. All from the compaction
-    before the newest on stays, and how partitions began.
+    """Take off the timeline what no file is of any more: it is listed with each look. All from the
+    compaction before the newest on stays, and how partitions began.
 
-    Nothing is archived: what the metadata table was, nobody asks; it is made of the table's own history.
-    """
+    Nothing is archived: what the metadata table was, nobody asks; it is made of the table's own
+    history."""
     limit = removable_before(table.timeline)
     if not limit:
         return
@@ -325,7 +328,8 @@ def _shorten(table: MetadataTable) -> None:
     parsed = (parse_path(e.path) for folder in folders for e in table.storage.list(folder))
     needed = {file.instant for file in parsed if file is not None}
     if table.timeline.layout.log_names_slice and needed:
-        # A beginning of it: blocks count of what is older than the first instant, and of what is there.
+        # A beginning of it: blocks count of what is older than the first instant, and of what is
+        # there.
         limit = min(limit, *map(order_key, needed))
     for instant in table.timeline.writes():
         old = order_key(instant.completion_order) < limit

@@ -1,8 +1,8 @@
 """Counted blocks: what counts of log files whose names do not say who wrote them (table version 6).
 
-There a log file is named after the slice that it belongs to. Writers that can append put their blocks into a file of
-others, and an instant that was undone may leave its block where it is, with a rollback block behind it.
-"""
+There a log file is named after the slice that it belongs to. Writers that can append put their
+blocks into a file of others, and an instant that was undone may leave its block where it is, with a
+rollback block behind it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from hoodoo_metadata.life.beginnings import is_own_instant
 
 @frozen
 class CountedBlocks:
-    """Those of instants that are completed in the metadata table (``told``) and in the table: ``decided``, or older
-    than ``start``, where its timeline begins. Source: ``HoodieTableMetadataUtil.getValidInstantTimestamps``."""
+    """Those of instants that are completed in the metadata table (``told``) and in the table:
+    ``decided``, or older than ``start``, where its timeline begins. Source:
+    ``HoodieTableMetadataUtil.getValidInstantTimestamps``."""
 
     told: Visible
     decided: frozenset[str]

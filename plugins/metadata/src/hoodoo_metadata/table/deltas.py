@@ -1,9 +1,9 @@
 """Deltas: what one instant adds to a file group of the metadata table, as a log file of its own.
 
-Its name holds the instant, so that no two writers meet in a file, and what an undone instant left can be
-told by name. A store that can't append loses nothing: there is one HFile per log file, as RFC-08 draws it. In version 6
-the name holds the slice instead (:mod:`hoodoo_metadata.table.log_places`), and ends with the time of day of the instant.
-"""
+Its name holds the instant, so that no two writers meet in a file, and what an undone instant left
+can be told by name. A store that can't append loses nothing: there is one HFile per log file, as
+RFC-08 draws it. In version 6 the name holds the slice instead
+(:mod:`hoodoo_metadata.table.log_places`), and ends with the time of day of the instant."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def put_delta(
     number: int,
     places: LogPlaces | None = None,
 ) -> WriteStat:
-    """Write ``delta`` as a log file of the instant that ``pending`` is of; its stat. ``storage`` is the
-    metadata table's. ``places``: where log files go, in version 6.
+    """Write ``delta`` as a log file of the instant that ``pending`` is of; its stat. ``storage`` is
+    the metadata table's. ``places``: where log files go, in version 6.
 
-    The same delta gives the same file, so it may be put again, also by another process that runs the same clean at
-    the same time; its name tells it from others of the instant, which an earlier run of a service may have left.
-    """
+    The same delta gives the same file, so it may be put again, also by another process that runs
+    the same clean at the same time; its name tells it from others of the instant, which an earlier
+    run of a service may have left."""
     instant = pending.requested
     with scratch_file(storage) as local:
         with log_files().writer(local) as writer:
@@ -107,8 +107,8 @@ def put_deltas(
     places: LogPlaces | None = None,
     after: Callable[[], object] = lambda: None,
 ) -> tuple[WriteStat, ...]:
-    """Those that are not empty. Across a network side by side, and the instant is looked at once, after them; ``after``
-    is called beside that, and not at all where there are no such looks."""
+    """Those that are not empty. Across a network side by side, and the instant is looked at once,
+    after them; ``after`` is called beside that, and not at all where there are no such looks."""
     filled = [delta for delta in deltas if not delta.is_empty]
     if at_once(storage) > 1 and len(filled) > 1:
         apart = evolve(pending, watched=False)
@@ -137,8 +137,9 @@ def _new_log(delta: Delta, instant: str, token: str, places: LogPlaces | None) -
 
 
 def began(instant: str) -> int:
-    """What an HFile of ``instant`` says of when it was made, in milliseconds since 1970: whoever makes it again makes the
-    same bytes. 0 for instants that are no dates, under which partitions are made."""
+    """What an HFile of ``instant`` says of when it was made, in milliseconds since 1970: whoever
+    makes it again makes the same bytes. 0 for instants that are no dates, under which partitions
+    are made."""
     return 0 if instant.startswith("0000") else int(to_datetime(instant[:17]).timestamp() * 1000)
 
 

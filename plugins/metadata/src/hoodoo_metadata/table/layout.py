@@ -26,14 +26,15 @@ SECONDARY = "secondary_index_"
 EXPRESSION = "expr_index_"
 # Hoodoo's own: a record index whose buckets get more file groups as they grow.
 GROWING_INDEX = "hoodoo_record_index"
-# The record indexes of a table with virtual keys, global and of partition paths: as Hudi's, which Spark Hudi would not
-# keep of such keys, and go by all the same.
+# The record indexes of a table with virtual keys, global and of partition paths: as Hudi's, which
+# Spark Hudi would not keep of such keys, and go by all the same.
 VIRTUAL_INDEX = "hoodoo_virtual_record_index"
 VIRTUAL_PATH_INDEX = "hoodoo_virtual_partitioned_record_index"
 VIRTUAL_INDEXES = (VIRTUAL_INDEX, VIRTUAL_PATH_INDEX)
 OWN_INDEXES = (GROWING_INDEX, *VIRTUAL_INDEXES)
 INDEXES = (RECORD_INDEX, *OWN_INDEXES)
-# The names of indexes, and the partition that holds each; that of a record index where keys are virtual.
+# The names of indexes, and the partition that holds each; that of a record index where keys are
+# virtual.
 PARTITIONED, GROWING = "partitioned_record_index", "growing_record_index"
 STORED = {RECORD_INDEX: RECORD_INDEX, PARTITIONED: RECORD_INDEX, GROWING: GROWING_INDEX}
 STORED_OF_VIRTUAL = {
@@ -56,7 +57,8 @@ _ESCAPED = frozenset(map(chr, range(32))) | frozenset("\"#%'*/:=?\\\x7f{[]^_-")
 
 
 def group_id(partition: str, number: int, data_partition: str | None = None) -> str:
-    """The file id of the ``number``-th file group, from 0 on, of ``partition``: ``record-index-0007-0``.
+    """The file id of the ``number``-th file group, from 0 on, of ``partition``:
+    ``record-index-0007-0``.
 
     ``data_partition``: of a record index that is partitioned, the partition path of the rows; the
     groups of each are numbered by themselves. Raises ConfigError for a partition of another kind.
@@ -85,7 +87,8 @@ def is_secondary(partition: str) -> bool:
 
 
 def path_prefix(data_partition: str) -> str:
-    """How the file ids of a partitioned record index begin that are for rows of this partition path."""
+    """How the file ids of a partitioned record index begin that are for rows of this partition
+    path."""
     return f"{_PREFIXES[RECORD_INDEX]}{_escape(data_partition)}-"
 
 
@@ -94,10 +97,12 @@ def _escape(path: str) -> str:
 
 
 def group_of(keys: pa.Array, groups: int) -> npt.NDArray[np.int32]:
-    """The number of the file group, of ``groups``, that holds each key (string, or binary in UTF-8)."""
+    """The number of the file group, of ``groups``, that holds each key (string, or binary in
+    UTF-8)."""
     if groups == 1:
         return np.zeros(len(keys), np.int32)
-    # In 64 bits there is no integer whose absolute value can't be had; Java's remainder gives the same.
+    # In 64 bits there is no integer whose absolute value can't be had; Java's remainder gives the
+    # same.
     return (np.abs(string_hash(keys).astype(np.int64)) % groups).astype(np.int32)
 
 

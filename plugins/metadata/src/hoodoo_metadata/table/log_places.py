@@ -1,9 +1,8 @@
 """Log places: which log file of a file group an instant adds in a table of version 6.
 
-There the name of a log file says which slice it belongs to: the instant of the base file, or of a compaction that is
-planned, under which it would be lost otherwise. The next version of the slice is free, and a token of its own keeps the
-file from meeting that of another writer.
-"""
+There the name of a log file says which slice it belongs to: the instant of the base file, or of a
+compaction that is planned, under which it would be lost otherwise. The next version of the slice is
+free, and a token of its own keeps the file from meeting that of another writer."""
 
 from __future__ import annotations
 
@@ -22,8 +21,8 @@ from hoodoo_metadata.table.metadata_table import MetadataTable
 
 @frozen
 class LogPlace:
-    """``start``: the instant of the slice, whose base file is ``base`` (empty: it has none); ``names`` of its log
-    files, up to the ``version``."""
+    """``start``: the instant of the slice, whose base file is ``base`` (empty: it has none);
+    ``names`` of its log files, up to the ``version``."""
 
     start: str
     base: str
@@ -44,8 +43,8 @@ class LogPlaces:
 
     @classmethod
     def of(cls, table: MetadataTable, partitions: Sequence[str]) -> LogPlaces:
-        """Those of ``partitions`` as they are now: a listing of each. Base files count that are about to be
-        completed, too: those of a partition that is being made."""
+        """Those of ``partitions`` as they are now: a listing of each. Base files count that are
+        about to be completed, too: those of a partition that is being made."""
         timeline = reload(table.storage, table.timeline)
         known = {i.requested for i in timeline.instants}
         planned = pending_groups(table.storage, timeline)

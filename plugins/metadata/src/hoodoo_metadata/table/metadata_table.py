@@ -1,9 +1,8 @@
 """The metadata table as a table: its timeline, its file groups, and which of their files count.
 
-It lies in ``.hoodie/metadata`` and is itself a table that is merged on read (format page 6). What it says
-of an instant of the data table counts once that instant is completed there: log files of others are passed
-over, as Hudi passes them over.
-"""
+It lies in ``.hoodie/metadata`` and is itself a table that is merged on read (format page 6). What
+it says of an instant of the data table counts once that instant is completed there: log files of
+others are passed over, as Hudi passes them over."""
 
 from __future__ import annotations
 
@@ -41,7 +40,8 @@ BUILDING = "hoodie.table.metadata.partitions.inflight"
 # The same of Hoodoo's own partitions.
 OWN_LISTED = "hoodoo.metadata.partitions"
 OWN_BUILDING = "hoodoo.metadata.partitions.inflight"
-# When each of them was made: `partition:completion`, which is known when the indexing action is archived, too.
+# When each of them was made: `partition:completion`, which is known when the indexing action is
+# archived, too.
 OWN_MADE = "hoodoo.metadata.partitions.made"
 _MADE = {
     "hoodie.compaction.payload.class": "org.apache.hudi.metadata.HoodieMetadataPayload",
@@ -84,8 +84,8 @@ class MetadataTable:
 
     @classmethod
     def seen(cls, storage: Storage, data: Timeline) -> MetadataTable:
-        """As whoever asked last of this look at the data table has opened it, a moment ago: across a network that is as
-        good. What was taken away since is missed when it is opened."""
+        """As whoever asked last of this look at the data table has opened it, a moment ago: across
+        a network that is as good. What was taken away since is missed when it is opened."""
         found = data.noted.get(_SEEN)
         if (
             isinstance(found, MetadataTable)
@@ -103,7 +103,8 @@ class MetadataTable:
 
     @classmethod
     def seen_before(cls, storage: Storage, data: Timeline) -> MetadataTable:
-        """The same for who asks but how many file groups there are, which is as it was for a look a moment before."""
+        """The same for who asks but how many file groups there are, which is as it was for a look a
+        moment before."""
         found = data.noted.get(_SEEN)
         if not isinstance(found, MetadataTable) or found.timeline.layout.log_names_slice:
             return cls.open(storage, data)
@@ -120,8 +121,8 @@ class MetadataTable:
 
     @classmethod
     def open(cls, storage: Storage, data: Timeline) -> MetadataTable:
-        """As it is now: one listing. ``storage`` is the data table's. Look at the data table first: what is
-        completed there is told of here."""
+        """As it is now: one listing. ``storage`` is the data table's. Look at the data table first:
+        what is completed there is told of here."""
         below = Below(storage, FOLDER)
         timeline = load(below, own_config(data.config))
         if timeline.layout.log_names_slice:
@@ -142,15 +143,16 @@ class MetadataTable:
         return self.storage.blocks if isinstance(self.storage, Below) else None
 
     def until(self, as_of: str | None) -> MetadataTable:
-        """The same, whose log files tell of instants of the data table up to ``as_of``, by requested time."""
+        """The same, whose log files tell of instants of the data table up to ``as_of``, by
+        requested time."""
         below = self.storage
         if as_of is None or not isinstance(below, Below) or below.blocks is None:
             return self
         return evolve(self, storage=evolve(below, blocks=below.blocks.until(_end_of(as_of))))
 
     def slices(self, partition: str, as_of: str | None = None) -> tuple[FileSlice, ...]:
-        """The newest slice of each file group of ``partition``, by file id: one listing. ``as_of``: the
-        state that the data table's instants up to it, by requested time, make."""
+        """The newest slice of each file group of ``partition``, by file id: one listing. ``as_of``:
+        the state that the data table's instants up to it, by requested time, make."""
         return self.file_view(partition, as_of).slices
 
     def file_view(self, partition: str, as_of: str | None = None) -> view.FileSystemView:
@@ -169,8 +171,8 @@ class MetadataTable:
         return view.from_files(self.storage, self.timeline, files, as_of)
 
     def _counts(self, file: view.DataFile) -> bool:
-        """What is completed here and not pending there; an instant that is not there at all is archived,
-        or one of the metadata table's own."""
+        """What is completed here and not pending there; an instant that is not there at all is
+        archived, or one of the metadata table's own."""
         return file.instant not in self._undecided
 
     @cached_property
@@ -180,14 +182,14 @@ class MetadataTable:
 
 
 def _end_of(instant: str) -> str:
-    """After ``instant`` of the data table, and the instants of the metadata table that have digits more: base files
-    of these hold what was told up to it."""
+    """After ``instant`` of the data table, and the instants of the metadata table that have digits
+    more: base files of these hold what was told up to it."""
     return f"{order_key(instant)}{'9' * 6}"
 
 
 def make_table(storage: Storage, data: TableConfig) -> None:
-    """The properties that make the metadata table of a table with the properties ``data``; left alone where
-    they are there. ``storage`` is the metadata table's own."""
+    """The properties that make the metadata table of a table with the properties ``data``; left
+    alone where they are there. ``storage`` is the metadata table's own."""
     if storage.head(properties.PATH) is None:
         kept = {"hoodie.table.initial.version": str(data.version), **_MADE}
         if layout_of(data).log_names_slice:
@@ -201,13 +203,14 @@ def make_table(storage: Storage, data: TableConfig) -> None:
 
 
 def mark_of(partition: str) -> str:
-    """The file, below the metadata table, without which a partition is not complete. Hudi finds partitions by
-    theirs."""
+    """The file, below the metadata table, without which a partition is not complete. Hudi finds
+    partitions by theirs."""
     return f"{partition}/.hoodoo_partition" if is_own(partition) else path_of(partition)
 
 
 def own_config(config: TableConfig) -> TableConfig:
-    """The metadata table's properties, as far as its files depend on them; they follow from the table's."""
+    """The metadata table's properties, as far as its files depend on them; they follow from the
+    table's."""
     kept = (
         "hoodie.table.version",
         "hoodie.timeline.layout.version",

@@ -1,8 +1,8 @@
-"""Own logs: the log files of one instant, where their names don't say who wrote them (table version 6).
+"""Own logs: the log files of one instant, where their names don't say who wrote them (table version
+6).
 
-Hoodoo's end with the time of day of their instant; of others the commit says which file groups it wrote to. Their
-blocks tell for certain.
-"""
+Hoodoo's end with the time of day of their instant; of others the commit says which file groups it
+wrote to. Their blocks tell for certain."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ def logs_of(
     opener: LogFiles,
     groups: Collection[tuple[str, str]] = (),
 ) -> FailedLogs:
-    """The log files in ``partitions`` of the metadata table that hold blocks of ``requested``: those that end like
-    Hoodoo's, and of ``groups`` (partition and file id). Opens the log files of these file groups."""
+    """The log files in ``partitions`` of the metadata table that hold blocks of ``requested``:
+    those that end like Hoodoo's, and of ``groups`` (partition and file id). Opens the log files of
+    these file groups."""
     ending = f"-{time_of_day(requested)}"
     found = set(groups)
     for partition in partitions:

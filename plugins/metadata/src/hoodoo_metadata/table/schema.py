@@ -69,7 +69,8 @@ def _parsed(schema_text: str | None) -> Json:
 
 
 def _plain(schema: Json) -> Json:
-    """``schema`` without logical types: values are taken and given as they are stored. Raises ValueError."""
+    """``schema`` without logical types: values are taken and given as they are stored. Raises
+    ValueError."""
     if isinstance(schema, list):
         return [_plain(member) for member in schema]
     if isinstance(schema, dict):
@@ -81,8 +82,8 @@ def _plain(schema: Json) -> Json:
 
 
 def encode_row(row: Mapping[str, Any]) -> bytes:
-    """``row`` as a value of an HFile. Its key is not repeated in it, as Hudi does not; fields that are
-    left out take their defaults, ``filesystemMetadata`` null."""
+    """``row`` as a value of an HFile. Its key is not repeated in it, as Hudi does not; fields that
+    are left out take their defaults, ``filesystemMetadata`` null."""
     out = io.BytesIO()
     whole = {"key": "", "filesystemMetadata": None, **row}
     fastavro.schemaless_writer(out, _parsed(None), whole)
@@ -98,7 +99,8 @@ class _Record(dict[str, Any]):
 
 def decode_row(value: bytes, schema_text: str | None = None) -> Row:
     """The row that a value of an HFile holds. A wrapped value of a union of records is a pair, the
-    record's name and the record. ``schema_text``: what it was written with; None: that of version 9.
+    record's name and the record. ``schema_text``: what it was written with; None: that of version
+    9.
 
     Raises CorruptTableError.
     """

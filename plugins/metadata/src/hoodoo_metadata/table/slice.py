@@ -1,9 +1,8 @@
 """Entries of one file group of the metadata table: what its HFiles say of a key, the newest first.
 
-A group is read in layers: each HFile and each delete block of its log files, then its base file. The value
-of a key in a newer layer takes the place of older ones, and a delete hides them; where a partition merges
-values instead (``files``, ``partition_stats``), all of them are asked for.
-"""
+A group is read in layers: each HFile and each delete block of its log files, then its base file.
+The value of a key in a newer layer takes the place of older ones, and a delete hides them; where a
+partition merges values instead (``files``, ``partition_stats``), all of them are asked for."""
 
 from __future__ import annotations
 
@@ -69,7 +68,8 @@ class Layer:
         return evolve(self, recoded=True)
 
     def scan(self) -> Iterator[pa.RecordBatch]:
-        """The entries of the HFile, ascending as bytes, also where Hudi has put them in the order of Java's strings."""
+        """The entries of the HFile, ascending as bytes, also where Hudi has put them in the order
+        of Java's strings."""
         assert self.hfile is not None
         for batch in in_byte_order(self.hfile.scan()):
             yield from self._coded(pa.Table.from_batches([batch])).to_batches()
@@ -89,7 +89,8 @@ class Layer:
 
 
 def open_ahead(storage: Storage, slices: Iterable[FileSlice]) -> None:
-    """Read the files of ``slices`` side by side, as far as the store keeps them for :func:`layers`."""
+    """Read the files of ``slices`` side by side, as far as the store keeps them for
+    :func:`layers`."""
     files = [file for s in slices for file in (s.base_file, *s.log_files) if file is not None]
     opened_ahead(storage, ((file.path, file.size) for file in files))
 
@@ -97,8 +98,9 @@ def open_ahead(storage: Storage, slices: Iterable[FileSlice]) -> None:
 def layers(
     storage: Storage, slice_: FileSlice, schema_text: str | None = None
 ) -> tuple[Layer, ...]:
-    """The layers of ``slice_``, the newest first. Opens every file; reads no data block of an HFile.
-    ``schema_text``: values are given as of this schema, that of this version, whatever they were written with.
+    """The layers of ``slice_``, the newest first. Opens every file; reads no data block of an
+    HFile. ``schema_text``: values are given as of this schema, that of this version, whatever they
+    were written with.
 
     Raises CorruptTableError for a file that is missing or damaged: an entry less is a wrong answer.
     """
@@ -154,8 +156,9 @@ def _layer(storage: Storage, log: LogFile, reader: LogFileReader, block: LogBloc
 def _counted_layers(
     storage: Storage, logs: Sequence[LogFile], counted: CountedBlocks
 ) -> Iterator[Layer]:
-    """The layers of log files that several may have written to, in the order in which they apply. A file that a
-    writer died over may be torn: only one that a completed instant names has to be whole."""
+    """The layers of log files that several may have written to, in the order in which they apply. A
+    file that a writer died over may be torn: only one that a completed instant names has to be
+    whole."""
     opener = log_files()
     with ExitStack() as stack:
         found: list[tuple[tuple[LogFile, LogFileReader], LogBlock]] = []
@@ -170,7 +173,8 @@ def _counted_layers(
 
 
 def _is_named(storage: Storage, log: LogFile) -> bool:
-    """Whether a completed deltacommit of the metadata table says that it wrote ``log``. Reads them all."""
+    """Whether a completed deltacommit of the metadata table says that it wrote ``log``. Reads them
+    all."""
     name = f'"{log.path}"'.encode()
     done = (e for e in storage.list(".hoodie") if e.name.endswith(".deltacommit"))
     return any(name in storage.get(entry.path) for entry in done)
@@ -182,7 +186,8 @@ def _deleted(reader: LogFileReader, block: LogBlock) -> pa.Array:
 
 
 def newest(found: Sequence[Layer], keys: pa.Array, how: str = "auto") -> pa.Table:
-    """ENTRIES of ``keys`` (distinct, binary), the newest value of each; deleted ones are left out."""
+    """ENTRIES of ``keys`` (distinct, binary), the newest value of each; deleted ones are left
+    out."""
     parts: list[pa.Table] = []
     left = keys
     for layer in found:
@@ -199,8 +204,8 @@ def newest(found: Sequence[Layer], keys: pa.Array, how: str = "auto") -> pa.Tabl
 
 
 def merged(found: Sequence[Layer], deleted: bool = False) -> Iterator[pa.RecordBatch]:
-    """All entries, ascending, the newest value of each key. What is in log files is held in memory; the
-    base file passes through. ``deleted``: deleted ones, too, with an empty value."""
+    """All entries, ascending, the newest value of each key. What is in log files is held in memory;
+    the base file passes through. ``deleted``: deleted ones, too, with an empty value."""
     over = _over(found[:-1] if found and found[-1].hfile is not None else found)
     base = found[-1] if found and found[-1].hfile is not None else None
     live = _kept if deleted else _live
@@ -226,7 +231,8 @@ def merged(found: Sequence[Layer], deleted: bool = False) -> Iterator[pa.RecordB
 
 
 def _over(found: Sequence[Layer]) -> pa.Table:
-    """Entries of layers without a base file, ascending; a null value where the newest is a delete."""
+    """Entries of layers without a base file, ascending; a null value where the newest is a
+    delete."""
     parts: list[pa.Table] = []
     for layer in found:
         part = layer.all()

@@ -18,7 +18,8 @@ from hoodoo_rows.produce.row_shape import RowShape
 
 @lru_cache(maxsize=1)
 def usual_serializer() -> Serializer:
-    """What packs rows where nobody has named a serializer: the default of its family. Asked on the driver."""
+    """What packs rows where nobody has named a serializer: the default of its family. Asked on the
+    driver."""
     name = default_name("serializer", Settings())
     found: Serializer = plain(resolve("serializer", name).instance)
     return found
@@ -32,7 +33,8 @@ def message_format(serializer: Serializer) -> str:
 @frozen
 class Crossing:
     """How the batches of one stream cross. A message holds rows of one part and one slot: these two
-    numbers travel with the message, not with the row; behind it stands :func:`message_format`. Picklable."""
+    numbers travel with the message, not with the row; behind it stands :func:`message_format`.
+    Picklable."""
 
     shape: RowShape
     bound: BoundSerializer
@@ -65,13 +67,15 @@ class Crossing:
         return self.shape.rows(flat)
 
     def pack(self, rows: pa.RecordBatch) -> tuple[pa.Buffer, bytes]:
-        """A message and what has to stand behind it. EngineError where this worker's format is not the driver's."""
+        """A message and what has to stand behind it. EngineError where this worker's format is not
+        the driver's."""
         self._check(self.agreed)
         end = self.agreed.encode()
         return self.bound.serialize(rows), end + bytes([len(end)])
 
     def unpack(self, message: pa.Buffer, part: int, slot: int) -> pa.RecordBatch:
-        """The flat batch of one message and its end. EngineError where it is of another format than this worker's."""
+        """The flat batch of one message and its end. EngineError where it is of another format than
+        this worker's."""
         last = message.size - 1
         end = message.slice(last - message.slice(last).to_pybytes()[0])
         self._check(end.to_pybytes()[:-1].decode(errors="replace"))

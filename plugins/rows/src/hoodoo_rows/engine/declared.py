@@ -18,12 +18,12 @@ else:
 
 
 class returned(_Batches):
-    """What ``step`` returns, ``batches``, in exactly the schema that it declares. ``source`` are the batches as they came.
+    """What ``step`` returns, ``batches``, in exactly the schema that it declares. ``source`` are
+    the batches as they came.
 
     Columns are put in order by name and cast. Raises PluginError where a column lacks or is one too
-    many, SchemaError where a value does not fit. (No generator: what looks at each batch when it has come is not
-    on the stack while it is made.)
-    """
+    many, SchemaError where a value does not fit. (No generator: what looks at each batch when it
+    has come is not on the stack while it is made.)"""
 
     source: Iterator[pa.RecordBatch]
 

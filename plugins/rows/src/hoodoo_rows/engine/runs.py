@@ -19,7 +19,8 @@ Run = tuple[int, int, int, int]  # part, slot, first row, rows
 def buffers(
     batches: Iterator[pa.RecordBatch], schema: pa.Schema, limit: int = BUFFER_BYTES, most: int = 0
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of ``batches`` in batches of about ``limit`` bytes, or up to ``most`` where they came so; none is empty."""
+    """The rows of ``batches`` in batches of about ``limit`` bytes, or up to ``most`` where they
+    came so; none is empty."""
     held: list[pa.RecordBatch] = []
     held_bytes = 0
     for batch in batches:
@@ -77,7 +78,8 @@ def routed(rows: pa.RecordBatch, parts: int) -> tuple[pa.RecordBatch, list[Run]]
 
 
 def refuse_other_parts(low: int, high: int, parts: int) -> None:
-    """EngineError where rows from part ``low`` to part ``high`` go to a part that is none of ``parts``."""
+    """EngineError where rows from part ``low`` to part ``high`` go to a part that is none of
+    ``parts``."""
     if low < 0 or high >= parts:
         raise EngineError(
             f"part {low if low < 0 else high}",
@@ -87,8 +89,8 @@ def refuse_other_parts(low: int, high: int, parts: int) -> None:
 
 
 def stable_order(keys: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.intp]:
-    """The places of ``keys`` (0 to ``most`` - 1) in their order; equal ones stay as they are. Short integers NumPy sorts by
-    radix, in a tenth of the time."""
+    """The places of ``keys`` (0 to ``most`` - 1) in their order; equal ones stay as they are. Short
+    integers NumPy sorts by radix, in a tenth of the time."""
     return np.argsort(keys.astype(np.uint16) if most <= 1 << 16 else keys, kind="stable")
 
 

@@ -26,9 +26,8 @@ PARTITION_BYTES = 32 << 20
 def as_arrow(data: Any) -> pa.Table | pa.RecordBatchReader | ds.Dataset:
     """``data`` as one of the three Arrow shapes that engines read.
 
-    A generator of record batches is read once, as they come. Raises DataError for what neither is Arrow nor speaks
-    ``__arrow_c_stream__``, nor is known to a plugin, and the errors of plugins.
-    """
+    A generator of record batches is read once, as they come. Raises DataError for what neither is
+    Arrow nor speaks ``__arrow_c_stream__``, nor is known to a plugin, and the errors of plugins."""
     if isinstance(data, (pa.Table, pa.RecordBatchReader)) or _is_dataset(data):
         return data
     if isinstance(data, pa.RecordBatch):
@@ -50,8 +49,8 @@ def as_arrow(data: Any) -> pa.Table | pa.RecordBatchReader | ds.Dataset:
 
 
 def known_data(data: Any, schema: pa.Schema | None, keys: Sequence[str] | None = None) -> Any:
-    """``data`` in Arrow where a plugin knows it, for a table of ``schema``; else as it is. Raises the errors of plugins.
-    ``keys``: the columns of the record key, where plain values are keys."""
+    """``data`` in Arrow where a plugin knows it, for a table of ``schema``; else as it is. Raises
+    the errors of plugins. ``keys``: the columns of the record key, where plain values are keys."""
     for _plugin, implementation in kernel().implementations("hoodoo_arrow_data"):
         found = implementation.function(data, schema, keys)
         if found is not None:
@@ -130,7 +129,8 @@ _USUAL = (
 
 
 def overlap(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
-    """Whether one of two paths is the other or lies within it, by links and other spellings, too."""
+    """Whether one of two paths is the other or lies within it, by links and other spellings,
+    too."""
     places = []
     for path in (one, other):
         scheme, rest = split(path)

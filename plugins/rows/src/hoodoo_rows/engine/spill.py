@@ -1,10 +1,9 @@
 """Rows on local disk between two steps: written once, memory-mapped when read.
 
-Each upstream partition has one file. What is staged is an Arrow IPC file; what is exchanged is a file
-of messages: rows are buffered, sorted by (part, slot), cut and serialized, so that every message has
-one part and one slot; an index in memory says where each lies. Memory is bounded by one buffer per
-running thread.
-"""
+Each upstream partition has one file. What is staged is an Arrow IPC file; what is exchanged is a
+file of messages: rows are buffered, sorted by (part, slot), cut and serialized, so that every
+message has one part and one slot; an index in memory says where each lies. Memory is bounded by one
+buffer per running thread."""
 
 from __future__ import annotations
 
@@ -30,8 +29,8 @@ _ALIGNED = 64  # messages begin at multiples of so many bytes: Arrow reads them 
 
 
 def _scratch(storage: Storage) -> str | None:
-    """Of a table that can only be read there is none: it may be looked for keys, all the same, where its bytes
-    lie open to any program anyway."""
+    """Of a table that can only be read there is none: it may be looked for keys, all the same,
+    where its bytes lie open to any program anyway."""
     try:
         return storage.scratch()
     except StorageError:
@@ -48,11 +47,13 @@ def _remove(folder: str, descriptors: dict[int, int]) -> None:
 
 
 class Spill:
-    """A folder of IPC files, removed when the object goes: in the scratch directory of ``storage``, as rows
-    of its table have to lie nowhere else; without one, where the system has temporary files.
+    """A folder of IPC files, removed when the object goes: in the scratch directory of ``storage``,
+    as rows of its table have to lie nowhere else; without one, where the system has temporary
+    files.
 
-    A file that is complete has no name any more, where the system allows that: a process that is killed
-    leaves none, and neither does an error that somebody holds, with all that it was raised in."""
+    A file that is complete has no name any more, where the system allows that: a process that is
+    killed leaves none, and neither does an error that somebody holds, with all that it was raised
+    in."""
 
     def __init__(self, storage: Storage | None = None) -> None:
         folder = None if storage is None else _scratch(storage)
@@ -116,7 +117,8 @@ class Spill:
         batches: Iterator[pa.RecordBatch],
         held: int = BUFFER_BYTES,
     ) -> Places:
-        """``batches`` cut by part and slot, as messages; where each lies. ``held``: bytes of rows that are sorted at once."""
+        """``batches`` cut by part and slot, as messages; where each lies. ``held``: bytes of rows
+        that are sorted at once."""
         places: Places = {}
         at = 0
         with self._file(number) as sink:
@@ -135,7 +137,8 @@ class Spill:
         return places
 
     def _unname(self, number: int) -> None:
-        """The complete file stays as long as its descriptor; of very many, some keep their names."""
+        """The complete file stays as long as its descriptor; of very many, some keep their
+        names."""
         if len(self._nameless) >= _MOST_OPEN:
             return
         try:

@@ -55,8 +55,8 @@ class History:
         return any(names is not None and names.moves(column) for _since, names in self._names)
 
     def was_another(self, parent: int | None, own: int | None, name: str) -> bool:
-        """Whether ``name`` was a field's, of the record within the field ``parent`` (None: a column),
-        whose id is not ``own``."""
+        """Whether ``name`` was a field's, of the record within the field ``parent`` (None: a
+        column), whose id is not ``own``."""
         for schema in self.schemas:
             inside = schema if parent is None else _by_id(schema, parent)
             if any(f["name"].lower() == name.lower() and f["id"] != own for f in _fields(inside)):
@@ -64,7 +64,8 @@ class History:
         return False
 
     def refuse_reused(self, path: str, name: str) -> None:
-        """SchemaError where the column at ``path`` may not be called ``name``, as another one was."""
+        """SchemaError where the column at ``path`` may not be called ``name``, as another one
+        was."""
         outer = path.split(".")[:-1]
         parent = _at(self.schemas[0], outer)["id"] if outer else None
         if self.was_another(parent, _at(self.schemas[0], path.split("."))["id"], name):

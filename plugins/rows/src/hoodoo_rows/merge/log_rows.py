@@ -27,8 +27,8 @@ from hoodoo_rows.write.widen import widened
 
 @frozen
 class LogRows:
-    """``waiting``: the merged rows; None if no block counts. ``damages``: what is wrong with the bytes,
-    skipped or not. ``blocks`` and ``rows`` count what was read."""
+    """``waiting``: the merged rows; None if no block counts. ``damages``: what is wrong with the
+    bytes, skipped or not. ``blocks`` and ``rows`` count what was read."""
 
     waiting: KeyJoin | None = None
     damages: tuple[Damage, ...] = ()
@@ -63,8 +63,8 @@ def read_log_rows(storage: Storage, logs: Sequence[LogFile], rule: MergeRule) ->
 
 
 def _in_order(readers: list[tuple[LogFile, LogFileReader]]) -> list[tuple[LogFile, LogFileReader]]:
-    """Of log files whose names differ in the token alone, which several writers may have put beside a clustering, the
-    blocks say whose is older."""
+    """Of log files whose names differ in the token alone, which several writers may have put beside
+    a clustering, the blocks say whose is older."""
     if len({(log.instant, log.version) for log, _ in readers}) == len(readers):
         return readers
 

@@ -47,10 +47,9 @@ class MatchResult:
 class KeyJoin:
     """Rows, one for each key, that wait for the stored row of their key.
 
-    ``rows`` has `_hoodie__op`, the record key and the columns of the table. ``absent``: column -> the rows
-    that don't have it (partial updates); the stored row's value stays there. ``aside`` are columns
-    of ``rows`` that stored rows lack and mergers don't see.
-    """
+    ``rows`` has `_hoodie__op`, the record key and the columns of the table. ``absent``: column ->
+    the rows that don't have it (partial updates); the stored row's value stays there. ``aside`` are
+    columns of ``rows`` that stored rows lack and mergers don't see."""
 
     rows: pa.Table
     merger: Merger
@@ -65,8 +64,8 @@ class KeyJoin:
         self._keys = flat(self.rows.column(RECORD_KEY))
 
     def places(self, keys: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-        """Which of the rows waits for each of ``keys``; null for none. A call hashes all waiting keys:
-        ask for many, as :meth:`places_ahead` does."""
+        """Which of the rows waits for each of ``keys``; null for none. A call hashes all waiting
+        keys: ask for many, as :meth:`places_ahead` does."""
         return pc.index_in(keys, value_set=self._keys)
 
     def places_ahead(self, keys: Iterator[pa.Array]) -> Iterator[pa.ChunkedArray]:
@@ -102,8 +101,9 @@ class KeyJoin:
     def replacing(
         self, stored: Iterable[pa.RecordBatch], at: pa.Array
     ) -> tuple[pa.Array, pa.Table, bool]:
-        """The places of ``stored`` that get other rows, these rows, and whether they have what is ``absent``.
-        ``stored`` needs the columns alone that the merger looks at; ``at`` as for :meth:`meet`, of all batches."""
+        """The places of ``stored`` that get other rows, these rows, and whether they have what is
+        ``absent``. ``stored`` needs the columns alone that the merger looks at; ``at`` as for
+        :meth:`meet`, of all batches."""
         hit, incoming, met, start = pc.is_valid(at), np.asarray(at.drop_null()), [], 0
         self._seen[incoming] = True
         for batch in stored:

@@ -1,4 +1,5 @@
-"""How the log rows of a slice meet its base file: the part of a read that a task needs for merging."""
+"""How the log rows of a slice meet its base file: the part of a read that a task needs for
+merging."""
 
 from __future__ import annotations
 
@@ -36,9 +37,8 @@ class Visible:
     (versions 8 and 9, whose log names say the instant). Else (version 6) those of completed
     instants, and those older than ``start``, which are archived.
 
-    ``done``, ``clusterings``: completed instants, where names say the instant; but those of log files which
-    were written beside a clustering, into file groups that it made, say that one.
-    """
+    ``done``, ``clusterings``: completed instants, where names say the instant; but those of log
+    files which were written beside a clustering, into file groups that it made, say that one."""
 
     limit: str | None = None
     committed: frozenset[str] | None = None
@@ -64,8 +64,8 @@ class Visible:
         return self._archived(instant)
 
     def beside(self, named: str, instant: str) -> bool | None:
-        """Whether a block of ``instant`` counts in a log file with another instant in its name; None: the name has
-        to say the same."""
+        """Whether a block of ``instant`` counts in a log file with another instant in its name;
+        None: the name has to say the same."""
         clusters = named in self.clusterings or self._archived(named)
         if not clusters or order_key(instant) < order_key(named):
             return None
@@ -79,9 +79,10 @@ class Visible:
 class MergeRule:
     """``schema``: the columns that merging reads, in the types of the table; of tables with stored
     keys the record key is among them. ``keys`` makes the keys of tables with virtual ones; in the
-    schema the record key is among them only where a writer asks for it. ``deletes`` knows what delete blocks name.
-    ``ordering``: the columns whose values delete blocks carry. ``needed``: the columns of the schema
-    that merging itself looks at. ``gives_keys``: the stored record keys are wanted besides."""
+    schema the record key is among them only where a writer asks for it. ``deletes`` knows what
+    delete blocks name. ``ordering``: the columns whose values delete blocks carry. ``needed``: the
+    columns of the schema that merging itself looks at. ``gives_keys``: the stored record keys are
+    wanted besides."""
 
     merger: Merger
     schema: pa.Schema
@@ -140,7 +141,8 @@ class MergeRule:
 
 
 def marked_operations(rows: pa.RecordBatch | pa.Table) -> pa.Array | pa.ChunkedArray:
-    """DELETE_ROW for rows that are marked as deleted, PUT for the others: ``HoodieRecord.isDelete`` of Hudi."""
+    """DELETE_ROW for rows that are marked as deleted, PUT for the others: ``HoodieRecord.isDelete``
+    of Hudi."""
     names, marked = rows.schema.names, None
     if IS_DELETED in names:
         marked = pc.fill_null(rows.column(IS_DELETED), False)

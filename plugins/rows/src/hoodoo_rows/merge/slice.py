@@ -36,13 +36,14 @@ def merged_rows(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of ``slice_`` in the columns of the rule; what only logs have comes last.
 
-    ``pushed`` answers the filter that may skip row groups of a base file of the given schema. Memory: the log rows, and a batch
-    of the base file. Warns of damaged bytes in logs, naming file and offset.
-    """
+    ``pushed`` answers the filter that may skip row groups of a base file of the given schema.
+    Memory: the log rows, and a batch of the base file. Warns of damaged bytes in logs, naming file
+    and offset."""
     found = read_log_rows(storage, slice_.log_files, rule)
     for damage in found.damages:
         warnings.warn(f"{storage.root}: {damage}", HoodooWarning, stacklevel=2)
-    # Where log rows are what they are, whatever is stored, row groups that the filter rules out need not be read.
+    # Where log rows are what they are, whatever is stored, row groups that the filter rules out
+    # need not be read.
     stands_alone = rule.merger.merge_mode == BY_ARRIVAL
     if found.waiting is not None and (found.waiting.absent or not stands_alone):
         pushed = None
@@ -75,7 +76,8 @@ def _merged_base(
             if places is None or waiting is None:
                 yield widened(batch, rule.out_schema, base.path)
                 continue
-            # Dictionaries become text after the choice of rows: numbers are chosen faster than text.
+            # Dictionaries become text after the choice of rows: numbers are chosen faster than
+            # text.
             stored = widened(batch, encoded_as(rule.out_schema, batch.schema), base.path)
             met = waiting.meet(stored, places.take(stored.num_rows))
             if met.kept.num_rows:
@@ -90,7 +92,8 @@ def _merged_base(
 def _stored_rows(
     waiting: KeyJoin, reader: BaseFileReader, schema: pa.Schema, where: pc.Expression | None
 ) -> Counts:
-    """How many rows the file has of the key of each waiting row; 0 for rows that ``where`` rules out.
+    """How many rows the file has of the key of each waiting row; 0 for rows that ``where`` rules
+    out.
 
     Only the keys of row groups are read that can have one of the others.
     """
@@ -111,7 +114,8 @@ def _stored_rows(
 
 
 def _with_room(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """``batches``, in pieces if their dictionaries have long values that repeat: text of all rows has to fit."""
+    """``batches``, in pieces if their dictionaries have long values that repeat: text of all rows
+    has to fit."""
     for batch in batches:
         coded = [c.dictionary for c in batch.columns if pa.types.is_dictionary(c.type)]
         longest = max((pc.max(pc.binary_length(d)).as_py() or 0 for d in coded), default=0)

@@ -37,8 +37,9 @@ def check_columns(generator: KeyGenerator, schema: pa.Schema, obj: str) -> None:
 
 
 def check_rows(generator: KeyGenerator, reader: BaseFileReader, path: str) -> None:
-    """MissingColumnError where the base file lacks a column of the key, NullKeyError where a row's key can't be
-    made as columns are null. Reads these columns where the file itself does not know that they have no null."""
+    """MissingColumnError where the base file lacks a column of the key, NullKeyError where a row's
+    key can't be made as columns are null. Reads these columns where the file itself does not know
+    that they have no null."""
     if isinstance(reader, KnowsNulls) and reader.without_nulls(generator.record_key_fields):
         return
     check_columns(generator, reader.schema, f"base file {path}")
@@ -57,8 +58,8 @@ RESTORE = "Restore the key columns to their state before the change: keys are co
 
 @frozen
 class VirtualKeys:
-    """Implements :class:`~hoodoo.hookspecs.file_format.BaseFileFormat` around another one. ``filled``:
-    the meta columns that new files store all the same."""
+    """Implements :class:`~hoodoo.hookspecs.file_format.BaseFileFormat` around another one.
+    ``filled``: the meta columns that new files store all the same."""
 
     inner: BaseFileFormat
     generator: KeyGenerator
@@ -124,8 +125,8 @@ class KeyedReader:
         batch_rows: int | None = None,
         encoded: bool = False,
     ) -> Iterator[pa.RecordBatch]:
-        """As the inner reader's. A filter on meta columns prunes nothing: the file's statistics are not
-        those of the values made here."""
+        """As the inner reader's. A filter on meta columns prunes nothing: the file's statistics are
+        not those of the values made here."""
         stored = self.inner.schema.names
         asked = self.schema.names if columns is None else columns
         wanted = [name for name in asked if name in _MADE or name in stored]
@@ -167,7 +168,8 @@ def key_columns(generator: KeyGenerator, schema: pa.Schema) -> list[str]:
 def record_keys(
     generator: KeyGenerator, batch: pa.RecordBatch, columns: Sequence[str], path: str
 ) -> pa.Array:
-    """The keys of the rows of the base file ``path``, made of ``columns``, which may be dictionaries here."""
+    """The keys of the rows of the base file ``path``, made of ``columns``, which may be
+    dictionaries here."""
     found = [batch.column(name) for name in columns]
     plain = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in found]
     try:
@@ -177,8 +179,9 @@ def record_keys(
 
 
 def made_deletes(generator: KeyGenerator | None, found: pa.Table) -> pa.Table:
-    """``found``, rows of a delete block, with their ``record_key`` as ``generator`` makes it: one whose form
-    differs by release says how by a method ``deleted_keys``, which may answer several."""
+    """``found``, rows of a delete block, with their ``record_key`` as ``generator`` makes it: one
+    whose form differs by release says how by a method ``deleted_keys``, which may answer
+    several."""
     method = getattr(generator, "deleted_keys", None)
     if method is None:
         return found
@@ -188,7 +191,8 @@ def made_deletes(generator: KeyGenerator | None, found: pa.Table) -> pa.Table:
 
 
 def delete_block_keys(generator: KeyGenerator | None, keys: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Keys of ``generator`` as a delete block names them, by its method of this name if it has one."""
+    """Keys of ``generator`` as a delete block names them, by its method of this name if it has
+    one."""
     method = getattr(generator, "delete_block_keys", None)
     return keys if method is None else method(keys)
 

@@ -1,1 +1,2 @@
-"""Produce: files that tasks make: their fence, markers, names, statistics, and which keys changed."""
+"""Produce: files that tasks make: their fence, markers, names, statistics, and which keys
+changed."""

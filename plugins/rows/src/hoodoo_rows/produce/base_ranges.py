@@ -30,9 +30,8 @@ def base_ranges(
 ) -> BaseRanges:
     """What the base file ``path`` holds in ``columns``.
 
-    Raises CorruptTableError for a file that is missing or damaged, PluginError for a format that answers
-    what can't be.
-    """
+    Raises CorruptTableError for a file that is missing or damaged, PluginError for a format that
+    answers what can't be."""
     stored = file_format.inner if isinstance(file_format, VirtualKeys) else file_format
     if isinstance(stored, HasBaseRanges):
         return stored.base_ranges(storage, path, columns)

@@ -1,7 +1,7 @@
 """The columns that travel beside a row on its way into the table (RFC-84's metadata fields).
 
-A keyed row is: `_hoodie__op`, `_hoodie__seq`, record key, partition path, then the table's own columns.
-"""
+A keyed row is: `_hoodie__op`, `_hoodie__seq`, record key, partition path, then the table's own
+columns."""
 
 from __future__ import annotations
 

@@ -15,10 +15,10 @@ from hoodoo.timeline.timeline import Timeline
 
 @frozen
 class PlannedLog:
-    """A log file instead of a base file. ``prev_commit``, ``base_file`` and ``files`` are for its write
-    stat;
-    ``fresh``: the file group has no file yet. ``after_deletes``: log files of the slice may hold deletes; ``compacting``:
-    and a compaction is pending, whose base file may have a row that they delete."""
+    """A log file instead of a base file. ``prev_commit``, ``base_file`` and ``files`` are for its
+    write stat; ``fresh``: the file group has no file yet. ``after_deletes``: log files of the slice
+    may hold deletes; ``compacting``: and a compaction is pending, whose base file may have a row
+    that they delete."""
 
     version: int
     prev_commit: str
@@ -34,14 +34,14 @@ class PlannedLog:
 class LogPlan:
     """How a write names log files.
 
-    ``layout`` names them, after the slice or after the write's own ``instant``; ``pending``: partition path
-    and file id -> the instant of a compaction that is planned, under which no row may be lost.
-    ``partial``: rows lack columns, and must be whole where their key is stored nowhere. An index
-    that looks keys up knows that, except of those that were deleted in a log.
-    ``tells_slice``: stats name the slice that a log is added to, which readers of change data look for (some layouts
-    always do). ``may_delete``: whether rows may meet deletes in the logs of a slice. ``take_inserts``: the index knows keys that only logs have. ``begin_groups``: a new file group
-    may begin with a log file. ``begun``: file groups that a pending clustering will make.
-    """
+    ``layout`` names them, after the slice or after the write's own ``instant``; ``pending``:
+    partition path and file id -> the instant of a compaction that is planned, under which no row
+    may be lost. ``partial``: rows lack columns, and must be whole where their key is stored
+    nowhere. An index that looks keys up knows that, except of those that were deleted in a log.
+    ``tells_slice``: stats name the slice that a log is added to, which readers of change data look
+    for (some layouts always do). ``may_delete``: whether rows may meet deletes in the logs of a
+    slice. ``take_inserts``: the index knows keys that only logs have. ``begin_groups``: a new file
+    group may begin with a log file. ``begun``: file groups that a pending clustering will make."""
 
     instant: str
     layout: TimelineLayout
@@ -71,7 +71,8 @@ class LogPlan:
     ) -> tuple[LogFile, PlannedLog]:
         place = self.begun.get((path, file_id))
         if place is not None and place.begun is not None:
-            # As Spark Hudi names it. Only the token tells writers apart; readers order them by what is in the blocks.
+            # As Spark Hudi names it. Only the token tells writers apart; readers order them by what
+            # is in the blocks.
             token = f"{slot}-{int(self.instant[4:8])}-{int(self.instant[8:])}"
             file = LogFile(path, file_id, place.begun, 1, token)
             return file, PlannedLog(1, place.begun, "", (file.name,), False)
@@ -86,8 +87,8 @@ class LogPlan:
 
 
 def may_delete(storage: Storage, timeline: Timeline, marks: bool, slice_: FileSlice) -> bool:
-    """Whether a log file of ``slice_`` may hold deletes by key, or with ``marks`` any deletes: by the commits that wrote
-    it, read once for a timeline. One of an archived commit may."""
+    """Whether a log file of ``slice_`` may hold deletes by key, or with ``marks`` any deletes: by
+    the commits that wrote it, read once for a timeline. One of an archived commit may."""
     logs = slice_.row_logs
     counted = []
     for write in (

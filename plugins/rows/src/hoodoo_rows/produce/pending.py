@@ -25,8 +25,8 @@ from hoodoo.timeline.timeline import Timeline
 class Pending:
     """``requested`` is the instant that tasks write for, ``path`` its inflight file, which is there
     from before the first file until the instant is rolled back or archived. ``door``: of a write
-    whose tasks name files themselves. ``watched``: the instant is looked at after the put; else the caller does
-    so when all its files are put, and deletes them where it does not stand any more."""
+    whose tasks name files themselves. ``watched``: the instant is looked at after the put; else the
+    caller does so when all its files are put, and deletes them where it does not stand any more."""
 
     requested: str
     path: str
@@ -40,14 +40,14 @@ class Pending:
     def put(
         self, storage: Storage, partition_path: str, name: str, local: str, kind: str, size: int
     ) -> int:
-        """Put the ``local`` file of ``size`` bytes under its final name, after its marker of ``kind`` (empty: without
-        one); the size of the file that is there then: of two attempts of one task the first one's counts.
+        """Put the ``local`` file of ``size`` bytes under its final name, after its marker of
+        ``kind`` (empty: without one); the size of the file that is there then: of two attempts of
+        one task the first one's counts.
 
-        Raises CommitConflictError, with no file left, if the instant does not stand any more, or the door
-        is closed and the write does not count this file. The instant is looked at on both sides of
-        the put: a rollback lists the files once more after it has taken the inflight file away, so
-        that one of the two sees the other.
-        """
+        Raises CommitConflictError, with no file left, if the instant does not stand any more, or
+        the door is closed and the write does not count this file. The instant is looked at on both
+        sides of the put: a rollback lists the files once more after it has taken the inflight file
+        away, so that one of the two sees the other."""
         named = marker(self.requested, partition_path, name, kind)
         if self.door is not None:
             self._enter(storage, named if kind else "")
@@ -81,7 +81,8 @@ class Pending:
         )  # fmt: skip
 
     def _enter(self, storage: Storage, named: str) -> None:
-        """Through the door. The marker ``named`` comes first: whoever closes the door sees it then."""
+        """Through the door. The marker ``named`` comes first: whoever closes the door sees it
+        then."""
         is_own = bool(named) and storage.put_if_absent(named, b"")
         try:
             if not self._stands(storage):
@@ -92,7 +93,8 @@ class Pending:
             raise
 
     def _stands(self, storage: Storage) -> bool:
-        """Whether the door is open, if there is one. CommitConflictError as of :meth:`check`, of a watched instant."""
+        """Whether the door is open, if there is one. CommitConflictError as of :meth:`check`, of a
+        watched instant."""
         looks: list[Callable[[], object]] = [partial(self.check, storage)] if self.watched else []
         if self.door is not None:
             looks.append(partial(self.door.is_open, storage))

@@ -43,8 +43,8 @@ def stored_rows(
 
 
 def read_stored(base: BaseFileReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The rows of a base file that is rewritten, in the stored ``schema`` without the name of the file
-    that they leave; columns of text may stay dictionaries."""
+    """The rows of a base file that is rewritten, in the stored ``schema`` without the name of the
+    file that they leave; columns of text may stay dictionaries."""
     kept = pa.schema([f for f in schema if f.name != FILE_NAME])
     known = frozenset(kept.names)
     names = [n for n in base.schema.names if n in known]

@@ -21,8 +21,9 @@ from hoodoo_rows.merge.slice import merged_rows
 
 @frozen
 class ReadKeys:
-    """Step: slices in (payloads of :func:`slice_tasks`), their record keys out as KEY_CHANGES, read as
-    ``rule`` has it, whose columns hold the record key. ``deleted``: the slices leave the table."""
+    """Step: slices in (payloads of :func:`slice_tasks`), their record keys out as KEY_CHANGES, read
+    as ``rule`` has it, whose columns hold the record key. ``deleted``: the slices leave the
+    table."""
 
     storage: Storage
     file_format: BaseFileFormat

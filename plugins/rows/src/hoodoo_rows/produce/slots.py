@@ -157,7 +157,8 @@ class SlotPlan:
         return evolve(slot, file_name=file.name, log=planned, work=100 * slot.insert_weight + 1)
 
     def deal(self, tasks: int) -> tuple[list[PlannedSlot], int]:
-        """Slots with their part, heaviest first to the least loaded task; and the number of parts."""
+        """Slots with their part, heaviest first to the least loaded task; and the number of
+        parts."""
         parts = max(1, min(tasks, len(self._slots)))
         loads = [(0, part) for part in range(parts)]
         dealt = []

@@ -32,11 +32,13 @@ _KEYS = pa.field("keys", pa.list_(pa.struct(list(KEYS_SCHEMA))))
 
 @frozen
 class Summarise:
-    """Step: keyed rows in, one row of SUMMARY_SCHEMA out per partition path and bucket (0 for rows without one).
+    """Step: keyed rows in, one row of SUMMARY_SCHEMA out per partition path and bucket (0 for rows
+    without one).
 
-    ``keys``: the keys come along, a batch of them (KEYS_SCHEMA) in one row, if all tasks together, which are alike, have
-    about so many bytes of them and of their places in memory. Task n gives its keys if they are at most the n-th part, so that any number of tasks gives less than
-    eight times as much. :func:`arrivals` notices if a task gave none."""
+    ``keys``: the keys come along, a batch of them (KEYS_SCHEMA) in one row, if all tasks together,
+    which are alike, have about so many bytes of them and of their places in memory. Task n gives
+    its keys if they are at most the n-th part, so that any number of tasks gives less than eight
+    times as much. :func:`arrivals` notices if a task gave none."""
 
     keys: int = 0
 
@@ -83,8 +85,8 @@ class Summarise:
 
 @frozen
 class Arrivals:
-    """The summary of a whole write. ``rows`` and ``puts``: partition path -> rows. ``keys``: KEYS_SCHEMA of all rows,
-    where they came along and are few."""
+    """The summary of a whole write. ``rows`` and ``puts``: partition path -> rows. ``keys``:
+    KEYS_SCHEMA of all rows, where they came along and are few."""
 
     rows: Mapping[str, int] = Factory(dict)
     puts: Mapping[str, int] = Factory(dict)
@@ -125,7 +127,8 @@ def arrivals(table: pa.Table) -> Arrivals:
 
 def _total(table: pa.Table) -> pa.Table:
     sums = [(name, "sum") for name in ("rows", "puts", "bytes", "key_bytes")]
-    # In this thread: tasks run side by side, and to start others takes longer than to add up these rows.
+    # In this thread: tasks run side by side, and to start others takes longer than to add up these
+    # rows.
     total = table.group_by(_GROUP, use_threads=False).aggregate(sums)
     names = [n if n in _GROUP else f"{n}_sum" for n in SUMMARY_SCHEMA.names]
     return pa.Table.from_arrays(total.select(names).columns, schema=SUMMARY_SCHEMA)

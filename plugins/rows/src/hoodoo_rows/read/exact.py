@@ -1,4 +1,5 @@
-"""Whether the integers of a table survive as floating numbers: looked at before their columns become those."""
+"""Whether the integers of a table survive as floating numbers: looked at before their columns
+become those."""
 
 from __future__ import annotations
 
@@ -24,12 +25,11 @@ _FOUND = pa.schema([("column", pa.string()), ("value", pa.int64()), ("rows", pa.
 
 
 def refuse_inexact(source: ReadSource, engine: Engine, grown: pa.Schema) -> None:
-    """SchemaError where a row that ``source`` shows has an integer that its type in ``grown`` does not hold
-    exactly.
+    """SchemaError where a row that ``source`` shows has an integer that its type in ``grown`` does
+    not hold exactly.
 
-    ``grown`` are columns as they are to become. The engine's tasks read these columns alone, and of files
-    that say so in their statistics only the row groups that have large numbers.
-    """
+    ``grown`` are columns as they are to become. The engine's tasks read these columns alone, and of
+    files that say so in their statistics only the row groups that have large numbers."""
     stored = Scan.of(source, columns=grown.names)
     where = None
     if all(pa.types.is_integer(field.type) for field in stored.schema):
@@ -52,8 +52,8 @@ def refuse_inexact(source: ReadSource, engine: Engine, grown: pa.Schema) -> None
 
 @frozen
 class FindInexact:
-    """Step: rows with columns of ``grown``, in their types of now -> of each column that would lose a digit
-    one such value, and how many of them the batch has."""
+    """Step: rows with columns of ``grown``, in their types of now -> of each column that would lose
+    a digit one such value, and how many of them the batch has."""
 
     grown: pa.Schema
 
@@ -78,7 +78,8 @@ def _large(field: pa.Field) -> pc.Expression:
 
 
 def _lossy(array: pa.Array, kind: pa.DataType) -> Iterator[pa.Array]:
-    """The values at any depth of ``array`` that ``kind`` does not hold; only arrays that have some."""
+    """The values at any depth of ``array`` that ``kind`` does not hold; only arrays that have
+    some."""
     t = pa.types
     if not holds_outgrown(array.type, kind):
         return

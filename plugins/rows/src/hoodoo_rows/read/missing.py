@@ -16,8 +16,8 @@ from hoodoo.timeline.timeline import load
 
 @contextmanager
 def explained(storage: Storage, slice_: FileSlice) -> Iterator[None]:
-    """Turn the error about a file of ``slice_`` that is not there into a CommitConflictError naming the
-    clean that took it, if one did. Costs nothing until there is such an error."""
+    """Turn the error about a file of ``slice_`` that is not there into a CommitConflictError naming
+    the clean that took it, if one did. Costs nothing until there is such an error."""
     try:
         yield
     except (CorruptTableError, FileNotFoundError) as error:
@@ -53,7 +53,8 @@ def cleaned_by(storage: Storage, path: str) -> str | None:
 
 
 def _undone_by(storage: Storage, slice_: FileSlice) -> str | None:
-    """The newest rollback or restore, where an instant that wrote files of ``slice_`` is not completed any more."""
+    """The newest rollback or restore, where an instant that wrote files of ``slice_`` is not
+    completed any more."""
     timeline = load(storage, load_properties(storage))
     files = [file for file in (slice_.base_file, *slice_.log_files) if file is not None]
     there = {instant.requested for instant in timeline.completed()}

@@ -26,8 +26,8 @@ def read_slice(
     slice_: FileSlice,
     rule: MergeRule | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of ``slice_`` in the shape of ``spec``, in file order, lazily. ``rule`` is needed where
-    the slice has log files.
+    """The rows of ``slice_`` in the shape of ``spec``, in file order, lazily. ``rule`` is needed
+    where the slice has log files.
 
     CommitConflictError where a clean has taken a file away since the read was planned.
 
@@ -93,7 +93,8 @@ def pruned_rows(
     slice_: FileSlice,
     rule: MergeRule | None = None,
 ) -> tuple[int, int]:
-    """(rows of the base file, those of them that its statistics don't rule out). Reads its footer."""
+    """(rows of the base file, those of them that its statistics don't rule out). Reads its
+    footer."""
     if slice_.base_file is None:
         return 0, 0
     with explained(storage, slice_), file_format.reader(storage, slice_.base_file.path) as reader:

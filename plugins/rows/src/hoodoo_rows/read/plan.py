@@ -69,7 +69,8 @@ class ScanPlan:
 
     @property
     def considered(self) -> int:
-        """All slices of the table then. Where not all partition paths were looked at, the others are listed now."""
+        """All slices of the table then. Where not all partition paths were looked at, the others
+        are listed now."""
         return self.looked_at + self.unlisted()
 
     @property
@@ -145,15 +146,16 @@ def plan_scan(
     rows: pc.Expression | None = None,
     meta: bool | None = None,
 ) -> ScanPlan:
-    """Decide a read. Lists directories and reads timeline files; opens no base file, except where no
-    commit and no property tells the schema, or rows may lie elsewhere than their columns say. ``view``: the
-    files, where they are known. ``rows``: a filter besides ``where``. ``meta``: whether the meta columns come with
-    the table's own, behind them; None: as files have them, or those that ``columns`` names.
+    """Decide a read. Lists directories and reads timeline files; opens no base file, except where
+    no commit and no property tells the schema, or rows may lie elsewhere than their columns say.
+    ``view``: the files, where they are known. ``rows``: a filter besides ``where``. ``meta``:
+    whether the meta columns come with the table's own, behind them; None: as files have them, or
+    those that ``columns`` names.
 
     Raises SchemaError (unknown column, filter that doesn't fit), ConfigError (bad argument),
     UnsupportedTableError (a base file format, merger or key generator without a plugin, dropped
-    partition columns), MissingColumnError (of virtual keys, where the schema lacks a column of them).
-    """
+    partition columns), MissingColumnError (of virtual keys, where the schema lacks a column of
+    them)."""
     if mode not in (SNAPSHOT, READ_OPTIMIZED):
         raise ConfigError(
             f"mode={mode!r}", "is not a mode of reads", f"use {SNAPSHOT} or {READ_OPTIMIZED}."
@@ -229,8 +231,8 @@ def narrowed(
     columns: Sequence[str] | None = None,
     where: pc.Expression | None = None,
 ) -> ScanPlan:
-    """``plan`` with ``columns`` instead of its own, and of its rows those of which ``where`` is true. Opens no base
-    file but as :func:`plan_scan` does. SchemaError as there."""
+    """``plan`` with ``columns`` instead of its own, and of its rows those of which ``where`` is
+    true. Opens no base file but as :func:`plan_scan` does. SchemaError as there."""
     base, kept, rule = plan.spec, plan.slices, plan.rule
     both = base.where if where is None else where if base.where is None else base.where & where
     named = base.columns if columns is None else columns

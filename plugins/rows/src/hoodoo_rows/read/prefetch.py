@@ -114,11 +114,11 @@ def in_order(
 def in_turns(
     sources: Sequence[Callable[[], Iterator[Item]]], files: int = 2, depth: int = 2
 ) -> Iterator[Item]:
-    """Items of all ``sources``, one of each source that is open by turns: the same order whenever they are read.
+    """Items of all ``sources``, one of each source that is open by turns: the same order whenever
+    they are read.
 
-    So ``files`` sources are read at the same time to their ends, with at most ``depth`` items of each waiting.
-    Closing the generator closes the open sources.
-    """
+    So ``files`` sources are read at the same time to their ends, with at most ``depth`` items of
+    each waiting. Closing the generator closes the open sources."""
     return _read(sources, files, depth, by_turns=True)
 
 

@@ -19,7 +19,8 @@ from hoodoo_rows.read.prefetch import in_order
 from hoodoo_rows.read.source import check_extension
 from hoodoo_rows.read.spec import RowSpec
 
-# Footers that are looked at before a read begins, where paths prove nothing; and how many at a time.
+# Footers that are looked at before a read begins, where paths prove nothing; and how many at a
+# time.
 _MOST_FOOTERS = 64
 _AT_ONCE = 8
 
@@ -32,8 +33,8 @@ def by_path(source: ReadSource, spec: RowSpec) -> bool:
 
 
 def outside(source: ReadSource, paths: Iterable[str], spec: RowSpec) -> frozenset[str]:
-    """Those of ``paths`` of which the key generator says that no row whose columns make them is let through by
-    the filter. What else may lie there is another question."""
+    """Those of ``paths`` of which the key generator says that no row whose columns make them is let
+    through by the filter. What else may lie there is another question."""
     keys = source.key_generator
     if spec.where is None or keys is None or not by_path(source, spec):
         return frozenset()
@@ -44,8 +45,8 @@ def outside(source: ReadSource, paths: Iterable[str], spec: RowSpec) -> frozense
 def without_rows(
     source: ReadSource, file_format: BaseFileFormat, spec: RowSpec, slices: Sequence[FileSlice]
 ) -> frozenset[FileSlice]:
-    """Those of ``slices`` whose footers say that no row is let through by the filter; where there are many,
-    none: whoever reads them looks at their footers, too. Merged rows have no footer."""
+    """Those of ``slices`` whose footers say that no row is let through by the filter; where there
+    are many, none: whoever reads them looks at their footers, too. Merged rows have no footer."""
     bases = [s for s in slices if s.base_file is not None and not s.log_files]
     if len(bases) > _MOST_FOOTERS:
         return frozenset()

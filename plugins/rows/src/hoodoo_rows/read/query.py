@@ -1,4 +1,5 @@
-"""Query: a read that a plugin has planned, evaluated as often and in as many ways as the user likes."""
+"""Query: a read that a plugin has planned, evaluated as often and in as many ways as the user
+likes."""
 
 from __future__ import annotations
 
@@ -42,8 +43,8 @@ class ReadUnits:
 @checked_methods
 @frozen(repr=False)
 class Query(Rows):
-    """What ``table.query`` returns, and ``table.changes``. Nothing is read until one of the methods is called.
-    ``read_ahead`` is the number of units that are read at the same time."""
+    """What ``table.query`` returns, and ``table.changes``. Nothing is read until one of the methods
+    is called. ``read_ahead`` is the number of units that are read at the same time."""
 
     source: ReadSource
     plan: QueryPlan
@@ -67,11 +68,13 @@ class Query(Rows):
         return ReadUnits(self.schema, self.plan.reader(self.source))
 
     def payloads(self, tasks: int) -> list[bytes]:
-        """What :attr:`step` reads: units in their order, in at most ``tasks`` groups of similar bytes."""
+        """What :attr:`step` reads: units in their order, in at most ``tasks`` groups of similar
+        bytes."""
         return [pickle.dumps(group, protocol=5) for group in dealt(self.plan.units, tasks)]
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows, lazily, unit after unit. Memory: ``read_ahead`` times what the reading of a unit takes."""
+        """The rows, lazily, unit after unit. Memory: ``read_ahead`` times what the reading of a
+        unit takes."""
         reader = self.plan.reader(self.source)
         sources: list[Callable[[], Iterator[pa.RecordBatch]]]
         sources = [partial(reader.rows, unit) for unit in self.plan.units]

@@ -68,8 +68,8 @@ class Rows(Shown):
         return rows
 
     def head(self, n: int = 10) -> pa.Table:
-        """The first ``n`` rows, in memory. Reads only as much of the files as necessary. Rows have no order of their
-        own: the order is that of ``to_batches``."""
+        """The first ``n`` rows, in memory. Reads only as much of the files as necessary. Rows have
+        no order of their own: the order is that of ``to_batches``."""
         if not isinstance(n, int) or isinstance(n, bool) or n < 0:
             raise CallError(
                 f"head({n!r})", "takes a number of rows.", "Give one, such as head(10)."
@@ -102,8 +102,8 @@ class Rows(Shown):
         )
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        # pandas.DataFrame(scan) ends here: it knows nothing of Arrow's streams, and would make a mess of
-        # the batches.
+        # pandas.DataFrame(scan) ends here: it knows nothing of Arrow's streams, and would make a
+        # mess of the batches.
         raise CallError(
             "a read as a NumPy array", "rows have columns of different types.",
             "Call to_pandas() for a pandas DataFrame, or to_arrow()[column].to_numpy().",
@@ -111,8 +111,8 @@ class Rows(Shown):
 
 
 class Lasting:
-    """Batches whose end by an error stays one: a generator that has failed is at its end, and who asks again would
-    take the rest for empty."""
+    """Batches whose end by an error stays one: a generator that has failed is at its end, and who
+    asks again would take the rest for empty."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
         self._batches = batches

@@ -36,9 +36,8 @@ class Scan(Rows):
     """What ``table.read`` returns. Nothing is read until one of the methods is called.
 
     Any library that takes Arrow takes a scan: ``polars.DataFrame(scan)``, ``pa.table(scan)``,
-    ``duckdb.sql`` on a variable that holds it. ``read_ahead`` is the number of files that are read at the
-    same time.
-    """
+    ``duckdb.sql`` on a variable that holds it. ``read_ahead`` is the number of files that are read
+    at the same time."""
 
     source: ReadSource
     plan: ScanPlan
@@ -46,7 +45,8 @@ class Scan(Rows):
 
     @classmethod
     def of(cls, source: ReadSource, **wanted: Any) -> Scan:
-        """Plan and wrap; ``wanted`` are the keywords of :func:`~hoodoo_rows.read.plan.plan_scan`."""
+        """Plan and wrap; ``wanted`` are the keywords of
+        :func:`~hoodoo_rows.read.plan.plan_scan`."""
         return cls(source, plan_scan(source, **wanted))
 
     @property
@@ -64,9 +64,8 @@ class Scan(Rows):
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, lazily: by partition path, file id and position in the file.
 
-        Memory is bounded by ``read_ahead`` row groups, twice as many batches (at least twelve) and the
-        rows of the log files of as many slices. Closing the generator closes the files.
-        """
+        Memory is bounded by ``read_ahead`` row groups, twice as many batches (at least twelve) and
+        the rows of the log files of as many slices. Closing the generator closes the files."""
         # The file that is being consumed must not be the only one that goes on: the next ones fill
         # their buffers meanwhile, which are the deeper the fewer they are.
         files = self._files
@@ -76,7 +75,8 @@ class Scan(Rows):
 
     @property
     def _files(self) -> int:
-        """How many files are read at the same time: across a network more, as long as they are small together."""
+        """How many files are read at the same time: across a network more, as long as they are
+        small together."""
         far = at_once(self.source.storage)
         if far < 2 or not self.plan.slices:
             return self.read_ahead

@@ -1,4 +1,5 @@
-"""The schema of a table at an instant: the newest commit that says one, else the table's creation."""
+"""The schema of a table at an instant: the newest commit that says one, else the table's
+creation."""
 
 from __future__ import annotations
 
@@ -23,9 +24,9 @@ def stored_schema(
     """The newest write instant up to ``bound``, and the stored schema of the table there.
 
     Looks at: commits up to the bound, newest first; ``hoodie.table.create.schema``; a base file;
-    the oldest later commit (a table asked for a time before it was filled). Of a table with
-    virtual keys it has the meta columns that are filled. Raises CorruptTableError when there are commits and nothing tells.
-    """
+    the oldest later commit (a table asked for a time before it was filled). Of a table with virtual
+    keys it has the meta columns that are filled. Raises CorruptTableError when there are commits
+    and nothing tells."""
     visible, later = _split(source, bound)
     newest = visible[0].requested if visible else None
     data = (
@@ -54,8 +55,8 @@ def stored(data: pa.Schema, config: TableConfig) -> pa.Schema:
 
 
 def hidden(config: TableConfig) -> tuple[pa.Field, ...]:
-    """The meta columns that are null whatever files store: those that rows of the table don't fill, and
-    the record key where it is virtual (RFC-21)."""
+    """The meta columns that are null whatever files store: those that rows of the table don't fill,
+    and the record key where it is virtual (RFC-21)."""
     if config.populate_meta_fields:
         return ()
     filled = config.filled_meta - {RECORD_KEY}

@@ -10,7 +10,8 @@ from hoodoo.model.filegroup import FileSlice
 
 from hoodoo_rows.merge.rule import as_of_schema
 
-# The instant of Hudi's bootstrap METADATA_ONLY, whose base files have the meta columns of rows that lie elsewhere.
+# The instant of Hudi's bootstrap METADATA_ONLY, whose base files have the meta columns of rows that
+# lie elsewhere.
 _SKELETONS = "00000000000001"
 
 
@@ -47,7 +48,8 @@ def check_generator(source: ReadSource) -> KeyGenerator:
 
 
 def check_extension(slice_: FileSlice, file_format: BaseFileFormat) -> None:
-    """UnsupportedTableError where the base file is of another format, or has no columns of the table."""
+    """UnsupportedTableError where the base file is of another format, or has no columns of the
+    table."""
     base = slice_.base_file
     if base is not None and base.extension.lower() != file_format.extension.lower():
         raise no_format(f"base file {base.path}", base.extension.lstrip(".").upper())

@@ -24,10 +24,9 @@ class RowSpec:
 
     ``schema`` holds the physical columns (those projected and those the filter reads) as the table
     has them at the instant of the plan; ``columns`` is the projection, in the order of the result.
-    ``hidden`` columns are null, whatever files say: the record key where it is virtual. ``timed``: a row
-    that is let through and lacks its commit time is an error. ``keys``: what makes virtual keys, which every
-    row has to have.
-    """
+    ``hidden`` columns are null, whatever files say: the record key where it is virtual. ``timed``:
+    a row that is let through and lacks its commit time is an error. ``keys``: what makes virtual
+    keys, which every row has to have."""
 
     schema: pa.Schema
     columns: tuple[str, ...]
@@ -51,9 +50,9 @@ def row_spec(
 ) -> RowSpec:  # fmt: skip
     """The spec for a projection and a filter over the stored schema.
 
-    ``columns`` None means all of it; ``hidden`` ones are there for who names them, and null; ``table``: its name, for errors. Raises SchemaError for a column that the table doesn't have or a
-    filter that doesn't fit the columns' types, ConfigError for a filter that is no expression.
-    """
+    ``columns`` None means all of it; ``hidden`` ones are there for who names them, and null;
+    ``table``: its name, for errors. Raises SchemaError for a column that the table doesn't have or
+    a filter that doesn't fit the columns' types, ConfigError for a filter that is no expression."""
     if isinstance(columns, str):
         raise ConfigError(f"columns={columns!r}", "is one text", f"give a list: [{columns!r}].")
     wanted = tuple(stored.names) if columns is None else tuple(columns)
@@ -127,7 +126,8 @@ def _check_filter(stored: pa.Schema, where: pc.Expression) -> None:
             f"filter {text}", "refers to a column by its position", "use the column's name."
         )
     try:
-        # A row, because Arrow compares the zones of times when there is one; of nulls, which no value can spoil.
+        # A row, because Arrow compares the zones of times when there is one; of nulls, which no
+        # value can spoil.
         pa.table([pa.nulls(1, field.type) for field in stored], names=stored.names).filter(where)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as exc:
         missing = _MISSING.search(str(exc))
@@ -145,8 +145,9 @@ def _check_filter(stored: pa.Schema, where: pc.Expression) -> None:
 
 
 def let_through(rows: pa.RecordBatch | pa.Table, where: pc.Expression) -> Any:
-    """The rows of a batch or a table of which ``where`` is true. SchemaError where it can't be computed of a value:
-    to compare integers with 0.5, for example, Arrow makes 32 bit floats of them, and fails where one does not fit."""
+    """The rows of a batch or a table of which ``where`` is true. SchemaError where it can't be
+    computed of a value: to compare integers with 0.5, for example, Arrow makes 32 bit floats of
+    them, and fails where one does not fit."""
     try:
         return rows.filter(where)
     except pa.ArrowInvalid as exc:

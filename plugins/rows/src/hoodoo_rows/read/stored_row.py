@@ -16,9 +16,8 @@ from hoodoo_rows.read.source import check_readable
 def stored_row(source: ReadSource, columns: Sequence[str]) -> pa.RecordBatch | None:
     """The record key and ``columns`` of one row, None if the table has none.
 
-    Opens the smallest base file, and others, those with log files last, only as long as no row is found.
-    Raises as :func:`~hoodoo_rows.read.plan.plan_scan`.
-    """
+    Opens the smallest base file, and others, those with log files last, only as long as no row is
+    found. Raises as :func:`~hoodoo_rows.read.plan.plan_scan`."""
     plan = plan_scan(source, columns=[RECORD_KEY, *columns])
     file_format = check_readable(source)
     for slice_ in sorted(plan.slices, key=lambda s: (bool(s.log_files), s.size)):

@@ -1,1 +1,2 @@
-"""Contract suites of plugins that work with rows: engines, serializers, query types, functions; and what they need."""
+"""Contract suites of plugins that work with rows: engines, serializers, query types, functions; and
+what they need."""

@@ -26,8 +26,8 @@ def _with(batch: pa.RecordBatch, schema: pa.Schema, *columns: pa.Array) -> pa.Re
 
 @frozen
 class Route:
-    """Adds ``_hoodie__part`` and ``_hoodie__slot`` from the int64 column ``key``: part = key mod parts, slot = key
-    mod slots."""
+    """Adds ``_hoodie__part`` and ``_hoodie__slot`` from the int64 column ``key``: part = key mod
+    parts, slot = key mod slots."""
 
     in_schema: pa.Schema
     parts: int
@@ -80,7 +80,8 @@ class Count:
 
 @frozen
 class Trace:
-    """One row for each batch: its ``task``, place, number of rows, and the slots and parts in it."""
+    """One row for each batch: its ``task``, place, number of rows, and the slots and parts in
+    it."""
 
     out_schema: pa.Schema = pa.schema(
         [(name, pa.int64()) for name in ("task", "place", "rows", "low", "high", "parts", "part")]

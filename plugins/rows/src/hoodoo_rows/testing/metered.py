@@ -64,9 +64,8 @@ class Count:
 class Metered:
     """``inner``, with a meter of ``make`` (:meth:`Engine.meter`) for each exchange.
 
-    Counts of tasks that ran twice are in it twice. A copy that travels counts for itself: engines bind
-    on the driver.
-    """
+    Counts of tasks that ran twice are in it twice. A copy that travels counts for itself: engines
+    bind on the driver."""
 
     inner: Serializer
     make: Callable[[], Meter] = Count
@@ -140,8 +139,8 @@ class _Bound:
 
 @define
 class MeteredEngine:
-    """``inner``, with each exchange counted. ``serializer``, if given, takes the place of the one that
-    the write would use. Implements :class:`~hoodoo.hookspecs.engine.Engine`."""
+    """``inner``, with each exchange counted. ``serializer``, if given, takes the place of the one
+    that the write would use. Implements :class:`~hoodoo.hookspecs.engine.Engine`."""
 
     inner: Engine
     serializer: Serializer | None = None

@@ -32,9 +32,9 @@ from hoodoo_rows.write.target import LogSettings
 
 @frozen
 class AppendLog:
-    """``schema`` is the stored schema, meta columns first. Rows that lack some of its columns become a
-    partial block: readers keep the stored values. ``rule``: how the rows of a slice are read.
-    ``rewrite``: writes a new base file of a slice if a log file is not enough."""
+    """``schema`` is the stored schema, meta columns first. Rows that lack some of its columns
+    become a partial block: readers keep the stored values. ``rule``: how the rows of a slice are
+    read. ``rewrite``: writes a new base file of a slice if a log file is not enough."""
 
     schema: pa.Schema
     storage: Storage
@@ -135,8 +135,8 @@ class AppendLog:
             return writer.close()
 
     def _pieces(self, data: pa.Table, target: dict[str, Any]) -> Iterator[tuple[pa.Table, bool]]:
-        """Partial rows, and those that have to be whole: Spark Hudi can't read a partial row whose key
-        is stored nowhere. The keys of the slice are read where the index does not say."""
+        """Partial rows, and those that have to be whole: Spark Hudi can't read a partial row whose
+        key is stored nowhere. The keys of the slice are read where the index does not say."""
         text = target["slice"]
         if text is None:
             yield data, False

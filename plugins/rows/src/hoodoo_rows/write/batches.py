@@ -9,10 +9,9 @@ A commit of a batch says so in its ``extraMetadata``, under two keys:
   instant of the batch], ...]}``. So nobody has to look further back than ``upto``, except for a stream that
   is not among the ``REMEMBERED`` ones: the commits of its batches still name it.
 
-Writes of other kinds hand the second key on. What has been archived is looked at only where the active
-timeline does not reach back to such an ``upto``: for the first batch that a table is given, and of a stream
-that a full list lacks.
-"""
+Writes of other kinds hand the second key on. What has been archived is looked at only where the
+active timeline does not reach back to such an ``upto``: for the first batch that a table is given,
+and of a stream that a full list lacks."""
 
 from __future__ import annotations
 
@@ -45,10 +44,10 @@ class Applied:
     def has(self, batch: Batch) -> bool:
         """Whether ``batch`` or a later one of its stream is in the table.
 
-        What Hudi's sink wrote under the identifier has no query. It speaks of this batch where nothing
-        of this query is newer and the numbers are equal: a query that changes its sink repeats the last
-        batch or goes on with the next. Other numbers are those of another checkpoint.
-        """
+        What Hudi's sink wrote under the identifier has no query. It speaks of this batch where
+        nothing of this query is newer and the numbers are equal: a query that changes its sink
+        repeats the last batch or goes on with the next. Other numbers are those of another
+        checkpoint."""
         own = self.newest.get((batch.identifier, batch.query))
         if own is not None and batch.number <= own[0]:
             return True
@@ -66,8 +65,8 @@ class Applied:
 
 def applied(storage: Storage, timeline: Timeline, batch: Batch | None = None) -> Applied:
     """What the completed writes of ``timeline`` say, read from the newest back to where one of them
-    says that it has looked; without such a one all of them are read, archived ones too. So they are for the
-    stream of ``batch``, if none says it and more streams were said than are remembered.
+    says that it has looked; without such a one all of them are read, archived ones too. So they are
+    for the stream of ``batch``, if none says it and more streams were said than are remembered.
 
     Raises CorruptTableError naming a file whose entry is not of the form above.
     """
@@ -111,9 +110,8 @@ def extra_metadata(
 ) -> dict[str, str]:
     """What the commit of ``instant`` has to say of batches in its ``extraMetadata``.
 
-    ``timeline`` is what the write saw at its start. A write that is no ``batch`` hands on what the newest
-    write before it said, and otherwise costs and says nothing.
-    """
+    ``timeline`` is what the write saw at its start. A write that is no ``batch`` hands on what the
+    newest write before it said, and otherwise costs and says nothing."""
     if batch is None and not _handed_on(storage, timeline):
         return {}
     found = applied(storage, timeline, batch)
@@ -127,8 +125,8 @@ def extra_metadata(
 
 
 def _handed_on(storage: Storage, timeline: Timeline) -> bool:
-    """Whether the newest write that is no service speaks of batches; it has been read already, for the
-    schema (``Timeline.latest_schema_text``)."""
+    """Whether the newest write that is no service speaks of batches; it has been read already, for
+    the schema (``Timeline.latest_schema_text``)."""
     for instant in reversed(timeline.writes()):
         metadata = timeline.metadata(storage, instant)
         if metadata.operation.can_change_schema or OWN_KEY in metadata.extra:

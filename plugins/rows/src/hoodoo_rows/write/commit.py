@@ -24,11 +24,11 @@ from hoodoo_rows.write.target import WriteTarget
 class Commit(Shown):
     """The outcome of a write that is on the timeline.
 
-    Counts are rows; ``unmerged`` of the updated and deleted ones are in log files, where they are counted as they are
-    written: readers merge them with the stored rows. ``files`` are the paths of the new files, relative to the table. ``notes``
-    are sentences about what a clustering left out. An empty ``instant`` means that there was nothing to write
-    and that the timeline did not change.
-    """
+    Counts are rows; ``unmerged`` of the updated and deleted ones are in log files, where they are
+    counted as they are written: readers merge them with the stored rows. ``files`` are the paths of
+    the new files, relative to the table. ``notes`` are sentences about what a clustering left out.
+    An empty ``instant`` means that there was nothing to write and that the timeline did not
+    change."""
 
     instant: str
     action: str
@@ -106,8 +106,8 @@ def begin_joined(
     written: WriteResult,
     schema: pa.Schema,
 ) -> CoupledCommit | None:
-    """What is decided together with the commit ``metadata`` of ``instant``; None where nobody takes part.
-    ``written.stats`` are those of ``metadata``; ``schema`` is the table's with it."""
+    """What is decided together with the commit ``metadata`` of ``instant``; None where nobody takes
+    part. ``written.stats`` are those of ``metadata``; ``schema`` is the table's with it."""
     if target.joined is None:
         return None
     change = ActionChange(

@@ -39,10 +39,10 @@ from hoodoo_rows.write.uniqueness import shared_key
 
 @define
 class CommitCheck:
-    """Raises CommitConflictError if the write of ``instant`` can't be published after what came since
-    its snapshot (``target.timeline``). ``replaced`` are the partition paths that it replaces (None: all),
-    ``schema`` is what it leaves the table with, ``read`` the file groups by whose rows it goes.
-    """
+    """Raises CommitConflictError if the write of ``instant`` can't be published after what came
+    since its snapshot (``target.timeline``). ``replaced`` are the partition paths that it replaces
+    (None: all), ``schema`` is what it leaves the table with, ``read`` the file groups by whose rows
+    it goes."""
 
     target: WriteTarget
     kind: WriteKind
@@ -101,8 +101,9 @@ class CommitCheck:
             self._ahead = properties.load(self.target.storage)
 
     def _nothing_undone(self, fresh: Timeline) -> None:
-        """What the write read is still committed, or archived, and nobody is about to undo it: a rollback or a
-        restore that is announced has looked at what was built on it, and does not look again."""
+        """What the write read is still committed, or archived, and nobody is about to undo it: a
+        rollback or a restore that is announced has looked at what was built on it, and does not
+        look again."""
         if undone := fresh.undone_since(self.target.timeline):
             raise self._undone(undone[0])
         if publish.undoing(self.target.storage, fresh):
@@ -112,8 +113,8 @@ class CommitCheck:
             )  # fmt: skip
 
     def _nothing_unseen(self, fresh: Timeline) -> None:
-        """No write that this one has not seen was archived: its own instant keeps on the timeline what
-        completes later, but not what came between its snapshot and its request.
+        """No write that this one has not seen was archived: its own instant keeps on the timeline
+        what completes later, but not what came between its snapshot and its request.
 
         A beginning of the timeline is archived, savepointed writes excepted: so nothing was where a
         write of the snapshot still stands at the start or after it. Else the archive is asked.
@@ -137,8 +138,9 @@ class CommitCheck:
             raise self._undone(known[-1])
 
     def _nothing_missed(self, fresh: Timeline) -> None:
-        """Every file group that others have rewritten or replaced since the look at the timeline was seen. The files
-        were listed later: a clean may have taken the old ones away in between, and keys that lie there were missed."""
+        """Every file group that others have rewritten or replaced since the look at the timeline
+        was seen. The files were listed later: a clean may have taken the old ones away in between,
+        and keys that lie there were missed."""
         storage, paths = self.target.storage, self.target.snapshot.paths
         missed: dict[Group, Instant] = {}
         for other in (w for w in fresh.writes() if w.requested not in self._known):
@@ -154,7 +156,8 @@ class CommitCheck:
             raise self._conflict(missed[min(left)], reason)
 
     def _same_index(self) -> None:
-        """The table has the index that this write went by: its keys may have to be unique otherwise now."""
+        """The table has the index that this write went by: its keys may have to be unique otherwise
+        now."""
         now, self._ahead = self._ahead or properties.load(self.target.storage), None
         then = self.target.config
         if at_once(self.target.storage) > 1:  # they may have been read before the timeline
@@ -177,8 +180,8 @@ class CommitCheck:
                     )  # fmt: skip
 
     def _same_plans(self, fresh: Timeline) -> None:
-        """No clustering was planned that this write has not seen: its rows belong into the file groups to come,
-        too."""
+        """No clustering was planned that this write has not seen: its rows belong into the file
+        groups to come, too."""
         storage, known = self.target.storage, {p.instant for p in self.target.policy.clusterings}
         touched = {(s.partition_path, s.file_id) for s in self.metadata.stats}
         touched |= self.metadata.replaced_groups
@@ -217,8 +220,9 @@ class CommitCheck:
             raise self._conflict(other, "it would hide that this write changes the schema")
 
     def _unique_keys(self, other: Instant, metadata: CommitMetadata) -> None:
-        """Of a key that both had not found, one of the two writes has to find the other's row. Where
-        the index computes file groups, both touch the same one, and the strategy has seen it."""
+        """Of a key that both had not found, one of the two writes has to find the other's row.
+        Where the index computes file groups, both touch the same one, and the strategy has seen
+        it."""
         computes = self.target.computed is not None
         if not self.kind.looks_up or not metadata.operation.can_change_schema:
             return  # a service brings no key
@@ -274,8 +278,9 @@ def change_of(
     replaced: Sequence[str] | None = (),
     group: Callable[[str, str], Group] = lambda path, file_id: (path, file_id),
 ) -> Change:
-    """What ``instant`` did to file groups, by its ``metadata``. ``replaced``: the partition paths that it put
-    itself in the place of (None: all). ``group`` names a file group by its partition path and file id."""
+    """What ``instant`` did to file groups, by its ``metadata``. ``replaced``: the partition paths
+    that it put itself in the place of (None: all). ``group`` names a file group by its partition
+    path and file id."""
     stats = metadata.stats
     appended = {group(s.partition_path, s.file_id) for s in stats if s.log_version is not None}
     rewritten = {group(s.partition_path, s.file_id) for s in stats if s.log_version is None}
@@ -298,7 +303,8 @@ def change_of(
 
 
 def _appended(metadata: CommitMetadata, by_key: bool) -> dict[tuple[str, str], int]:
-    """The file groups that got a log file, and how many rows these delete; ``by_key``: without marked rows."""
+    """The file groups that got a log file, and how many rows these delete; ``by_key``: without
+    marked rows."""
     logs = (s for s in metadata.stats if s.log_version is not None)
     return {(s.partition_path, s.file_id): s.num_deletes - by_key * s.marks for s in logs}
 
@@ -323,13 +329,14 @@ def _grouping(target: WriteTarget) -> Callable[[str, str], tuple[str, str]]:
 def refuse_under_compaction(
     storage: Storage, before: Timeline, now: Timeline, instant: Instant, stats: Iterable[WriteStat]
 ) -> None:
-    """Raises CommitConflictError if a file among ``stats``, planned on the timeline ``before``, would be
-    lost under a compaction that the timeline ``now`` has. Reads the plans of compactions that came or
-    went.
+    """Raises CommitConflictError if a file among ``stats``, planned on the timeline ``before``,
+    would be lost under a compaction that the timeline ``now`` has. Reads the plans of compactions
+    that came or went.
 
-    A compaction makes base files that are newer than those which the write has made of the same file groups, of rows
-    that it read before. In version 6 the name of a log file says its slice for good: under a compaction that the writer
-    did not know of its rows would stay in the slice before, which nobody reads any more."""
+    A compaction makes base files that are newer than those which the write has made of the same
+    file groups, of rows that it read before. In version 6 the name of a log file says its slice for
+    good: under a compaction that the writer did not know of its rows would stay in the slice
+    before, which nobody reads any more."""
     files = tuple(stats)
     rewritten = {(s.partition_path, s.file_id) for s in files if s.log_version is None}
     logs = {(s.partition_path, s.file_id) for s in files if s.log_version is not None}
@@ -362,8 +369,8 @@ def _conflict(instant: Instant, what: str) -> CommitConflictError:
 def refuse_clustered(
     target: WriteTarget, kind: WriteKind, touched: Iterable[tuple[str, str]]
 ) -> tuple[PendingPlan, ...]:
-    """PendingClusteringError where the table's strategy doesn't let a write of ``kind`` change the groups
-    ``touched`` (partition path, file id); else the plans that have to give way."""
+    """PendingClusteringError where the table's strategy doesn't let a write of ``kind`` change the
+    groups ``touched`` (partition path, file id); else the plans that have to give way."""
     groups = frozenset(touched)
     met = tuple(plan for plan in target.policy.clusterings if not groups.isdisjoint(plan.groups))
     if met:
@@ -386,8 +393,8 @@ def refuse_clustered(
 
 
 def doubles_rows(target: WriteTarget, kind: WriteKind) -> bool:
-    """Whether rows of a write of ``kind`` go into the file groups to come as well. Who keeps record keys would take these
-    for the places of the keys."""
+    """Whether rows of a write of ``kind`` go into the file groups to come as well. Who keeps record
+    keys would take these for the places of the keys."""
     told = target.joined is not None and target.joined.keys
     if told or not target.index_kind.by_path or kind.replaces is not Replaces.NOTHING:
         return False

@@ -22,7 +22,8 @@ from hoodoo_rows.merge.slice import merged_rows
 
 @frozen
 class MergedSlice:
-    """The rows of a file slice; its members are those of a base file's reader that a rewrite asks."""
+    """The rows of a file slice; its members are those of a base file's reader that a rewrite
+    asks."""
 
     storage: Storage
     file_format: BaseFileFormat
@@ -40,9 +41,10 @@ class MergedSlice:
             yield batch.select(columns)
 
     def after_deletes(self, rows: pa.Table, compacting: bool) -> tuple[pa.Table, pa.Array | None]:
-        """``rows`` (keyed, one for each key) without deletes of what log files have deleted. If one of the others can't
-        be in a log file, as a deleted row would be merged with it, the keys that log files have deleted. ``compacting``:
-        a pending compaction may make a base file that has such a row, too."""
+        """``rows`` (keyed, one for each key) without deletes of what log files have deleted. If one
+        of the others can't be in a log file, as a deleted row would be merged with it, the keys
+        that log files have deleted. ``compacting``: a pending compaction may make a base file that
+        has such a row, too."""
         rule = self.rule.narrowed([RECORD_KEY])
         logs = read_log_rows(self.storage, self.slice_.log_files, rule).waiting
         if logs is None:
@@ -65,7 +67,8 @@ class MergedSlice:
         return rows, keys.filter(pc.invert(pc.is_in(keys, value_set=living)))
 
     def _meets_winner(self, rows: pa.Table, rule: MergeRule) -> bool:
-        """Whether a row of the base file does not simply lose to the one of ``rows`` with its key."""
+        """Whether a row of the base file does not simply lose to the one of ``rows`` with its
+        key."""
         names = [n for n in rows.schema.names if n in (OP, RECORD_KEY) or n in rule.needed]
         waiting, base = KeyJoin(rows.select(names), rule.merger), evolve(self.slice_, log_files=())
         for stored in merged_rows(self.storage, self.file_format, rule, base):

@@ -37,20 +37,19 @@ def evolve(
     """The schema after rows in ``incoming`` (as the door left it) have been written to ``table``.
 
     New columns come last, nullable, in nested structs too; types grow as Avro promotes them, and
-    decimals in precision. Without ``add`` new columns are refused, and decimals stay. What is narrower than the table
-    changes nothing: it is cast on the way in. A column that ``incoming`` lacks stays, and takes nulls; without ``fill``
-    it is refused. ``frozen`` names the key and partition columns: their types never change, as stored keys would no
-    longer match.
+    decimals in precision. Without ``add`` new columns are refused, and decimals stay. What is
+    narrower than the table changes nothing: it is cast on the way in. A column that ``incoming``
+    lacks stays, and takes nulls; without ``fill`` it is refused. ``frozen`` names the key and
+    partition columns: their types never change, as stored keys would no longer match.
 
-    A column of integers stays one where floating numbers arrive, which are whole then or refused when
-    they are cast: a double does not hold every int64. With ``widen_integers`` it becomes floating, as
-    Avro promotes it and as Hudi does unasked; the caller sees to it that what is stored fits
-    (:func:`outgrown`). Of the key, partition and ``ordering`` columns none does: numbers that differ as
-    integers may be equal as doubles.
+    A column of integers stays one where floating numbers arrive, which are whole then or refused
+    when they are cast: a double does not hold every int64. With ``widen_integers`` it becomes
+    floating, as Avro promotes it and as Hudi does unasked; the caller sees to it that what is
+    stored fits (:func:`outgrown`). Of the key, partition and ``ordering`` columns none does:
+    numbers that differ as integers may be equal as doubles.
 
-    Raises SchemaError with a table of all columns that can't be brought together, and for a column too many;
-    MissingColumnError for one too few.
-    """
+    Raises SchemaError with a table of all columns that can't be brought together, and for a column
+    too many; MissingColumnError for one too few."""
     if incoming.equals(table):
         return table
     wrong: list[_Difference] = []
@@ -91,7 +90,8 @@ def _zones(wrong: Iterable[_Difference]) -> str:
 
 
 def _refuse_new(new: Sequence[tuple[str, Sequence[str]]]) -> None:
-    """SchemaError for columns that the table lacks: their names, and those of the columns beside them."""
+    """SchemaError for columns that the table lacks: their names, and those of the columns beside
+    them."""
     meant = {}
     for path, names in new:
         parent, _, name = path.rpartition(".")
@@ -108,8 +108,8 @@ def _refuse_new(new: Sequence[tuple[str, Sequence[str]]]) -> None:
 
 
 def outgrown(table: pa.Schema, grown: pa.Schema) -> pa.Schema:
-    """Those columns of ``grown``, an evolution of ``table``, in which integers have become floating, at
-    whatever depth."""
+    """Those columns of ``grown``, an evolution of ``table``, in which integers have become
+    floating, at whatever depth."""
     before = {field.name: field.type for field in table}
     return pa.schema(
         [f for f in grown if f.name in before and holds_outgrown(before[f.name], f.type)]
@@ -124,9 +124,9 @@ def holds_outgrown(old: pa.DataType, new: pa.DataType) -> bool:
 
 @frozen_class
 class _Rule:
-    """``frozen`` columns never change their type; integers stay integers in ``whole`` ones (None: in all); whether the
-    table may ``add`` to itself. Found so far: ``new`` columns that it may not, with the names beside each; columns that
-    are ``lacking``."""
+    """``frozen`` columns never change their type; integers stay integers in ``whole`` ones (None:
+    in all); whether the table may ``add`` to itself. Found so far: ``new`` columns that it may not,
+    with the names beside each; columns that are ``lacking``."""
 
     frozen: frozenset[str]
     whole: frozenset[str] | None

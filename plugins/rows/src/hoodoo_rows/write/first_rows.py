@@ -1,4 +1,5 @@
-"""First rows: data in place of a schema. ``hoodoo.create`` and ``hoodoo.write`` make a table of it."""
+"""First rows: data in place of a schema. ``hoodoo.create`` and ``hoodoo.write`` make a table of
+it."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ class GivenRows:
         """Upsert the rows, or add them where the table has no record key. DuplicateKeyError where
         two rows of a new table have one key and nothing says which is newer."""
         write = writes.upsert if table.config.record_key_fields else writes.insert
-        # Python's own values get their types from a table that is there; what is read once has been taken.
+        # Python's own values get their types from a table that is there; what is read once has been
+        # taken.
         own = isinstance(self.data, (list, tuple, Mapping)) and not is_new
         data = self.data if own or self.arrow is None else self.arrow
         unique = is_new and not (self.merges or table.config.ordering_fields)

@@ -49,12 +49,11 @@ class AddKeys:
         instant: str,
         strict: bool = False,
     ) -> AddKeys:
-        """For a write of ``kind`` at ``instant`` (requested time). ``strict``: no column of a key may be
-        null.
+        """For a write of ``kind`` at ``instant`` (requested time). ``strict``: no column of a key
+        may be null.
 
-        ConfigError where the generator is not for that: one for deletes, or one whose keys no row can be
-        found by again.
-        """
+        ConfigError where the generator is not for that: one for deletes, or one whose keys no row
+        can be found by again."""
         if deletes_only(generator) and not kind.deletes:
             raise ConfigError(
                 f"key generator {generator.__class__.__name__}", "is for deletes, and this is no delete.",
@@ -130,7 +129,8 @@ class _Bucketing:
 
 @frozen
 class AddBuckets(_Bucketing):
-    """Step: keyed rows with the bucket of their key, computed once: the plan and the route need it."""
+    """Step: keyed rows with the bucket of their key, computed once: the plan and the route need
+    it."""
 
     index: ComputedIndex
 
@@ -142,7 +142,8 @@ class AddBuckets(_Bucketing):
 
 @frozen
 class AddPathBuckets(_Bucketing):
-    """Step: as :class:`AddBuckets`, by keys and paths. A row that has a second bucket comes twice."""
+    """Step: as :class:`AddBuckets`, by keys and paths. A row that has a second bucket comes
+    twice."""
 
     buckets: PathBuckets
 

@@ -1,7 +1,7 @@
 """Where keys are in a table, asked for one batch of rows after another.
 
-Arrow's own lookups hash the whole table again at each call; what is kept here is made once for a task.
-"""
+Arrow's own lookups hash the whole table again at each call; what is kept here is made once for a
+task."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class KeyTable:
         self._hashes = hashes[self._order]
 
     def places(self, *columns: pa.ChunkedArray | pa.Array) -> pa.Array:
-        """The number of the first row with the values of each row of ``columns``; null: there is none."""
+        """The number of the first row with the values of each row of ``columns``; null: there is
+        none."""
         asked = [flat(column) for column in columns]
         hashes = _hashes(asked)
         found = np.full(len(hashes), -1, np.int64)

@@ -41,7 +41,8 @@ from hoodoo_rows.write.target import IndexKind, WriteTarget, asked_for_keys
 def locate(
     target: WriteTarget, index: LookupIndex, staged: Stream, arriving: Arrivals, compares: bool = False
 ) -> pa.Table:  # fmt: skip
-    """Where the staged keys lie: rows of LOCATIONS_SCHEMA. ``compares``: see :class:`IndexContext`."""
+    """Where the staged keys lie: rows of LOCATIONS_SCHEMA. ``compares``: see
+    :class:`IndexContext`."""
     if not target.slices:
         return LOCATIONS_SCHEMA.empty_table()
     if isinstance(index, Tees):
@@ -89,8 +90,8 @@ def context_of(
 
 
 def compare_computed(target: WriteTarget, index: ComputedIndex | PathIndex, keys: Stream) -> None:
-    """Where ``index`` is two, say where the second finds a key in another file group than the computed one.
-    Whether a key is in its file group at all, the first can't say."""
+    """Where ``index`` is two, say where the second finds a key in another file group than the
+    computed one. Whether a key is in its file group at all, the first can't say."""
     if not isinstance(index, Tees) or not isinstance(index, ComputedIndex) or not target.slices:
         return
     asked = target.engine.collect(target.engine.map(keys, KeysOnly(KEYS_SCHEMA)))
@@ -131,8 +132,8 @@ def _compare(target: WriteTarget, found: int, differences: pa.Table) -> None:
 
 
 def different(one: pa.Table, other: pa.Table) -> pa.Table:
-    """The rows of LOCATIONS_SCHEMA that only one of the tables has, and ``found_by``: 0 for the first, 1 for
-    the second."""
+    """The rows of LOCATIONS_SCHEMA that only one of the tables has, and ``found_by``: 0 for the
+    first, 1 for the second."""
     names = LOCATIONS_SCHEMA.names
     parts = []
     for number, (mine, theirs) in enumerate(((one, other), (other, one))):
@@ -144,7 +145,8 @@ def different(one: pa.Table, other: pa.Table) -> pa.Table:
 
 @frozen
 class MovingKeys:
-    """Step: the locations of keys that arrive with another partition path; with ``puts``, in rows that stay."""
+    """Step: the locations of keys that arrive with another partition path; with ``puts``, in rows
+    that stay."""
 
     puts: bool = False
     found: Side = NOWHERE
@@ -177,7 +179,8 @@ def unsure(target: WriteTarget, index: Index) -> tuple[FileSlice, ...]:
 
 
 def _compacted(target: WriteTarget, slice_: FileSlice) -> bool:
-    """Whether a compaction may have made the base file: the timeline says of none that is archived."""
+    """Whether a compaction may have made the base file: the timeline says of none that is
+    archived."""
     made = target.timeline.find(slice_.base_file.instant) if slice_.base_file else None
     return made is None or made.action == "commit"
 

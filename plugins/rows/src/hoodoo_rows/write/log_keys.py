@@ -1,11 +1,10 @@
 """Keys that base files don't show: those that only log files have, and those that were deleted.
 
 An index that looks keys up reads base files. That is enough as long as log files hold nothing but
-updates of rows in the base file below them. It isn't where a file group has no base file; nor where a
-writer found a key in the base file of before a compaction that left the key out, as deleted: its log
-file then belongs to the new base file. And a key that was deleted and written again may lie in two
-base files, and is deleted in one of them.
-"""
+updates of rows in the base file below them. It isn't where a file group has no base file; nor where
+a writer found a key in the base file of before a compaction that left the key out, as deleted: its
+log file then belongs to the new base file. And a key that was deleted and written again may lie in
+two base files, and is deleted in one of them."""
 
 from __future__ import annotations
 
@@ -45,8 +44,9 @@ def stores_keys(slice_: FileSlice, config: TableConfig) -> bool:
 
 
 def with_log_keys(target: WriteTarget, keys: Stream, found: pa.Table, anywhere: bool) -> pa.Table:
-    """``found`` (LOCATIONS_SCHEMA) with those of ``keys`` that only log files have; of a key that was
-    found more than once, where it is alive. ``anywhere``: whatever partition path a key came with."""
+    """``found`` (LOCATIONS_SCHEMA) with those of ``keys`` that only log files have; of a key that
+    was found more than once, where it is alive. ``anywhere``: whatever partition path a key came
+    with."""
     if target.logs is None:
         return found
     engine, stream = target.engine, logged(target)
@@ -61,7 +61,8 @@ def with_log_keys(target: WriteTarget, keys: Stream, found: pa.Table, anywhere: 
 
 
 def logged(target: WriteTarget) -> Stream | None:
-    """LOCATIONS_SCHEMA of the keys of rows that perhaps only log files have; None: there are no such files."""
+    """LOCATIONS_SCHEMA of the keys of rows that perhaps only log files have; None: there are no
+    such files."""
     pieces = [
         evolve(s, base_file=None, log_files=logs)
         for s in target.slices
@@ -71,7 +72,8 @@ def logged(target: WriteTarget) -> Stream | None:
 
 
 def alive(target: WriteTarget, found: pa.Table, anywhere: bool) -> pa.Table:
-    """Of places (LOCATIONS_SCHEMA) those of keys at one place, and of others where they are alive."""
+    """Of places (LOCATIONS_SCHEMA) those of keys at one place, and of others where they are
+    alive."""
     by = ["record_key"] if anywhere else ["record_key", "partition_path"]
     counted = found.group_by(by).aggregate([("file_id", "count")])
     twice = counted.filter(pc.greater(counted.column("file_id_count"), 1))
@@ -97,7 +99,8 @@ def living_keys(
 def all_living(
     target: WriteTarget, slices: Iterable[FileSlice], stored: pa.Schema, asked: Side | None = None
 ) -> Stream:
-    """LOCATIONS_SCHEMA of the keys that rows of ``slices`` have; of ``asked`` ones, if they are given."""
+    """LOCATIONS_SCHEMA of the keys that rows of ``slices`` have; of ``asked`` ones, if they are
+    given."""
     rule = target.merge_rule(stored).narrowed([RECORD_KEY])
     step = LivingRows(target.storage, target.file_format, rule, asked)
     return target.engine.map(target.engine.tasks([pack_slices([s]) for s in slices]), step)
@@ -120,8 +123,8 @@ def _doubtful(target: WriteTarget, slice_: FileSlice) -> tuple[LogFile, ...]:
 
 @frozen
 class LivingRows:
-    """Step: slices in, their merged rows of the ``wanted`` keys out, in the columns ``out_schema``; with LOCATIONS_SCHEMA
-    the places of these keys. ``wanted`` None: all rows."""
+    """Step: slices in, their merged rows of the ``wanted`` keys out, in the columns ``out_schema``;
+    with LOCATIONS_SCHEMA the places of these keys. ``wanted`` None: all rows."""
 
     storage: Storage
     file_format: BaseFileFormat

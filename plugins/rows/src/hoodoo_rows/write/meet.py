@@ -34,8 +34,9 @@ _COLUMNS = (RECORD_KEY, PARTITION_PATH, FILE_ID)
 def meet(
     target: WriteTarget, arriving: Arrivals, rows: Stream, places: Stream, by: Any, index: LookupIndex | None
 ) -> Stream:  # fmt: skip
-    """What the step ``by`` makes of keyed ``rows``: its ``found`` is the ``places`` (LOCATIONS_SCHEMA) of their keys.
-    ``index``: who answered them; None: they may come twice, and nothing is checked."""
+    """What the step ``by`` makes of keyed ``rows``: its ``found`` is the ``places``
+    (LOCATIONS_SCHEMA) of their keys. ``index``: who answered them; None: they may come twice, and
+    nothing is checked."""
     engine = target.engine
     parts = max(engine.parallelism, -(-arriving.held_bytes // _PART_BYTES))
     lying = engine.map(places, LocatedDeletes(rows.schema))
@@ -73,7 +74,8 @@ class ToKey:
 
 @frozen
 class Meet:
-    """Step behind the exchange: ``by``, with the places that came first, of the rows that came after them."""
+    """Step behind the exchange: ``by``, with the places that came first, of the rows that came
+    after them."""
 
     schema: pa.Schema
     by: Any
@@ -99,7 +101,8 @@ class Meet:
         check_locations(self.index, found)
         keys = found.column("record_key")
         if not all_differ(keys) and pc.count_distinct(keys).as_py() < found.num_rows:
-            # Which place of a key is the first must not depend on the order in which an exchange brings them.
+            # Which place of a key is the first must not depend on the order in which an exchange
+            # brings them.
             found = found.sort_by([(name, "ascending") for name in found.schema.names])
         plain = (append_columns(batch, self.schema) for batch in rows)
         yield from evolve(self.by, found=Here(found))(plain, task)
@@ -136,8 +139,8 @@ def in_order(counts: pa.Table) -> list[dict[str, Any]]:
 
 @frozen
 class AskedPlaces:
-    """Step: the places of the keys of rows. PluginError if ``index`` found one that no row has; None: this is not
-    checked. ``anywhere``: whatever partition path a row came with."""
+    """Step: the places of the keys of rows. PluginError if ``index`` found one that no row has;
+    None: this is not checked. ``anywhere``: whatever partition path a row came with."""
 
     index: LookupIndex | None
     anywhere: bool

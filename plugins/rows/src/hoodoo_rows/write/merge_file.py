@@ -67,9 +67,9 @@ class _Counts:
 
 @frozen
 class MergeFile:
-    """``schema`` is the stored schema (meta columns first). With ``matches`` an incoming row replaces
-    or deletes the stored rows of its key; without, it is added (insert). ``changes``: of a table whose
-    rewrites leave a change data log."""
+    """``schema`` is the stored schema (meta columns first). With ``matches`` an incoming row
+    replaces or deletes the stored rows of its key; without, it is added (insert). ``changes``: of a
+    table whose rewrites leave a change data log."""
 
     schema: pa.Schema
     storage: Storage
@@ -158,7 +158,8 @@ class MergeFile:
         self, waiting: KeyJoin, base: BaseFileReader, output: _Output, log: ChangeLog | None = None,
         ahead: Places | None = None,
     ) -> None:  # fmt: skip
-        """The stored rows of ``base``, or those in their place. ``ahead``: the places of its keys, where they are known."""
+        """The stored rows of ``base``, or those in their place. ``ahead``: the places of its keys,
+        where they are known."""
         if ahead is None and waiting.rows.num_rows > _MANY:
             ahead = Places(waiting, _keys(base))
         for stored in read_stored(base, self.schema):

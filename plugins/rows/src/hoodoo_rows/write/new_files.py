@@ -1,11 +1,12 @@
 """Write without an exchange: each task writes what it reads (bulk insert, append).
 
-One file for each attempt of a task and partition path. Another attempt may get other rows, also with other partition
-paths, where the source is not deterministic: so it has files of its own, and the write counts all files of one attempt.
+One file for each attempt of a task and partition path. Another attempt may get other rows, also
+with other partition paths, where the source is not deterministic: so it has files of its own, and
+the write counts all files of one attempt.
 
-Rows that fit are sorted by path and written, one file after the other. Of more, a few paths have files that stay open;
-the rows of the others wait on local disk, in buckets of paths, each of which is written in the same way.
-"""
+Rows that fit are sorted by path and written, one file after the other. Of more, a few paths have
+files that stay open; the rows of the others wait on local disk, in buckets of paths, each of which
+is written in the same way."""
 
 from __future__ import annotations
 
@@ -52,8 +53,8 @@ _LONG_RUN = 512  # rows of one path in a batch that are worth handling by themse
 
 @frozen
 class WriteNewFiles:
-    """Step: keyed rows in, one row of STATS_SCHEMA out for each file written. ``memory``: bytes that a task may take;
-    ``crossing``: how rows wait on disk."""
+    """Step: keyed rows in, one row of STATS_SCHEMA out for each file written. ``memory``: bytes
+    that a task may take; ``crossing``: how rows wait on disk."""
 
     schema: pa.Schema
     storage: Storage
@@ -117,7 +118,8 @@ class _NewFile:
     file_id: str
     name: str
     rows: int = 0
-    # Rows that wait for it, and bytes of them; then bytes that wait in the writer for the end of a row group.
+    # Rows that wait for it, and bytes of them; then bytes that wait in the writer for the end of a
+    # row group.
     held: list[pa.RecordBatch] = field(factory=list)
     held_bytes: int = 0
     waiting: int = 0
@@ -135,8 +137,9 @@ class _Files:
     local: set[str] = field(factory=set)  # files that are on the local disk
 
     def keep(self, held: list[pa.RecordBatch], batches: Batches, most: int) -> Batches:
-        """``held``, which it empties, and ``batches``: rows of ``most`` paths go into their files, the others are
-        handed on with their bucket. All are where ``most`` paths have few of the rows."""
+        """``held``, which it empties, and ``batches``: rows of ``most`` paths go into their files,
+        the others are handed on with their bucket. All are where ``most`` paths have few of the
+        rows."""
         counted = pa.chunked_array([batch.column(PARTITION_PATH) for batch in held]).value_counts()
         fullest = sorted(counted.to_pylist(), key=lambda found: -found["counts"])
         if sum(found["counts"] for found in fullest[:most]) * _FEW < sum(map(len, held)):
@@ -160,7 +163,8 @@ class _Files:
                 yield batch.append_column(SLOT, pa.array(slots % _BUCKETS))
 
     def gather(self, path: str, rows: pa.RecordBatch) -> None:
-        """``rows`` for the file of ``path``, which is begun where there is none; written when there are enough."""
+        """``rows`` for the file of ``path``, which is begun where there is none; written when there
+        are enough."""
         file = self.open.get(path) or self.begun(path)
         file.held.append(rows)
         file.held_bytes += rows.nbytes
@@ -240,8 +244,9 @@ def _each(held: list[pa.RecordBatch]) -> Batches:
 
 
 def _by_path(held: list[pa.RecordBatch]) -> Iterator[tuple[str, list[pa.RecordBatch]]]:
-    """One turn per distinct partition path of ``held``, which it empties. Where paths are few, each batch is sorted by
-    itself: rows are not there twice, and near each other. Else all at once: runs of few rows cost more."""
+    """One turn per distinct partition path of ``held``, which it empties. Where paths are few, each
+    batch is sorted by itself: rows are not there twice, and near each other. Else all at once: runs
+    of few rows cost more."""
     paths = len(pc.unique(held[0].column(PARTITION_PATH))) if held else 0
     if len(held) > 1 and paths * _LONG_RUN > held[0].num_rows:
         held[:] = pa.Table.from_batches(held).combine_chunks().to_batches()

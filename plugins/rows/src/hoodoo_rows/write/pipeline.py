@@ -99,8 +99,8 @@ class Planned:
 def prepare(
     target: WriteTarget, kind: WriteKind, data: Any, workspace: Workspace, instant: str
 ) -> Prepared:
-    """Schema, keys and (unless the write is direct) one durable evaluation of the source. ``instant``:
-    the requested time, which generated keys begin with.
+    """Schema, keys and (unless the write is direct) one durable evaluation of the source.
+    ``instant``: the requested time, which generated keys begin with.
 
     Raises the errors of bad input; the table has not been touched when it does.
     """
@@ -258,8 +258,9 @@ def write(
 
 
 def alone(target: WriteTarget) -> bool:
-    """Whether the files of a write are put once, by this process, across a network: what is known of them needs no look
-    at the store. Whether the instant stood when they were put, its decision sees: who is undone undoes again."""
+    """Whether the files of a write are put once, by this process, across a network: what is known
+    of them needs no look at the store. Whether the instant stood when they were put, its decision
+    sees: who is undone undoes again."""
     return at_once(target.storage) > 1 and runs_once(target.engine)
 
 
@@ -306,7 +307,8 @@ def _log_plan(
 
 
 def _may_delete(target: WriteTarget, prepared: Prepared) -> Callable[[FileSlice], bool]:
-    """Whether rows may meet deletes in the log files of a slice, which the merger would not let win."""
+    """Whether rows may meet deletes in the log files of a slice, which the merger would not let
+    win."""
     mode, completes = target.merger.merge_mode, keeps_absent(target.merger)
     told = target.index_kind.knows_logs and mode == BY_EVENT_TIME
     if prepared.kind.deletes or ((mode == BY_ARRIVAL or told) and not completes):
@@ -395,8 +397,8 @@ def _tagged(
     slots: SlotPlan,
     looked: Places | None,
 ) -> tuple[Stream, bool]:
-    """The tagged rows; and whether some of them stay where their columns do not say. ``looked``: where their keys lie
-    (None: nobody looks)."""
+    """The tagged rows; and whether some of them stay where their columns do not say. ``looked``:
+    where their keys lie (None: nobody looks)."""
     arriving = prepared.arriving
     new = dict(arriving.puts)
     misplaced = False
@@ -474,7 +476,8 @@ def _only_new(target: WriteTarget, prepared: Prepared, known: Places) -> Stream:
 
 
 def _row_bytes(target: WriteTarget, arriving: Arrivals) -> float:
-    """Bytes on disk of one row: from the newest commit that wrote some, else guessed from memory."""
+    """Bytes on disk of one row: from the newest commit that wrote some, else guessed from
+    memory."""
     for instant in target.timeline.writes()[:-4:-1]:
         stats = target.timeline.metadata(target.storage, instant).stats
         stats = stats.first(_SAMPLE) if isinstance(stats, LazyStats) else stats

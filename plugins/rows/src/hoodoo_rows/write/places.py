@@ -1,4 +1,5 @@
-"""Places: where the keys of a write lie, as its index says; on the driver if they are few, else in tasks."""
+"""Places: where the keys of a write lie, as its index says; on the driver if they are few, else in
+tasks."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ class Places(Protocol):
     def index(self) -> LookupIndex: ...
 
     def groups(self) -> list[dict[str, Any]]:
-        """``partition_path``, ``file_id`` and ``rows``, the number of keys, of each file group, in order."""
+        """``partition_path``, ``file_id`` and ``rows``, the number of keys, of each file group, in
+        order."""
 
     def through(self, step: Any, rows: Stream) -> Stream:
         """What ``step`` makes of ``rows``: its ``found`` is the places of their keys."""
@@ -131,8 +133,9 @@ def in_tasks(
     target: WriteTarget, index: LookupIndex, rows: Stream, arriving: Arrivals, workspace: Workspace | None,
     deletes: bool = False, stored: pa.Schema | None = None,
 ) -> InTasks | None:  # fmt: skip
-    """Where the keys of keyed ``rows`` lie, if these are too many for the driver. ``deletes``: only the places are needed,
-    not the rows. ``stored``: only keys that have a row, of this schema, count."""
+    """Where the keys of keyed ``rows`` lie, if these are too many for the driver. ``deletes``: only
+    the places are needed, not the rows. ``stored``: only keys that have a row, of this schema,
+    count."""
     context = context_of(target, arriving, workspace=workspace)
     if workspace is None or not target.slices or context.on_driver or isinstance(index, Tees):
         return None
@@ -164,7 +167,8 @@ def in_tasks(
 
 
 def tag(target: WriteTarget, places: Places, rows: Stream, moves: bool = True) -> Stream:
-    """Keyed ``rows`` with the file id that holds their key. ``moves``: a key may go to another partition path."""
+    """Keyed ``rows`` with the file id that holds their key. ``moves``: a key may go to another
+    partition path."""
     index = places.index
     if not index.is_global:
         return places.through(TagLocal(rows.schema), rows)
@@ -176,7 +180,8 @@ def tag(target: WriteTarget, places: Places, rows: Stream, moves: bool = True) -
 
 def _settle_moves(target: WriteTarget, places: Places, rows: Stream) -> Stream:
     """Where the order of rows is not the order of commits, a row that would move its key to another
-    partition path first has to win over the stored row. The stored rows of such keys are fetched."""
+    partition path first has to win over the stored row. The stored rows of such keys are
+    fetched."""
     engine = target.engine
     moving = engine.collect(places.through(MovingKeys(), narrow(target, rows)))
     if not moving.num_rows:
@@ -211,7 +216,8 @@ class First:
 
 @frozen
 class Twice:
-    """Step: the places (LOCATIONS_SCHEMA) of keys that lie in more than one. All places of a key come to one task."""
+    """Step: the places (LOCATIONS_SCHEMA) of keys that lie in more than one. All places of a key
+    come to one task."""
 
     anywhere: bool
     out_schema = LOCATIONS_SCHEMA

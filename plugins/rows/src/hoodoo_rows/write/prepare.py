@@ -35,10 +35,9 @@ def target_schema(
 ) -> pa.Schema:
     """The table's schema after this write.
 
-    ``fixed`` columns (keys, partitions) never change; ``needed`` ones must be there; ``ordering`` ones
-    never get a type that orders otherwise; of the others ``some`` are enough, whatever the options say. Raises
-    MissingColumnError or SchemaError; nothing has been written by then.
-    """
+    ``fixed`` columns (keys, partitions) never change; ``needed`` ones must be there; ``ordering``
+    ones never get a type that orders otherwise; of the others ``some`` are enough, whatever the
+    options say. Raises MissingColumnError or SchemaError; nothing has been written by then."""
     arriving = arriving_schema(incoming, table, options)
     missing = [c for c in needed if not has_column(arriving, c)]
     if missing:
@@ -57,8 +56,9 @@ def target_schema(
 
 
 def arriving_schema(incoming: pa.Schema, table: pa.Schema, options: Mapping[str, str]) -> pa.Schema:
-    """The columns of ``incoming`` rows as the door leaves them, without meta columns and pandas' index. What has no type
-    there, as it holds nulls alone, has that of the ``table``'s, and so have numbers of types that no table has."""
+    """The columns of ``incoming`` rows as the door leaves them, without meta columns and pandas'
+    index. What has no type there, as it holds nulls alone, has that of the ``table``'s, and so have
+    numbers of types that no table has."""
     known = {field.name: field.type for field in table}
     typed = [
         f.with_type(known_type(f, known[f.name])) if f.name in known else f
@@ -79,7 +79,8 @@ def _zoneless(field: pa.Field, known: Mapping[str, pa.DataType]) -> bool:
 
 
 def only_arriving(schema: pa.Schema, incoming: pa.Schema, options: Mapping[str, str]) -> pa.Schema:
-    """The columns of ``schema`` that the ``incoming`` rows have: what travels of a partial update."""
+    """The columns of ``schema`` that the ``incoming`` rows have: what travels of a partial
+    update."""
     arriving = set(arriving_schema(incoming, schema, options).names)
     return pa.schema([field for field in schema if field.name in arriving])
 
@@ -127,8 +128,9 @@ class Conform:
 
 
 def _check_values(array: pa.Array, column: str) -> None:
-    """SchemaError for texts that are no UTF-8, and for decimals of more digits than their type: Arrow takes them from
-    other libraries unseen, and readers fail on what is stored of them. 1 GB of text takes about 0.4 s."""
+    """SchemaError for texts that are no UTF-8, and for decimals of more digits than their type:
+    Arrow takes them from other libraries unseen, and readers fail on what is stored of them. 1 GB
+    of text takes about 0.4 s."""
     if pa.types.is_string(array.type) or pa.types.is_decimal(array.type):
         try:
             array.validate(full=True)

@@ -1,8 +1,9 @@
-"""Repeated: keys that come more than once become one row each, for a global index: one key may come with two paths.
+"""Repeated: keys that come more than once become one row each, for a global index: one key may come
+with two paths.
 
-Keys that are few are with the driver. Else hashes of the keys meet first, eight bytes each. A row is sent by its key
-only where the hash came again; all other rows cross once, to their file group.
-"""
+Keys that are few are with the driver. Else hashes of the keys meet first, eight bytes each. A row
+is sent by its key only where the hash came again; all other rows cross once, to their file
+group."""
 
 from __future__ import annotations
 
@@ -70,7 +71,8 @@ class HashKeys:
 
 @frozen
 class FindRepeated:
-    """Step: hashes in, each that came more than once out; one null where these are more than ``most``."""
+    """Step: hashes in, each that came more than once out; one null where these are more than
+    ``most``."""
 
     most: int
     out_schema = pa.schema([_HASH])

@@ -125,7 +125,8 @@ class UntaggedInserts(_Tagging):
 
 @frozen
 class LocatedDeletes(_Tagging):
-    """Step: rows of LOCATIONS_SCHEMA become tagged rows that delete their key; other columns are null."""
+    """Step: rows of LOCATIONS_SCHEMA become tagged rows that delete their key; other columns are
+    null."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -145,8 +146,9 @@ class LocatedDeletes(_Tagging):
 
 @frozen
 class AskedRows:
-    """Step: keyed rows in; out the numbers of the rows of ``found`` (LOCATIONS_SCHEMA) that these keys asked
-    for. ``anywhere``: whatever partition path a key came with. ``names``: of the columns of keys and paths."""
+    """Step: keyed rows in; out the numbers of the rows of ``found`` (LOCATIONS_SCHEMA) that these
+    keys asked for. ``anywhere``: whatever partition path a key came with. ``names``: of the columns
+    of keys and paths."""
 
     found: Side
     anywhere: bool

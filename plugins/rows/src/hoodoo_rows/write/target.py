@@ -48,10 +48,10 @@ from hoodoo_rows.produce.slice_keys import ReadKeys, slice_tasks
 class IndexKind:
     """What is true of an index.
 
-    ``looks_everywhere``: it looks keys up in the whole table, or one of the two that it stands for does.
-    ``knows_logs``: it answers for keys that only log files have. ``computes``: the file group follows from the key.
-    ``by_path``: it follows from the key and the partition path. ``is_two``: two indexes are asked beside each other.
-    """
+    ``looks_everywhere``: it looks keys up in the whole table, or one of the two that it stands for
+    does. ``knows_logs``: it answers for keys that only log files have. ``computes``: the file group
+    follows from the key. ``by_path``: it follows from the key and the partition path. ``is_two``:
+    two indexes are asked beside each other."""
 
     looks_everywhere: bool
     knows_logs: bool
@@ -61,7 +61,8 @@ class IndexKind:
 
     @classmethod
     def of(cls, index: Any) -> IndexKind:
-        """Of an index of any Protocol of :mod:`hoodoo.hookspecs.index`. What the second of two knows does not count."""
+        """Of an index of any Protocol of :mod:`hoodoo.hookspecs.index`. What the second of two
+        knows does not count."""
         is_two = isinstance(index, Tees)
         each = (index, index.first, index.second) if is_two else (index,)
         answers = index.first if is_two else index
@@ -82,8 +83,9 @@ def asked_for_keys(index: LookupIndex, context: IndexContext) -> LookupIndex:
 
 @frozen
 class LogSettings:
-    """How a table that is merged on read writes its log files. ``blocks``: how rows are stored in them.
-    ``marker``: the kind of marker of a log file, which is APPEND in table version 6. ``schema_text``: the stored schema as Avro, for delete blocks."""
+    """How a table that is merged on read writes its log files. ``blocks``: how rows are stored in
+    them. ``marker``: the kind of marker of a log file, which is APPEND in table version 6.
+    ``schema_text``: the stored schema as Avro, for delete blocks."""
 
     table_name: str
     marker: str = "CREATE"
@@ -102,7 +104,8 @@ class LogSettings:
 
 @frozen
 class WritePlugins:
-    """Who decides in a write. They are the same as long as the table's properties and options are."""
+    """Who decides in a write. They are the same as long as the table's properties and options
+    are."""
 
     generator: KeyGenerator
     merger: Merger
@@ -124,7 +127,8 @@ class WritePlugins:
 
 @frozen
 class WritePolicy:
-    """How a write goes about it, and round what. ``logs``: None for a table that is copied on write."""
+    """How a write goes about it, and round what. ``logs``: None for a table that is copied on
+    write."""
 
     options: Mapping[str, str] = Factory(dict)
     logs: LogSettings | None = None
@@ -132,15 +136,16 @@ class WritePolicy:
     compacting: Mapping[tuple[str, str], str] = Factory(dict)
     # The clusterings that are pending.
     clusterings: tuple[PendingPlan, ...] = ()
-    # SchemaError where an integer of the table does not fit its column's floating type in the schema given.
+    # SchemaError where an integer of the table does not fit its column's floating type in the
+    # schema given.
     refuse_inexact: Callable[[pa.Schema], None] = lambda grown: None
 
 
 @frozen
 class WriteTarget:
-    """What a write or an action works on: the table as it is, who decides, and how. ``joined``: who takes part in
-    what is made of this look at the table. ``calm``: nothing had been decided since this process did: the next
-    decision may well be its own, too."""
+    """What a write or an action works on: the table as it is, who decides, and how. ``joined``: who
+    takes part in what is made of this look at the table. ``calm``: nothing had been decided since
+    this process did: the next decision may well be its own, too."""
 
     snapshot: Snapshot
     plugins: WritePlugins
@@ -259,14 +264,16 @@ class WriteTarget:
 
 @frozen
 class RowChanges:
-    """What somebody who has read the table makes of its rows. Each says where the row lies that it changes, so that no
-    index is asked for it.
+    """What somebody who has read the table makes of its rows. Each says where the row lies that it
+    changes, so that no index is asked for it.
 
-    ``rows``: keyed rows of the table's schema and their file id (:func:`hoodoo_rows.produce.columns.tagged`), staged.
-    One with a file id takes the place of the row of its key there, or deletes it; one without comes in: its key must
-    not be in the table, which is the caller's to see to. ``places``: file group -> how many rows are put into it; None:
-    rows have no file id, and the index finds their keys, all different. ``read``: the groups whose rows were looked at:
-    what another writer has done to one of them since is a conflict. ``check`` sees what was written, unpublished."""
+    ``rows``: keyed rows of the table's schema and their file id
+    (:func:`hoodoo_rows.produce.columns.tagged`), staged. One with a file id takes the place of the
+    row of its key there, or deletes it; one without comes in: its key must not be in the table,
+    which is the caller's to see to. ``places``: file group -> how many rows are put into it; None:
+    rows have no file id, and the index finds their keys, all different. ``read``: the groups whose
+    rows were looked at: what another writer has done to one of them since is a conflict. ``check``
+    sees what was written, unpublished."""
 
     rows: Stream
     places: Mapping[Group, int] | None
@@ -279,5 +286,5 @@ class ChangesRows(ABC):
 
     @abstractmethod
     def changes(self, target: WriteTarget, workspace: Workspace, instant: str) -> RowChanges:
-        """The changes of the table as ``target`` shows it; rebuilt for each attempt. Where there are no rows,
-        nothing is committed."""
+        """The changes of the table as ``target`` shows it; rebuilt for each attempt. Where there
+        are no rows, nothing is committed."""

@@ -1,8 +1,7 @@
 """Uniqueness: whether two writes that did not see each other inserted the same record key.
 
-File groups alone don't tell: each may have put the key into a group of its own. Only rows that a write
-brought in are compared, by the commit time that they carry.
-"""
+File groups alone don't tell: each may have put the key into a group of its own. Only rows that a
+write brought in are compared, by the commit time that they carry."""
 
 from __future__ import annotations
 
@@ -60,8 +59,8 @@ def shared_key(
 
 
 def _inserting(stats: Iterable[WriteStat]) -> Iterator[WriteStat]:
-    """Log files only hold rows of keys that are in their file group (an index that computes file groups
-    apart, which needs no comparison)."""
+    """Log files only hold rows of keys that are in their file group (an index that computes file
+    groups apart, which needs no comparison)."""
     return (s for s in stats if s.num_inserts and s.log_version is None)
 
 
@@ -71,8 +70,9 @@ def _tasks(target: WriteTarget, stats: list[WriteStat]) -> Stream:
 
 @frozen
 class BroughtKeys:
-    """Step: paths of base files in; the keys of their rows that ``instant`` brought out (KEYS_SCHEMA),
-    of these only those among ``known`` if it is given, wherever they lie if ``anywhere``."""
+    """Step: paths of base files in; the keys of their rows that ``instant`` brought out
+    (KEYS_SCHEMA), of these only those among ``known`` if it is given, wherever they lie if
+    ``anywhere``."""
 
     storage: Storage
     file_format: BaseFileFormat
@@ -91,8 +91,8 @@ class BroughtKeys:
                 with self.file_format.reader(self.storage, path) as reader:
                     for rows in reader.batches(columns, where):
                         mine = pc.equal(rows.column(COMMIT_TIME), self.instant)
-                        # Of rows that don't say whose they are, all count: two file groups have no key
-                        # in common unless one of the two writes has put it there.
+                        # Of rows that don't say whose they are, all count: two file groups have no
+                        # key in common unless one of the two writes has put it there.
                         unsaid = pc.fill_null(pc.equal(rows.column(COMMIT_TIME), ""), True)
                         found = rows.filter(pc.or_kleene(mine, unsaid))
                         if known is not None:

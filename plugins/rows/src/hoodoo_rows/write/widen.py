@@ -1,10 +1,9 @@
 """Widen: rows as an older file has them -> rows as the table has them now.
 
-Columns are found by name at every depth. What a file lacks is null, what the table has dropped goes,
-and types grow as Hudi lets a table's schema evolve. Unlike rows on their way in
+Columns are found by name at every depth. What a file lacks is null, what the table has dropped
+goes, and types grow as Hudi lets a table's schema evolve. Unlike rows on their way in
 (:mod:`hoodoo.model.schema.conform`), stored rows are not asked to keep every digit: a table whose
-long became a double is read as doubles.
-"""
+long became a double is read as doubles."""
 
 from __future__ import annotations
 

@@ -29,20 +29,20 @@ from hoodoo_rows.write.append_log import AppendLog
 from hoodoo_rows.write.merge_file import MergeFile
 from hoodoo_rows.write.target import LogSettings
 
-# Files are written side by side across a network while they take a third of the memory of a task. Of a base file of one
-# row group, rows are there as they are read and as they are written; packed, they take a third of it.
+# Files are written side by side across a network while they take a third of the memory of a task.
+# Of a base file of one row group, rows are there as they are read and as they are written; packed,
+# they take a third of it.
 _SHARE, _UNPACKED = 3, 6
 
 
 @frozen
 class WriteSlots:
-    """Step: routed rows in, one row of STATS_SCHEMA out for each file written (``tells_keys``: and the keys
-    that came or went, as WRITTEN).
+    """Step: routed rows in, one row of STATS_SCHEMA out for each file written (``tells_keys``: and
+    the keys that came or went, as WRITTEN).
 
-    ``schema`` is the stored schema (meta columns first). With ``matches`` an incoming row replaces or
-    deletes the stored rows of its key; without, it is added (insert). ``changes``: how rewrites leave
-    change data logs, if they do.
-    """
+    ``schema`` is the stored schema (meta columns first). With ``matches`` an incoming row replaces
+    or deletes the stored rows of its key; without, it is added (insert). ``changes``: how rewrites
+    leave change data logs, if they do."""
 
     schema: pa.Schema
     plan: Side
@@ -85,7 +85,8 @@ class WriteSlots:
         task: Task,
         told: deque[KeyChanges],
     ) -> Iterator[tuple[Callable[[], WriteStat | None], int]]:
-        """What writes the file of each slot, and the memory that this takes, in bytes. ``told`` gets what that tells."""
+        """What writes the file of each slot, and the memory that this takes, in bytes. ``told``
+        gets what that tells."""
         rewrite = MergeFile(
             self.schema, self.storage, self.file_format, self.merger, self.pending, self.matches, self.changes
         )  # fmt: skip

@@ -41,11 +41,12 @@ def serve(
 ) -> None:
     """Run the services of tables when they are due: compact, cluster, clean, archive, planned work.
 
-    Writers can continue. If you start it on several hosts, one process does the work of a table, and another takes
-    over when it ends. Ctrl-C or SIGTERM stops it: it first finishes the services that are running.
+    Writers can continue. If you start it on several hosts, one process does the work of a table,
+    and another takes over when it ends. Ctrl-C or SIGTERM stops it: it first finishes the services
+    that are running.
 
-    With --once, it runs what is due and ends. Exit code 0: everything succeeded. 1: something failed. 3: another
-    process does the work of a table.
+    With --once, it runs what is due and ends. Exit code 0: everything succeeded. 1: something
+    failed. 3: another process does the work of a table.
 
     Example: hoodoo serve trips s3://lake/fares --every 60 --port 9400
 
@@ -90,7 +91,8 @@ def serve(
 def _stop_at_signals(serving: Serving) -> None:
     def stop(number: int, frame: FrameType | None) -> None:
         serving.stop()
-        # A second signal ends the process at once, as it does by default: whatever ran is finished by the next.
+        # A second signal ends the process at once, as it does by default: whatever ran is finished
+        # by the next.
         signal.signal(number, signal.SIG_DFL)
 
     for number in (signal.SIGTERM, signal.SIGINT):

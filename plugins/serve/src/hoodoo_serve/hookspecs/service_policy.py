@@ -19,11 +19,10 @@ class ServicePolicy(Protocol):
     def services(self, table: TableHandle) -> Sequence[AfterWrite]:
         """What may have to be done now, in any order: the smallest ``order`` is done first.
 
-        Changes nothing: each ``run`` looks whether it is due, does it, and says whether it has done something. It
-        may be stopped at any point by the end of the process, as any action may. ``table`` was opened for this
-        round alone. Raises ConfigError for options that are wrong: the table is then left alone, and its state
-        says why.
-        """
+        Changes nothing: each ``run`` looks whether it is due, does it, and says whether it has done
+        something. It may be stopped at any point by the end of the process, as any action may.
+        ``table`` was opened for this round alone. Raises ConfigError for options that are wrong:
+        the table is then left alone, and its state says why."""
 
 
 FAMILY = Family(

@@ -35,7 +35,8 @@ class ServicePolicyContract:
     writes: ClassVar[int] = 6
 
     def prepare(self, path: Path) -> Table:
-        """A table that has something to do for most policies: ``writes`` deltacommits of five rows."""
+        """A table that has something to do for most policies: ``writes`` deltacommits of five
+        rows."""
         table = create(
             str(path), SCHEMA, name="t", record_key="id", ordering="ts", table_type="MERGE_ON_READ"
         )

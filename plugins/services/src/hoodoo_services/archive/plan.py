@@ -46,10 +46,9 @@ def make_plan(
 ) -> ArchivePlan:
     """What may be archived now; nothing while there are not more writes than ``settings.most``.
 
-    ``cleaning``: the first write that cleaning, as it is configured, keeps whole, or None. Reads the
-    timeline's names; of contents the newest clean, the newest schema and the replacecommits that are
-    about to go, whose partitions are listed.
-    """
+    ``cleaning``: the first write that cleaning, as it is configured, keeps whole, or None. Reads
+    the timeline's names; of contents the newest clean, the newest schema and the replacecommits
+    that are about to go, whose partitions are listed."""
     writes = timeline.writes()
     if len(writes) <= settings.most:
         return ArchivePlan()
@@ -81,8 +80,8 @@ def make_plan(
 def kept_by_cleaning(
     timeline: Timeline, policy: CleaningPolicy, window: float, now: datetime
 ) -> Instant | None:
-    """The first write whose slices all stay under ``policy`` and, for readers, ``window`` hours; None
-    where they say nothing."""
+    """The first write whose slices all stay under ``policy`` and, for readers, ``window`` hours;
+    None where they say nothing."""
     writes = timeline.writes()
     history = History(writes, now, timeline.config.timezone)
     # None: nothing may be cleaned yet.
@@ -120,8 +119,8 @@ def _bounds(
 
 
 def _before(storage: Storage, timeline: Timeline, pending: str) -> str:
-    """The first write that has to stay while ``pending`` is: it looks at commit at all that it could
-    not see when it began, and the write before these stays as well."""
+    """The first write that has to stay while ``pending`` is: it looks at commit at all that it
+    could not see when it began, and the write before these stays as well."""
     times = put_times(storage, timeline)
     limit = order_key(pending)
     stay = [pending]
@@ -161,7 +160,8 @@ def _schema_is_lost(storage: Storage, timeline: Timeline, kept: Sequence[Instant
 def _replaced_files(
     storage: Storage, timeline: Timeline, chosen: Sequence[Instant]
 ) -> Instant | None:
-    """The first replacecommit without which files would come back: those of the groups it replaced."""
+    """The first replacecommit without which files would come back: those of the groups it
+    replaced."""
     for write in chosen:
         if write.action != "replacecommit":
             continue
@@ -177,10 +177,9 @@ def _replaced_files(
 def _between(storage: Storage, timeline: Timeline, chosen: Sequence[Instant]) -> Instant | None:
     """The first deltacommit whose log files belong behind a base file younger than its request.
 
-    A log file that does not name its slice belongs to the slice that was the newest when it completed. An archived
-    instant does not tell when that was, so it has to wait until what stays on the timeline begins with
-    a later compaction of all the file groups that it wrote to.
-    """
+    A log file that does not name its slice belongs to the slice that was the newest when it
+    completed. An archived instant does not tell when that was, so it has to wait until what stays
+    on the timeline begins with a later compaction of all the file groups that it wrote to."""
     if timeline.layout.log_names_slice or timeline.config.table_type != "MERGE_ON_READ":
         return None
     bases = [_at(i) for i in timeline.instants if completed_action(i.action) == "commit"]
@@ -214,8 +213,8 @@ def _is_past(
 
 
 def _with_services(timeline: Timeline, chosen: Sequence[Instant]) -> tuple[Instant, ...]:
-    """The writes, and the cleans and rollbacks that were requested before the last of them. The newest
-    clean stays: the next one goes on where it ended."""
+    """The writes, and the cleans and rollbacks that were requested before the last of them. The
+    newest clean stays: the next one goes on where it ended."""
     if not chosen:
         return ()
     end = _at(chosen[-1])

@@ -1,9 +1,9 @@
 """Archive: the beginning of the active timeline becomes the end of the archived one.
 
-Order: contents into the archive, durable and named there -> the files of the active timeline, of every
-instant its requested and inflight file before the completed one, the oldest first. So a crash leaves
-instants that both timelines tell of, but none that neither does, and none that looks pending.
-"""
+Order: contents into the archive, durable and named there -> the files of the active timeline, of
+every instant its requested and inflight file before the completed one, the oldest first. So a crash
+leaves instants that both timelines tell of, but none that neither does, and none that looks
+pending."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def archive(
     cleaning: Callable[[Timeline], Instant | None],
     before: Callable[[], None] = lambda: None,
 ) -> Archived:
-    """Archive what may be, if there are more writes than ``settings.most`` on ``timeline``, which is as it
-    is now. ``kept`` is its archived timeline. ``cleaning`` as for :func:`make_plan`; ``before`` is called before anything changes.
+    """Archive what may be, if there are more writes than ``settings.most`` on ``timeline``, which
+    is as it is now. ``kept`` is its archived timeline. ``cleaning`` as for :func:`make_plan`;
+    ``before`` is called before anything changes.
 
     Costs nothing where there is nothing to do; else it reads what it archives. Raises
-    CommitConflictError where others archive at the same time, StorageError; either way nothing is lost
-    and the next run goes on.
-    """
+    CommitConflictError where others archive at the same time, StorageError; either way nothing is
+    lost and the next run goes on."""
     plan: ArchivePlan = make_plan(storage, timeline, settings, cleaning)
     if not plan.instants:
         return Archived(held=plan.held)
@@ -107,8 +107,8 @@ def _files(timeline: Timeline, instant: Instant) -> list[Instant]:
 
 # --- off the active timeline ------------------------------------------------------------------------
 def _take(storage: Storage, timeline: Timeline, bundles: list[Archivable]) -> list[Archivable]:
-    """Delete the files; those whose instants are gone then. What has come to be needed meanwhile stays,
-    and all after it."""
+    """Delete the files; those whose instants are gone then. What has come to be needed meanwhile
+    stays, and all after it."""
     now = reload(storage, timeline)
     if any(i.traits.undoes for i in now.pending()):
         return []

@@ -13,8 +13,9 @@ from hoodoo_services.archived.levels import Levels
 
 @frozen
 class ArchiveSettings:
-    """With more than ``most`` completed writes on the active timeline, all but ``least`` are archived.
-    ``batch``: entries of one block (version 6). ``deltas``: deltacommits that a compaction waits for."""
+    """With more than ``most`` completed writes on the active timeline, all but ``least`` are
+    archived. ``batch``: entries of one block (version 6). ``deltas``: deltacommits that a
+    compaction waits for."""
 
     automatic: bool = keys.ARCHIVE_INLINE.initial
     least: int = keys.ARCHIVE_LEAST.initial
@@ -48,7 +49,7 @@ class ArchiveSettings:
         )
 
     def keeping(self, needed: int) -> tuple[int, int]:
-        """``least`` and ``most`` where cleaning needs the last ``needed`` writes: both move up (Hudi's
-        ``ArchivalUtils``)."""
+        """``least`` and ``most`` where cleaning needs the last ``needed`` writes: both move up
+        (Hudi's ``ArchivalUtils``)."""
         more = max(0, needed - self.least)
         return self.least + more, self.most + more

@@ -1,4 +1,5 @@
-"""The data files of the archived timeline of versions 8 and 9: Parquet rows HoodieLSMTimelineInstant."""
+"""The data files of the archived timeline of versions 8 and 9: Parquet rows
+HoodieLSMTimelineInstant."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The archived timeline of version 6: entries of log files in ``.hoodie/archived``.
 
-Each file of an instant is an entry of its own, a HoodieArchivedMetaEntry, in Avro blocks like those of
-log files, except that their header says no instant (Hudi's ``TimelineArchiverV1``).
-"""
+Each file of an instant is an entry of its own, a HoodieArchivedMetaEntry, in Avro blocks like those
+of log files, except that their header says no instant (Hudi's ``TimelineArchiverV1``)."""
 
 from __future__ import annotations
 
@@ -86,9 +85,9 @@ class Entry:
 def entry(
     requested: str, action: str, state: str, moved: str, contents: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The record of one file of an instant. ``moved`` is the instant string of when the file was put,
-    ``contents`` what it says, empty for an empty file. The contents of an inflight clean are its plan's.
-    """
+    """The record of one file of an instant. ``moved`` is the instant string of when the file was
+    put, ``contents`` what it says, empty for an empty file. The contents of an inflight clean are
+    its plan's."""
     record: dict[str, Any] = {
         "commitTime": requested,
         "actionType": action,

@@ -1,7 +1,7 @@
 """The archived timeline of versions 8 and 9: rows of the Parquet files that its manifest names.
 
-Reading names costs a listing and three narrow columns. What an instant says of itself is read when it is asked for.
-"""
+Reading names costs a listing and three narrow columns. What an instant says of itself is read when
+it is asked for."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ class HistoryTree:
 
 @frozen
 class _Row:
-    """A row of a file of ``history/``. The file may be merged into another one before it is read."""
+    """A row of a file of ``history/``. The file may be merged into another one before it is
+    read."""
 
     timeline: HistoryTree
     storage: Storage

@@ -1,9 +1,9 @@
-"""Keeping the archived timeline of versions 8 and 9 small in files: levels are merged, old files go.
+"""Keeping the archived timeline of versions 8 and 9 small in files: levels are merged, old files
+go.
 
-Ten files of a level become one of the next, so that a table has a few dozen files whatever it has been
-through (Hudi's ``LSMTimelineWriter``). Files that were merged stay while one of the newest manifests
-names them: a reader may be at it.
-"""
+Ten files of a level become one of the next, so that a table has a few dozen files whatever it has
+been through (Hudi's ``LSMTimelineWriter``). Files that were merged stay while one of the newest
+manifests names them: a reader may be at it."""
 
 from __future__ import annotations
 
@@ -110,9 +110,9 @@ def _merge(storage: Storage, config: TableConfig, chosen: Files) -> None:
 
 
 def _sweep(storage: Storage, config: TableConfig, kept: int) -> None:
-    """Delete the manifests before the ``kept`` newest, and what only they name: data files first, so
-    that a crash leaves nothing that nobody names. Other files that no manifest names may be those of
-    an archiver at work; those of a day ago are not."""
+    """Delete the manifests before the ``kept`` newest, and what only they name: data files first,
+    so that a crash leaves nothing that nobody names. Other files that no manifest names may be
+    those of an archiver at work; those of a day ago are not."""
     where = history.folder(config)
     entries = tuple(storage.list(where))
     numbers = history.manifest_numbers(entries)

@@ -35,7 +35,8 @@ folder = LAYOUTS[1].archive_folder
 
 @frozen
 class ArchiveLog:
-    """Implements :class:`~hoodoo.hookspecs.archived_timeline.ArchivedTimeline`. ``batch``: entries of a block."""
+    """Implements :class:`~hoodoo.hookspecs.archived_timeline.ArchivedTimeline`. ``batch``: entries
+    of a block."""
 
     batch: int
 
@@ -127,8 +128,8 @@ def read(
 def append(
     storage: Storage, config: TableConfig, records: Sequence[Mapping[str, Any]], batch: int
 ) -> str:
-    """Put ``records`` into a file of their own, behind all others; its path. ``batch`` of them make a
-    block. Raises :class:`~hoodoo.errors.CommitConflictError` after many lost races."""
+    """Put ``records`` into a file of their own, behind all others; its path. ``batch`` of them make
+    a block. Raises :class:`~hoodoo.errors.CommitConflictError` after many lost races."""
     data = archived_entries.encode(records, batch)
     number = max((n for n, _ in _numbered(storage, config)), default=0)
     for _ in range(_ATTEMPTS):

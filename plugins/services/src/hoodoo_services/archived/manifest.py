@@ -1,8 +1,9 @@
 """The archived timeline of versions 8 and 9: which files it consists of, and how that changes.
 
-``history/`` holds Parquet files, ``<min>_<max>_<level>.parquet``, and manifests: ``manifest_N`` names
-the files that count, the greatest N is the present (Hudi's ``LSMTimeline``). ``_version_`` says N once
-more; readers of other projects begin there, so it is brought up to date after each manifest.
+``history/`` holds Parquet files, ``<min>_<max>_<level>.parquet``, and manifests: ``manifest_N``
+names the files that count, the greatest N is the present (Hudi's ``LSMTimeline``). ``_version_``
+says N once more; readers of other projects begin there, so it is brought up to date after each
+manifest.
 
 A manifest is only ever put if absent, so that of two archivers one sees the other. A number that a
 crash has left behind counts: what a manifest names is durable before it.
@@ -64,8 +65,8 @@ folder = LAYOUTS[2].archive_folder
 def snapshot(storage: Storage, config: TableConfig) -> Snapshot:
     """What the archived timeline consists of now: a listing and a small file.
 
-    Raises :class:`~hoodoo.errors.CorruptTableError` if there are manifests and none of them is whole.
-    """
+    Raises :class:`~hoodoo.errors.CorruptTableError` if there are manifests and none of them is
+    whole."""
     where = folder(config)
     for _ in range(_ATTEMPTS):
         entries = tuple(storage.list(where))

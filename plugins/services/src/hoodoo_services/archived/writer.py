@@ -1,8 +1,7 @@
 """Writing the archived timeline of versions 8 and 9: a file for new instants, and its place there.
 
-A file is put before a manifest names it. One that a crash has left without a manifest is taken up by
-the next archiver whose instants it holds, so that nothing is written twice or left lying.
-"""
+A file is put before a manifest names it. One that a crash has left without a manifest is taken up
+by the next archiver whose instants it holds, so that nothing is written twice or left lying."""
 
 from __future__ import annotations
 

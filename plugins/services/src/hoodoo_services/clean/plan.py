@@ -1,8 +1,8 @@
-"""A clean on the timeline: the plan that names its files, and what came of it (format page 2.3, 2.4).
+"""A clean on the timeline: the plan that names its files, and what came of it (format page 2.3,
+2.4).
 
-Both are Hudi's: ``HoodieCleanerPlan`` in the requested file, ``HoodieCleanMetadata`` in the completed
-one, the inflight one empty; the same in all table versions.
-"""
+Both are Hudi's: ``HoodieCleanerPlan`` in the requested file, ``HoodieCleanMetadata`` in the
+completed one, the inflight one empty; the same in all table versions."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ class Noted:
 
 @frozen
 class LastClean:
-    """What the newest completed clean says of itself. ``earliest`` is empty where its policy went by
-    groups; ``policies`` are those of its partitions, as Hudi calls them."""
+    """What the newest completed clean says of itself. ``earliest`` is empty where its policy went
+    by groups; ``policies`` are those of its partitions, as Hudi calls them."""
 
     instant: Instant
     earliest: str
@@ -126,7 +126,8 @@ def pending_cleans(timeline: Timeline) -> tuple[Instant, ...]:
 
 
 def read_plan(storage: Storage, timeline: Timeline, instant: Instant) -> CleanPlan:
-    """The plan of a clean, from its requested file. Raises as :func:`hoodoo.timeline.removed.planned_files`."""
+    """The plan of a clean, from its requested file. Raises as
+    :func:`hoodoo.timeline.removed.planned_files`."""
     requested = instant.at(State.REQUESTED)
     found = timeline.contents(storage, requested)
     where = f"{storage.root}/{timeline.path(requested)}"
@@ -153,8 +154,8 @@ def _partitions(said: Mapping[str, Any], where: str) -> tuple[str, ...]:
 
 
 def planned_files(storage: Storage, timeline: Timeline) -> frozenset[str]:
-    """The files that pending cleans are about to delete, as paths below the table root. Who means to
-    keep one of them has come too late."""
+    """The files that pending cleans are about to delete, as paths below the table root. Who means
+    to keep one of them has come too late."""
     found: set[str] = set()
     for instant in pending_cleans(timeline):
         try:

@@ -1,4 +1,5 @@
-"""What a clean leaves alone, whatever its policy says: files that somebody needs or may come to need."""
+"""What a clean leaves alone, whatever its policy says: files that somebody needs or may come to
+need."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ Step = tuple[str, str, State]  # requested time, action, state
 
 @frozen
 class Hold:
-    """``floor``: what was the newest of its group at this requested time, or came later, stays; None
-    for no such time. ``files``: paths that savepoints and pending plans name."""
+    """``floor``: what was the newest of its group at this requested time, or came later, stays;
+    None for no such time. ``files``: paths that savepoints and pending plans name."""
 
     floor: str | None
     files: frozenset[str]
@@ -66,8 +67,8 @@ def needed_files(storage: Storage, timeline: Timeline) -> frozenset[str]:
 
 
 def heeded(timeline: Timeline) -> frozenset[Step]:
-    """The instants that a plan has to know, as far as they have come: what comes of them changes which slices are
-    needed, and a plan that does not know one is rebuilt."""
+    """The instants that a plan has to know, as far as they have come: what comes of them changes
+    which slices are needed, and a plan that does not know one is rebuilt."""
     # A pending clustering of version 6 is filed as a replacecommit.
     pending = {i for i in timeline.pending() if i.action == "replacecommit"}
     found = {i for i in timeline.instants if i.traits.keeps or i.traits.is_heeded} | pending

@@ -1,9 +1,9 @@
 """Run a planned clean: delete what its plan names and nobody has come to need, then say so.
 
-Order, so that a crash at any point is finished by the next clean (and by Spark Hudi): inflight -> data
-files -> partition files of partitions that are empty -> completed. Across a network, files go beside the put of the
-inflight file: readers heed the request. A file that is gone already counts as deleted.
-"""
+Order, so that a crash at any point is finished by the next clean (and by Spark Hudi): inflight ->
+data files -> partition files of partitions that are empty -> completed. Across a network, files go
+beside the put of the inflight file: readers heed the request. A file that is gone already counts as
+deleted."""
 
 from __future__ import annotations
 
@@ -50,10 +50,9 @@ def run(
     now; ``saw`` is called with the timeline that has it completed, where that is known;
     ``announce`` with the paths before any of them is deleted.
 
-    Raises ConfigError if no clean of that instant is pending (``done_is_fine``: nothing is done then;
-    others may be about to finish it, too), StorageError if a file can't be deleted
-    (it stays pending), CommitUnknownError if its end is not known.
-    """
+    Raises ConfigError if no clean of that instant is pending (``done_is_fine``: nothing is done
+    then; others may be about to finish it, too), StorageError if a file can't be deleted (it stays
+    pending), CommitUnknownError if its end is not known."""
     known = heeded(timeline)
     if planned is None:
         timeline = reload(storage, timeline)
@@ -148,8 +147,8 @@ def _run(
 
 
 def _plan(storage: Storage, timeline: Timeline, instant: Instant) -> CleanPlan | None:
-    """None if its writer died before the plan was there (on a store that shows files half written), or
-    if the clean was done and archived while another one took it up."""
+    """None if its writer died before the plan was there (on a store that shows files half written),
+    or if the clean was done and archived while another one took it up."""
     try:
         plan = read_plan(storage, timeline, instant)
     except FileNotFoundError:
@@ -161,8 +160,8 @@ def _plan(storage: Storage, timeline: Timeline, instant: Instant) -> CleanPlan |
 
 
 def _newest(storage: Storage, timeline: Timeline, plan: CleanPlan) -> frozenset[str]:
-    """Files of the slices that are the newest of their groups: a restore may have made them so since
-    the plan. Lists the plan's partitions."""
+    """Files of the slices that are the newest of their groups: a restore may have made them so
+    since the plan. Lists the plan's partitions."""
     touched = {path.rpartition("/")[0] for path in plan.files}
     slices = build(storage, timeline, partitions=touched).slices
     return frozenset(path for slice_ in slices for path in files_of(slice_))
@@ -187,9 +186,9 @@ def _drop_partitions(
 ) -> tuple[str, ...]:
     """Take the partition file out of partitions that are empty.
 
-    A write that comes in meanwhile may have seen the file and not made it anew. It is on the timeline
-    before it looks, so whoever looks at the timeline after the deletion sees it, and puts the file back.
-    """
+    A write that comes in meanwhile may have seen the file and not made it anew. It is on the
+    timeline before it looks, so whoever looks at the timeline after the deletion sees it, and puts
+    the file back."""
     dropped = []
     for partition in planned:
         left = [e for e in storage.list(partition) if not is_beside(e.name)]

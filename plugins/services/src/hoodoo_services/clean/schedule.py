@@ -1,9 +1,9 @@
 """Clean: plan which files nobody needs any more, and put the plan on the timeline.
 
-The plan is made of one look at the table. Should a savepoint, a rollback, a restore or another service
-come between the look and the request, it is rebuilt; from then on they have to go round what it
-names. :mod:`hoodoo_services.clean.run` deletes, and nothing that no plan names is ever deleted.
-"""
+The plan is made of one look at the table. Should a savepoint, a rollback, a restore or another
+service come between the look and the request, it is rebuilt; from then on they have to go round
+what it names. :mod:`hoodoo_services.clean.run` deletes, and nothing that no plan names is ever
+deleted."""
 
 from __future__ import annotations
 
@@ -64,8 +64,9 @@ def due(storage: Storage, timeline: Timeline, every: int) -> bool:
 
 @frozen
 class Scheduled:
-    """A plan that is on the ``timeline``. ``is_known``: this timeline tells of the decision that put it there;
-    ``is_fresh``: it was made of what that decision was taken upon, by this process, just now."""
+    """A plan that is on the ``timeline``. ``is_known``: this timeline tells of the decision that
+    put it there; ``is_fresh``: it was made of what that decision was taken upon, by this process,
+    just now."""
 
     instant: Instant
     timeline: Timeline
@@ -81,8 +82,8 @@ def schedule(
     now: datetime | None = None,
     begin: bool = False,
 ) -> Scheduled | None:
-    """Put a plan on ``timeline``, which is as it is now; None, and nothing there, if no file may go.
-    Deletes nothing. ``begin``: it is run right afterwards, by this process.
+    """Put a plan on ``timeline``, which is as it is now; None, and nothing there, if no file may
+    go. Deletes nothing. ``begin``: it is run right afterwards, by this process.
 
     Raises CommitConflictError where decisions come in faster than a plan can be made.
     """
@@ -118,9 +119,9 @@ def make_plan(
     now: datetime,
     known: KnownFiles | None = None,
 ) -> CleanPlan | None:
-    """What may go, as of ``timeline``; None for nothing. Lists the partitions that writes have touched
-    since the last clean, or the table if there was none. Waits for what is being undone: None then. ``known``: goes by
-    these files instead, if they are all that it would list."""
+    """What may go, as of ``timeline``; None for nothing. Lists the partitions that writes have
+    touched since the last clean, or the table if there was none. Waits for what is being undone:
+    None then. ``known``: goes by these files instead, if they are all that it would list."""
     policy, settings = how.policy, how.settings
     writes = timeline.writes()
     earliest: Instant | None = None
@@ -167,7 +168,8 @@ def make_plan(
 
 
 def _not_after(writes: tuple[Instant, ...], earliest: Instant, floor: str | None) -> Instant | None:
-    """``earliest``, or the last write before the ``floor``: what is in progress has to find its files."""
+    """``earliest``, or the last write before the ``floor``: what is in progress has to find its
+    files."""
     if floor is None or order_key(earliest.requested) <= order_key(floor):
         return earliest
     before = [w for w in writes if order_key(w.requested) <= order_key(floor)]
@@ -214,7 +216,8 @@ def _extra(
 
 
 def _emptied(storage: Storage, entries: Iterable[Entry], going: set[str]) -> tuple[str, ...]:
-    """The partitions that hold nothing but files that go, and the file that makes them partitions."""
+    """The partitions that hold nothing but files that go, and the file that makes them
+    partitions."""
     left: dict[str, int] = {}
     for entry in entries:
         partition = entry.path.rpartition("/")[0]

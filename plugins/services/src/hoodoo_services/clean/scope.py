@@ -1,8 +1,7 @@
 """Where a clean looks: in the partitions that writes touched since the last one, or everywhere.
 
-What the last clean left in a partition that nobody has written to since is what this one would leave.
-Source: ``CleanPlanner.getPartitionPathsForIncrementalCleaning`` of Hudi 1.2.
-"""
+What the last clean left in a partition that nobody has written to since is what this one would
+leave. Source: ``CleanPlanner.getPartitionPathsForIncrementalCleaning`` of Hudi 1.2."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ _FAMILY = keys.CLEAN_POLICY.key.removesuffix("policy")  # what the keys of clean
 
 @frozen
 class CleanSettings:
-    """``window``: hours. ``every``: writes after which an inline clean is due; 0 for never. ``threads``
-    delete files at the same time."""
+    """``window``: hours. ``every``: writes after which an inline clean is due; 0 for never.
+    ``threads`` delete files at the same time."""
 
     policy: str = keys.CLEAN_POLICY.initial
     window: float = keys.CLEAN_WINDOW.initial

@@ -1,10 +1,11 @@
-"""A clean that is decided with the write before it: one number of the ledger holds the commit and, whole, the clean.
+"""A clean that is decided with the write before it: one number of the ledger holds the commit and,
+whole, the clean.
 
-It is planned of the files that the write has seen and those that it has made. As the decision is taken upon that very look,
-nothing can come to need a file between plan and request, nor between request and end: whoever decides next first
-carries out all of this. A crash leaves as much to the next one as it does of the commit. Where others take part in the
-clean, its request alone is decided so.
-"""
+It is planned of the files that the write has seen and those that it has made. As the decision is
+taken upon that very look, nothing can come to need a file between plan and request, nor between
+request and end: whoever decides next first carries out all of this. A crash leaves as much to the
+next one as it does of the commit. Where others take part in the clean, its request alone is decided
+so."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ from hoodoo_services.clean.schedule import Cleaning, Scheduled, due, make_plan
 
 @define
 class WithWrite:
-    """Cleans with the writes of one open table. ``begun``: those that nobody was told of yet, by requested time; ``idle``:
-    the newest instant time of a timeline by which nothing may go."""
+    """Cleans with the writes of one open table. ``begun``: those that nobody was told of yet, by
+    requested time; ``idle``: the newest instant time of a timeline by which nothing may go."""
 
     storage: Storage
     how: Cleaning
@@ -35,8 +36,9 @@ class WithWrite:
     idle: str | None = None
 
     def follow(self, seen: Timeline, files: KnownFiles) -> Following | None:
-        """None where no clean is due or nothing may go. Also where another clean is pending, and where a partition
-        would be taken away, which may hold more than ``files``: then it is planned after the write."""
+        """None where no clean is due or nothing may go. Also where another clean is pending, and
+        where a partition would be taken away, which may hold more than ``files``: then it is
+        planned after the write."""
         self.begun.clear()  # of numbers that were lost
         if pending_cleans(seen) or not due(self.storage, seen, self.how.settings.every):
             return None
@@ -54,8 +56,8 @@ class WithWrite:
         return Following(CLEAN, plan.encode(self.storage.root), plan.files, done)
 
     def requested(self, timeline: Timeline) -> Scheduled | None:
-        """The clean whose request alone was decided with the newest write on ``timeline``. None where anything came after
-        it: then it is taken up as any other one."""
+        """The clean whose request alone was decided with the newest write on ``timeline``. None
+        where anything came after it: then it is taken up as any other one."""
         for instant in pending_cleans(timeline):
             mine = self.begun.pop(instant.requested, None)
             if mine is not None and timeline.last_instant_time() == instant.requested:

@@ -21,12 +21,15 @@ def enable_virtual_keys(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Stop storing record keys in new files: readers make them from the columns of each row (RFC-21).
+    """Stop storing record keys in new files: readers make them from the columns of each row
+    (RFC-21).
 
-    Existing files do not change; hoodoo rewrite-keys rewrites them. If the keys are already virtual, nothing
-    changes. The command is refused if a stored key differs from the key that the columns of its row give.
+    Existing files do not change; hoodoo rewrite-keys rewrites them. If the keys are already
+    virtual, nothing changes. The command is refused if a stored key differs from the key that the
+    columns of its row give.
 
-    You can return to stored keys only as long as all rows store all five meta columns: give --keep for each of them.
+    You can return to stored keys only as long as all rows store all five meta columns: give --keep
+    for each of them.
 
     Example: hoodoo enable-virtual-keys trips
 

@@ -20,13 +20,15 @@ def rewrite_keys(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Rewrite the files that still store record keys, so that the keys take no space (virtual keys).
+    """Rewrite the files that still store record keys, so that the keys take no space (virtual
+    keys).
 
-    If the keys are not virtual yet, it first does what hoodoo enable-virtual-keys does, and you can return to stored keys
-    (--stored) only on the conditions that its help names. You can read and write the
-    table during this time. If the command was interrupted, run it again: it continues.
+    If the keys are not virtual yet, it first does what hoodoo enable-virtual-keys does, and you can
+    return to stored keys (--stored) only on the conditions that its help names. You can read and
+    write the table during this time. If the command was interrupted, run it again: it continues.
 
-    Exit code 1: some files still store keys, for example those of a pending compaction. Run it again later.
+    Exit code 1: some files still store keys, for example those of a pending compaction. Run it
+    again later.
 
     Example: hoodoo rewrite-keys trips
 

@@ -68,10 +68,9 @@ class CompactSlices:
     Rows keep their commit time and sequence number, and get the new file's name. The base file is
     streamed; the rows of the log files of one slice are held.
 
-    Damaged bytes of log files don't stop it: every read skips the same bytes, so no row changes, and
-    they stay in their file, which compaction does not delete. Hudi does the same. They are reported
-    with the result, and counted in the commit.
-    """
+    Damaged bytes of log files don't stop it: every read skips the same bytes, so no row changes,
+    and they stay in their file, which compaction does not delete. Hudi does the same. They are
+    reported with the result, and counted in the commit."""
 
     storage: Storage
     file_format: BaseFileFormat

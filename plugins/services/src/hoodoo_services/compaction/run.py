@@ -1,10 +1,10 @@
-"""Compaction: plan, run, publish. Log files are paid off; no row changes (tech specs, "Compaction").
+"""Compaction: plan, run, publish. Log files are paid off; no row changes (tech specs,
+"Compaction").
 
-Writers go on meanwhile. From version 8 on a log file belongs to the slice that was the newest when it
-completed, so what completes after the plan waits for the next compaction. In version 6 its name says
-the slice: writers name the pending compaction's instant there, and a compaction can't be planned
-while a write that read the table before is in progress.
-"""
+Writers go on meanwhile. From version 8 on a log file belongs to the slice that was the newest when
+it completed, so what completes after the plan waits for the next compaction. In version 6 its name
+says the slice: writers name the pending compaction's instant there, and a compaction can't be
+planned while a write that read the table before is in progress."""
 
 from __future__ import annotations
 
@@ -82,9 +82,8 @@ def schedule(
     """Put a plan on the timeline; None if there is nothing to compact. Runs nothing.
 
     ``name`` is the strategy's, for the record. If another one has planned the same meanwhile, its
-    instant. Raises CommitConflictError where writes are under way that would be lost (version 6), or
-    come in faster than a plan can be made.
-    """
+    instant. Raises CommitConflictError where writes are under way that would be lost (version 6),
+    or come in faster than a plan can be made."""
     known: frozenset[str] | None = None
 
     def make(timeline: Timeline) -> Plan | Instant | None:
@@ -117,9 +116,8 @@ def run(target: CompactionTarget, requested: str) -> Commit:
     """Run a planned compaction and publish it. One that an earlier run left is finished.
 
     Raises ConfigError if no compaction of that instant is pending, CommitUnknownError if the end of
-    it is not known (run it again), CommitConflictError if somebody took it away, or (run it again) if
-    log files came in meanwhile that belong to it. Warns of damaged log files.
-    """
+    it is not known (run it again), CommitConflictError if somebody took it away, or (run it again)
+    if log files came in meanwhile that belong to it. Warns of damaged log files."""
     storage, config = target.storage, target.config
     timeline = settled(storage, config)
     found = [i for i in pending_compactions(timeline) if i.requested == requested]
@@ -160,7 +158,8 @@ def _run(
     try:
         stats, damages = read_result(target.engine.collect(target.engine.map(tasks, step)))
     except CorruptTableError as error:
-        # In version 6 a write that fails takes its log file back, which only its blocks tell from others.
+        # In version 6 a write that fails takes its log file back, which only its blocks tell from
+        # others.
         if slices_now(storage, reload(storage, timeline), plan, requested) == slices:
             raise
         raise CommitConflictError(
@@ -233,7 +232,8 @@ def _dealt(jobs: list[Job], engine: Engine) -> list[list[Job]]:
 def _refuse(
     storage: Storage, before: Timeline, groups: Collection[tuple[str, str]], now: Timeline
 ) -> None:
-    """StalePlanError where the plan is not right any more; CommitConflictError under writes of version 6."""
+    """StalePlanError where the plan is not right any more; CommitConflictError under writes of
+    version 6."""
     refuse_stale_plan(storage, before, now, groups)
     refuse_undoing(storage, now, COMPACTION)
     for other in now.pending() if now.layout.log_names_slice else ():

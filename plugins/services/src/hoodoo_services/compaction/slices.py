@@ -1,10 +1,9 @@
 """The slices of a compaction as they are when it runs, which may be more than its plan says.
 
-A plan is made from a listing and then put on the timeline. What completes between the two, and whose
-log files belong to the planned slice all the same, must go into the base file too: the compaction's
-reader never looks at that slice again. Its scheduler looks for such writes, but may have died before
-it did, or the store may have shown them late.
-"""
+A plan is made from a listing and then put on the timeline. What completes between the two, and
+whose log files belong to the planned slice all the same, must go into the base file too: the
+compaction's reader never looks at that slice again. Its scheduler looks for such writes, but may
+have died before it did, or the store may have shown them late."""
 
 from __future__ import annotations
 
@@ -21,8 +20,9 @@ from hoodoo.timeline.timeline import Timeline
 def slices_now(
     storage: Storage, timeline: Timeline, plan: Plan, requested: str
 ) -> tuple[FileSlice, ...]:
-    """The slices of ``plan``, a compaction of instant ``requested``, with sizes and with all log files
-    that its base files stand for. A file that is not there any more stays as the plan names it.
+    """The slices of ``plan``, a compaction of instant ``requested``, with sizes and with all log
+    files that its base files stand for. A file that is not there any more stays as the plan names
+    it.
 
     Costs a listing of the planned partitions.
     """

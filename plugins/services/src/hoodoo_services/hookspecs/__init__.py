@@ -1,4 +1,5 @@
-"""The families that hoodoo-services works with, and brings: strategies of compaction, policies of cleaning."""
+"""The families that hoodoo-services works with, and brings: strategies of compaction, policies of
+cleaning."""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ from hoodoo.timeline.instants import from_datetime
 @frozen
 class History:
     """``writes``: the completed writes of the active timeline, compactions among them, by requested
-    time. ``now``: this moment, with tzinfo. ``zone``: that of the instants, ``UTC`` or ``LOCAL``."""
+    time. ``now``: this moment, with tzinfo. ``zone``: that of the instants, ``UTC`` or
+    ``LOCAL``."""
 
     writes: tuple[Instant, ...]
     now: datetime
@@ -30,8 +31,8 @@ class History:
 
 @frozen
 class Aged:
-    """A file group with all its committed slices, the newest first. ``replaced_by`` is the requested
-    time of the write that took it out of the table, if one did."""
+    """A file group with all its committed slices, the newest first. ``replaced_by`` is the
+    requested time of the write that took it out of the table, if one did."""
 
     group: FileGroup
     replaced_by: str | None = None
@@ -41,9 +42,8 @@ class Aged:
 class CleaningPolicy(Protocol):
     """Contract suite: ``hoodoo_services.testing.cleaning``.
 
-    What readers, writers, savepoints and pending plans need is kept by core whatever a policy says, and
-    so is the newest slice of every group that is in the table.
-    """
+    What readers, writers, savepoints and pending plans need is kept by core whatever a policy says,
+    and so is the newest slice of every group that is in the table."""
 
     @property
     @answers(OneOf(("KEEP_LATEST_COMMITS", "KEEP_LATEST_FILE_VERSIONS", "KEEP_LATEST_BY_HOURS")))
@@ -56,14 +56,14 @@ class CleaningPolicy(Protocol):
         """Whether the policy keeps what the last writes made; else it looks at each group alone."""
 
     def earliest(self, history: History) -> Instant | None:
-        """The first of ``history.writes`` whose slices all stay; None where nothing may go yet. Core
-        may move it back, never forth. Asked only if the policy goes by writes."""
+        """The first of ``history.writes`` whose slices all stay; None where nothing may go yet.
+        Core may move it back, never forth. Asked only if the policy goes by writes."""
 
     @answers(Some("aged.group.slices", "slices of the file group"))
     def surplus(self, aged: Aged, earliest: str | None) -> Sequence[FileSlice]:
-        """The slices of ``aged`` that may go. ``earliest`` is the requested time of the write answered
-        above; None if the policy looks at groups alone. A pure function of its arguments: a partition
-        that no write has touched since the last clean is not looked at again."""
+        """The slices of ``aged`` that may go. ``earliest`` is the requested time of the write
+        answered above; None if the policy looks at groups alone. A pure function of its arguments:
+        a partition that no write has touched since the last clean is not looked at again."""
 
 
 FAMILY = Family(

@@ -43,9 +43,8 @@ class CompactionStrategy(Protocol):
     def choose(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
         """Those of ``candidates`` to compact now, the most urgent first; none is right, too.
 
-        ``candidates`` are the latest slices with log files that no pending compaction has, sorted by
-        partition path and file id. The answer is a pure function of the argument.
-        """
+        ``candidates`` are the latest slices with log files that no pending compaction has, sorted
+        by partition path and file id. The answer is a pure function of the argument."""
 
 
 FAMILY = Family(

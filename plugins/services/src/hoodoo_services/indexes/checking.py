@@ -43,9 +43,10 @@ class CheckIndex:
         index: Any = None,
         engine: str | Engine | None = None,
     ) -> Comparison:
-        """``sample``: of so many rows, from file slices that are drawn by ``seed``; None: of all. In the answer
-        ``found`` are the rows looked at and the places that the index names; ``found_by`` of a difference is 0 for
-        a row that it does not find, 1 for a place where no such row is."""
+        """``sample``: of so many rows, from file slices that are drawn by ``seed``; None: of all.
+        In the answer ``found`` are the rows looked at and the places that the index names;
+        ``found_by`` of a difference is 0 for a row that it does not find, 1 for a place where no
+        such row is."""
         if sample is not None and sample < 1:
             raise CallError(f"sample={sample}", "is no number of rows.", "Give one from 1 on.")
         target = table.write_target(None, engine or table.default_engine, looks=True)
@@ -59,7 +60,8 @@ class CheckIndex:
         lacking, more = (
             apart.filter(pa.array(np.equal(apart.column("found_by").to_numpy(), n))) for n in (0, 1)
         )
-        # A key that was inserted twice lies elsewhere, too; and an index that has room for one place names one.
+        # A key that was inserted twice lies elsewhere, too; and an index that has room for one
+        # place names one.
         right = _there(target, more)
         wrong = more.join(right, _NAMES, join_type="left anti", use_threads=False)
         by = _NAMES[:1] if chosen.is_global else _NAMES[:2]

@@ -1,4 +1,5 @@
-"""Locate: where the rows of some keys lie, now or at an older moment (RFC-08's lookup, for everybody)."""
+"""Locate: where the rows of some keys lie, now or at an older moment (RFC-08's lookup, for
+everybody)."""
 
 from __future__ import annotations
 
@@ -76,14 +77,16 @@ class LocateKeys:
                     f"Give the columns {', '.join(target.generator.partition_fields)} too, or name a global index.",
                 )  # fmt: skip
         elif anywhere and not chosen.is_global:
-            # A key may be in several partition paths, and indexes that look everywhere find one place of each.
+            # A key may be in several partition paths, and indexes that look everywhere find one
+            # place of each.
             return _with_instants(living(target, target.slices, asked, True, None), target.slices)
         found = locations_of(target, chosen, target.engine.source(asked))
         return _with_instants(_alive(target, chosen, found), target.slices)
 
 
 def _asked(target: WriteTarget, keys: Any) -> tuple[pa.Table, bool]:
-    """The keys asked for (KEYED), each once; and whether they do not say in which partition path."""
+    """The keys asked for (KEYED), each once; and whether they do not say in which partition
+    path."""
     data = known_data(keys, target.schema, target.config.record_key_fields)
     source, generator = target.engine.source(data), target.generator
     parts = generator.partition_fields
@@ -108,8 +111,8 @@ def _asked(target: WriteTarget, keys: Any) -> tuple[pa.Table, bool]:
 
 
 def _alive(target: WriteTarget, index: Any, found: pa.Table) -> pa.Table:
-    """``found`` without rows that are gone: an index may name keys that have none (:func:`unsure`), and what is computed
-    is there or not."""
+    """``found`` without rows that are gone: an index may name keys that have none (:func:`unsure`),
+    and what is computed is there or not."""
     groups = found.group_by(["partition_path", "file_id"]).aggregate([]).to_pylist()
     named = {(group["partition_path"], group["file_id"]) for group in groups}
     asked = target.slices if isinstance(index, COMPUTED) else unsure(target, index)
@@ -130,7 +133,8 @@ def living(
     anywhere: bool,
     bound: str | None,
 ) -> pa.Table:
-    """LOCATIONS_SCHEMA of the rows of ``slices`` whose keys are ``asked`` (KEYED), as of ``bound``."""
+    """LOCATIONS_SCHEMA of the rows of ``slices`` whose keys are ``asked`` (KEYED), as of
+    ``bound``."""
     paths = set(asked.column(KEYED.names[1]).to_pylist())
     chosen = [s for s in slices if anywhere or target.index.is_global or s.partition_path in paths]
     if not chosen:

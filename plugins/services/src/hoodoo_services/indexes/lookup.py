@@ -1,4 +1,5 @@
-"""Asked: where keys of a table lie, as any index says; for comparing indexes, and for building one from another."""
+"""Asked: where keys of a table lie, as any index says; for comparing indexes, and for building one
+from another."""
 
 from __future__ import annotations
 
@@ -72,8 +73,8 @@ def locations_of(
     keys: Stream,
     compares: bool = False,
 ) -> pa.Table:
-    """LOCATIONS_SCHEMA of ``keys`` (KEYED), as ``index`` says. A computed one says of every key which file
-    group it belongs to, if there is one. ``compares``: nobody goes by the answer."""
+    """LOCATIONS_SCHEMA of ``keys`` (KEYED), as ``index`` says. A computed one says of every key
+    which file group it belongs to, if there is one. ``compares``: nobody goes by the answer."""
     if isinstance(index, COMPUTED):
         asked = target.engine.collect(keys).select(KEYED.names).rename_columns(KEYS_SCHEMA.names)
         return computed_places(target, index, asked)
@@ -98,7 +99,8 @@ def locations_of(
 def computed_places(
     target: WriteTarget, index: ComputedIndex | PathIndex, keys: pa.Table
 ) -> pa.Table:
-    """LOCATIONS_SCHEMA of ``keys`` (KEYS_SCHEMA): the file group that each belongs to, if there is one."""
+    """LOCATIONS_SCHEMA of ``keys`` (KEYS_SCHEMA): the file group that each belongs to, if there is
+    one."""
     if isinstance(index, PathIndex):
         return _path_places(target, index, keys)
     held = pa.table(
@@ -140,8 +142,8 @@ def places(target: WriteTarget) -> pa.Table:
 
 
 def stale(target: WriteTarget, index: object, there: pa.Table) -> pa.Table:
-    """LOCATIONS_SCHEMA of the entries of ``index`` that are not among ``there``, the places of the table's keys.
-    None of an index that stores no entries."""
+    """LOCATIONS_SCHEMA of the entries of ``index`` that are not among ``there``, the places of the
+    table's keys. None of an index that stores no entries."""
     if not isinstance(index, StoredIndex) or not target.slices:
         return LOCATIONS_SCHEMA.empty_table()
     stored = target.engine.collect(index.entries(context_of(target, Arrivals(rows={}), True)))

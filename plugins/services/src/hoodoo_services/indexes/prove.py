@@ -1,4 +1,5 @@
-"""Prove: an index knows where every row of a table lies, and rows lie where it would look for their keys."""
+"""Prove: an index knows where every row of a table lies, and rows lie where it would look for their
+keys."""
 
 from __future__ import annotations
 
@@ -31,13 +32,14 @@ _MISPLACED = pa.schema(
 
 
 def prove(target: WriteTarget, index: Compared, name: str, was_global: bool) -> Comparison:
-    """What ``index``, called ``name``, says of every key, compared with where the rows are: the same.
+    """What ``index``, called ``name``, says of every key, compared with where the rows are: the
+    same.
 
-    ``was_global``: the table's index until now is global, so rows may lie where their columns do not say. Raises
-    DuplicateKeyError where keys would have to be unique and are not, DataError where rows lie in another partition
-    path than ``index`` would look in, ConfigError where rows lie elsewhere than ``index`` computes, and
-    CorruptTableError where it does not know, or knows too much.
-    """
+    ``was_global``: the table's index until now is global, so rows may lie where their columns do
+    not say. Raises DuplicateKeyError where keys would have to be unique and are not, DataError
+    where rows lie in another partition path than ``index`` would look in, ConfigError where rows
+    lie elsewhere than ``index`` computes, and CorruptTableError where it does not know, or knows
+    too much."""
     there = prove_rows(target, index, name, was_global)
     told = locations_of(target, index, all_keys(target), True)
     found = Comparison((there.num_rows, told.num_rows), different(there, told))
@@ -54,8 +56,9 @@ def prove(target: WriteTarget, index: Compared, name: str, was_global: bool) -> 
 
 
 def prove_rows(target: WriteTarget, index: Compared, name: str, was_global: bool) -> pa.Table:
-    """That rows lie where ``index`` would look for their keys, as far as it need not be there for that; the
-    places of all rows (LOCATIONS_SCHEMA). Raises DuplicateKeyError and DataError as :func:`prove`."""
+    """That rows lie where ``index`` would look for their keys, as far as it need not be there for
+    that; the places of all rows (LOCATIONS_SCHEMA). Raises DuplicateKeyError and DataError as
+    :func:`prove`."""
     there = places(target)
     if index.is_global:
         _refuse_doubled(there)

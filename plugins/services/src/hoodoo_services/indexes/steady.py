@@ -1,4 +1,5 @@
-"""What is said of a table and of its stored indexes has to be of one moment, though others write."""
+"""What is said of a table and of its stored indexes has to be of one moment, though others
+write."""
 
 from __future__ import annotations
 
@@ -20,8 +21,9 @@ def steady(
 ) -> Comparison:
     """What ``judge`` says of ``target``, or of what ``look`` finds later.
 
-    An index that is stored is read as it is then, which may be later than ``target``: it may have keys of writes
-    that completed meanwhile. So where something is wrong, and there were such writes, look again.
+    An index that is stored is read as it is then, which may be later than ``target``: it may have
+    keys of writes that completed meanwhile. So where something is wrong, and there were such
+    writes, look again.
 
     Raises CorruptTableError as ``judge``.
     """

@@ -1,4 +1,5 @@
-"""Stored index: which of the table's indexes a participant stores, and what becomes of it with virtual keys."""
+"""Stored index: which of the table's indexes a participant stores, and what becomes of it with
+virtual keys."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ def unstored(table: TableHandle, index: str) -> str:
 
 
 def without_stored_keys(table: TableHandle) -> Changes:
-    """The changes of properties of a table whose keys are to be virtual. Keys stay as unique as they are: where its
-    own index can't go on, by another one."""
+    """The changes of properties of a table whose keys are to be virtual. Keys stay as unique as
+    they are: where its own index can't go on, by another one."""
     changes: dict[str, str | None] = dict(table.participants.each.keys_are_virtual(table.config))
     own = stored_index(table)
     if own is not None and _lacks_then(table, own, changes):
@@ -51,8 +52,9 @@ def without_stored_keys(table: TableHandle) -> Changes:
 
 
 def _moving(table: TableHandle, own: str, changes: Changes) -> Changes:
-    """A key that arrives with another partition path moves there, or stays, as with the index ``own``: the default
-    differs between indexes, and a property may be left from an index before ``own``. Options of the writer count."""
+    """A key that arrives with another partition path moves there, or stays, as with the index
+    ``own``: the default differs between indexes, and a property may be left from an index before
+    ``own``. Options of the writer count."""
     moves = "true" if resolve("index", own, table.settings).instance.moves_partitions else "false"
     said = table.settings.options
     return {name: moves for name in changes if name.endswith(_MOVES) and name not in said}

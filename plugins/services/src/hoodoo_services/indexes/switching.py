@@ -47,8 +47,8 @@ def rebuild_index(
     shape: Mapping[str, Any] | None = None,
     keep_own: bool = False,
 ) -> tuple[str, ...]:
-    """See ``Table.rebuild_index``. ``keep_own``: writers go on with the table's own index, even if what is made could
-    take its place: it is made for readers."""
+    """See ``Table.rebuild_index``. ``keep_own``: writers go on with the table's own index, even if
+    what is made could take its place: it is made for readers."""
     return _rebuild(table, name, source, engine, shape=shape, keep_own=keep_own)
 
 
@@ -87,8 +87,8 @@ def switch_index(
 
 
 def _refuse_planned(table: TableHandle) -> None:
-    """CommitConflictError while a clustering is pending that rebuilds the buckets of the table's index: no other index
-    can run it."""
+    """CommitConflictError while a clustering is pending that rebuilds the buckets of the table's
+    index: no other index can run it."""
     try:
         own = index_choice.noted(table.config) or default_name("index", table.settings)
         if not isinstance(resolve("index", own, table.settings).instance, COMPUTED):
@@ -181,8 +181,8 @@ def _make_stored(table: TableHandle, name: str, engine: str | Engine | None) -> 
 
 
 def _remember(table: TableHandle, name: str, engine: str | Engine | None) -> None:
-    """The global index ``name``, which was made of keys that lie in one place each, becomes the table's, if none
-    binds it."""
+    """The global index ``name``, which was made of keys that lie in one place each, becomes the
+    table's, if none binds it."""
     with suppress(HoodooError):  # of an index that nobody offers here nothing is known: it stays
         own = index_choice.noted(table.config) or default_name("index", table.settings)
         if index_choice.binds(resolve("index", own, table.settings).instance):
@@ -215,9 +215,9 @@ def _bind(
 ) -> None:
     """Note ``found`` as the table's index, as proven of the writes ``seen``.
 
-    Who looked at the table before has to look again after the barrier, and finds the new index noted
-    (:class:`hoodoo_rows.write.conflicts.CommitCheck`); what was committed before the barrier is proven, too.
-    """
+    Who looked at the table before has to look again after the barrier, and finds the new index
+    noted (:class:`hoodoo_rows.write.conflicts.CommitCheck`); what was committed before the barrier
+    is proven, too."""
     told = index_choice.properties_of(found, table.settings)
     changes = {k: v for k, v in told.items() if table.config.get(k) != v}
     if not changes:

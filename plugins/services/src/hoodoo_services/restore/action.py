@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 @frozen
 class RestoreAction:
-    """Implements :class:`~hoodoo.hookspecs.action.Action`: planned, and finished before anybody writes."""
+    """Implements :class:`~hoodoo.hookspecs.action.Action`: planned, and finished before anybody
+    writes."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> RestoreAction:
@@ -63,7 +64,8 @@ class RestoreAction:
         return done
 
     def check(self, table: TableHandle, instant: str) -> tuple[str, ...]:
-        """The instants that would be undone now. Raises what a restore raises before it changes anything."""
+        """The instants that would be undone now. Raises what a restore raises before it changes
+        anything."""
         table.check_writable()
         timeline = table.timeline()
         for pending in restore_plan.pending_restores(timeline):

@@ -51,9 +51,9 @@ class RestorePlan:
 
 
 def make_plan(storage: Storage, timeline: Timeline, point: str) -> RestorePlan:
-    """Raises ConfigError if ``point`` is no completed write of the active timeline, a later savepoint
-    stands in the way, or what the table needs is not there any more; CommitConflictError if a pending
-    clean is about to take it. Costs a listing of the table."""
+    """Raises ConfigError if ``point`` is no completed write of the active timeline, a later
+    savepoint stands in the way, or what the table needs is not there any more; CommitConflictError
+    if a pending clean is about to take it. Costs a listing of the table."""
     if timeline.find(point) is None:
         raise ConfigError(
             f"{storage.root}: instant {point}", "is no completed write of the active timeline.",
@@ -81,8 +81,8 @@ def make_plan(storage: Storage, timeline: Timeline, point: str) -> RestorePlan:
 
 
 def undone(timeline: Timeline, point: str) -> tuple[Instant, ...]:
-    """What has to go, the newest first: writes behind ``point``, plans of services behind it, and every
-    pending write, which can't complete beside a restore."""
+    """What has to go, the newest first: writes behind ``point``, plans of services behind it, and
+    every pending write, which can't complete beside a restore."""
     until = next(
         (i.completed for i in timeline.completed()
          if i.action == SAVEPOINT and i.requested == point), None
@@ -105,7 +105,8 @@ def undone(timeline: Timeline, point: str) -> tuple[Instant, ...]:
 
 
 def read_plan(storage: Storage, timeline: Timeline, restore: Instant) -> RestorePlan:
-    """The plan of a pending ``restore``, whoever made it. CorruptTableError naming the file, and InstantGoneError."""
+    """The plan of a pending ``restore``, whoever made it. CorruptTableError naming the file, and
+    InstantGoneError."""
     requested = restore.at(State.REQUESTED)
     record = timeline.contents(storage, requested)
     infos: list[dict[str, Any]] = record.get("instantsToRollback") or []

@@ -51,7 +51,8 @@ from hoodoo_services.restore.plan import (
 def schedule(
     storage: Storage, config: TableConfig, point: str, beats: Beating | None = None
 ) -> Instant | None:
-    """Put the plan of a restore to ``point`` on the timeline; None if nothing came later. ``beats`` keep it alive.
+    """Put the plan of a restore to ``point`` on the timeline; None if nothing came later. ``beats``
+    keep it alive.
 
     From here on writes that were under way can't complete. A pending restore to the same point is
     taken. Raises what :func:`~hoodoo_services.restore.plan.make_plan` does, and CommitConflictError
@@ -84,8 +85,8 @@ def schedule(
 def run(
     storage: Storage, config: TableConfig, requested: str, beats: Beating | None = None
 ) -> Restored:
-    """Run a planned restore, from the start or where an earlier run stopped. What another writer has
-    finished meanwhile is told of. ``beats``: those that it has been scheduled with.
+    """Run a planned restore, from the start or where an earlier run stopped. What another writer
+    has finished meanwhile is told of. ``beats``: those that it has been scheduled with.
 
     Raises ConfigError if there is no restore of that instant; CommitConflictError if others wrote
     behind it; CommitUnknownError if its end is not known (run it again).
@@ -128,8 +129,8 @@ def finish(storage: Storage, timeline: Timeline, living: Liveness) -> tuple[Rest
 def resume(
     storage: Storage, timeline: Timeline, mine: Instant, beats: Beating | None = None
 ) -> Restored:
-    """Do what is left of the pending restore ``mine``, whoever began it. CommitConflictError while another process
-    does so."""
+    """Do what is left of the pending restore ``mine``, whoever began it. CommitConflictError while
+    another process does so."""
     if later := _overtaken(reload(storage, timeline), mine):
         raise CommitConflictError(
             f"{storage.root}: restore {mine.requested}", f"{later[0]} was written since it was begun.",
@@ -219,7 +220,8 @@ def _finish_rollbacks(storage: Storage, timeline: Timeline) -> bool:
 
 
 def _rollbacks(storage: Storage, timeline: Timeline) -> Iterator[tuple[str, Instant]]:
-    """The rollbacks on the timeline, completed or not, the newest last, each with the instant that it undoes."""
+    """The rollbacks on the timeline, completed or not, the newest last, each with the instant that
+    it undoes."""
     for instant in timeline.instants:
         if instant.action == "rollback":
             with suppress(FileNotFoundError, CorruptTableError):
@@ -229,8 +231,8 @@ def _rollbacks(storage: Storage, timeline: Timeline) -> Iterator[tuple[str, Inst
 def _undo(
     storage: Storage, timeline: Timeline, named: Instant, begun: Instant | None, beats: Beating
 ) -> dict[str, Any]:
-    """Undo the instant ``named``; its ``HoodieRollbackMetadata``. ``begun``: a rollback of it. One that this makes lives
-    as long as the restore does: nobody else finishes it."""
+    """Undo the instant ``named``; its ``HoodieRollbackMetadata``. ``begun``: a rollback of it. One
+    that this makes lives as long as the restore does: nobody else finishes it."""
     instant = rollback.found_now(storage, timeline, named)
     if begun is not None and begun.is_completed:
         if instant is None:  # by a writer that came between
@@ -250,8 +252,8 @@ def _undo(
 def _forget_rollbacks(
     storage: Storage, timeline: Timeline, plan: RestorePlan, own: set[str]
 ) -> None:
-    """Take the rollbacks of what is behind the point off the timeline: the restore tells of them. ``own``: those that
-    it has made; one that another process is in ends by itself."""
+    """Take the rollbacks of what is behind the point off the timeline: the restore tells of them.
+    ``own``: those that it has made; one that another process is in ends by itself."""
     living = Liveness(storage)
     named = {i.requested for i in plan.instants}
     point = plan.point or min(named, default="")

@@ -1,1 +1,2 @@
-"""Contract suites for authors of strategies of compaction and policies of cleaning: inherit one, and give it your plugin."""
+"""Contract suites for authors of strategies of compaction and policies of cleaning: inherit one,
+and give it your plugin."""

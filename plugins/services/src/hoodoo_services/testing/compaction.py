@@ -91,8 +91,8 @@ class CompactionContract:
     def test_what_is_left_is_reached_in_the_end(
         self, strategy: CompactionStrategy, candidates: list[Candidate]
     ) -> None:
-        """What was chosen has no log files any more: round after round, nothing comes twice, and the
-        rounds end."""
+        """What was chosen has no log files any more: round after round, nothing comes twice, and
+        the rounds end."""
         left, done = list(candidates), []
         while chosen := list(strategy.choose(left)):
             done += chosen

@@ -1,21 +1,24 @@
-"""Tables of Spark's catalog: what Spark says of one when it asks for the schema, kept for when it reads and writes.
+"""Tables of Spark's catalog: what Spark says of one when it asks for the schema, kept for when it
+reads and writes.
 
-Then Spark gives a table of its catalog no options at all (4.3). But it hands on the schema, with the metadata of its
-columns: so the options are put there, for the session, in one column, the carrier.
+Then Spark gives a table of its catalog no options at all (4.3). But it hands on the schema, with
+the metadata of its columns: so the options are put there, for the session, in one column, the
+carrier.
 
-A write gets the columns of the query. Spark gives them the metadata of the table's columns unless names and types are those
-of the table already: then ``INSERT INTO a SELECT * FROM b`` comes with the metadata of b, and would write into b. So the
-carrier is a column of texts, which is said to be a ``varchar`` of a length that no other table has: it holds any text,
-but columns of other tables are not of the same type, and Spark gives the query's the metadata of the table. Where a
-table has no texts the carrier names its type, too: Spark takes that off a column that it gives the metadata to, and a
-column that still has it is one that was read.
+A write gets the columns of the query. Spark gives them the metadata of the table's columns unless
+names and types are those of the table already: then ``INSERT INTO a SELECT * FROM b`` comes with
+the metadata of b, and would write into b. So the carrier is a column of texts, which is said to be
+a ``varchar`` of a length that no other table has: it holds any text, but columns of other tables
+are not of the same type, and Spark gives the query's the metadata of the table. Where a table has
+no texts the carrier names its type, too: Spark takes that off a column that it gives the metadata
+to, and a column that still has it is one that was read.
 
-Rows that were read come so from ``INSERT INTO a SELECT * FROM a``, but also from ``CREATE TABLE c AS SELECT * FROM a`` and
-from ``.save()`` without a path: nothing tells them apart, and so these are refused, unless they overwrite, which a new
-table never does (``.mode("overwrite").save()`` comes as ``INSERT OVERWRITE a SELECT * FROM a`` does). With the option
-``path`` in the statement all is said; but ``.saveAsTable(name, path=...)`` comes as ``.save(path)`` does, and its name then
-has the metadata of the table that was read.
-"""
+Rows that were read come so from ``INSERT INTO a SELECT * FROM a``, but also from ``CREATE TABLE c
+AS SELECT * FROM a`` and from ``.save()`` without a path: nothing tells them apart, and so these are
+refused, unless they overwrite, which a new table never does (``.mode("overwrite").save()`` comes as
+``INSERT OVERWRITE a SELECT * FROM a`` does). With the option ``path`` in the statement all is said;
+but ``.saveAsTable(name, path=...)`` comes as ``.save(path)`` does, and its name then has the
+metadata of the table that was read."""
 
 from __future__ import annotations
 
@@ -60,7 +63,8 @@ def marked(struct: Any, options: Mapping[str, str]) -> Any:
 
 
 def _length(options: Mapping[str, str]) -> int:
-    """One that other tables don't have, nor the same table with other options, and longer than texts are."""
+    """One that other tables don't have, nor the same table with other options, and longer than
+    texts are."""
     said = json.dumps(sorted(options.items())).encode()
     return (1 << 30) + int.from_bytes(hashlib.sha256(said).digest()[:4], "big") % (1 << 30)
 

@@ -1,5 +1,5 @@
-"""Filters that Spark hands down, as a filter of a read: it may leave rows out for which they are not true, and no
-other. Spark asks all of them again, so that nothing depends on how it compares."""
+"""Filters that Spark hands down, as a filter of a read: it may leave rows out for which they are
+not true, and no other. Spark asks all of them again, so that nothing depends on how it compares."""
 
 from __future__ import annotations
 
@@ -88,7 +88,8 @@ def _column(one: Any, schema: pa.Schema) -> tuple[pc.Expression, pa.DataType] | 
 
 
 def _scalar(value: Any, kind: pa.DataType) -> pa.Scalar | None:
-    """``value`` as one of the column's type; None where it is none, or NaN, which Arrow finds equal to nothing."""
+    """``value`` as one of the column's type; None where it is none, or NaN, which Arrow finds equal
+    to nothing."""
     plain = (
         pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_string(kind) or pa.types.is_boolean(kind)
         or pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_decimal(kind)

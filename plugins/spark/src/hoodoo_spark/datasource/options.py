@@ -101,10 +101,11 @@ class Wanted:
 
     @classmethod
     def of(cls, options: Mapping[str, str], use: str = BATCH) -> Wanted:
-        """``use`` is BATCH, STREAM, or ANY where only the schema is asked for, which Spark does before it says which.
+        """``use`` is BATCH, STREAM, or ANY where only the schema is asked for, which Spark does
+        before it says which.
 
-        Raises ConfigError for options that nobody knows, or that are of another type than theirs, and
-        OptionConflictError for such as contradict each other."""
+        Raises ConfigError for options that nobody knows, or that are of another type than theirs,
+        and OptionConflictError for such as contradict each other."""
         lowered = {str(key).lower(): str(text) for key, text in options.items()}
         found: dict[str, str] = {}
         moments: dict[str, str | date] = {}

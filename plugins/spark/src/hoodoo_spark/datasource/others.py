@@ -1,5 +1,5 @@
-"""Options of other formats and of Spark Hudi that say which rows come or go: nobody may pass over them. Each is refused
-with what says the same here."""
+"""Options of other formats and of Spark Hudi that say which rows come or go: nobody may pass over
+them. Each is refused with what says the same here."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ _FORMATS: Mapping[str, str] = {
 _NOTES = frozenset({"branch", "tag", "compression"})
 _READ = "hoodie.datasource.read."
 _FILTER = "leave it out, and filter the DataFrame: .where(\"city = 'oslo'\")."
-# Of Spark Hudi, which would give fewer rows, or others: key -> the value that is as it is here, what to do instead.
+# Of Spark Hudi, which would give fewer rows, or others: key -> the value that is as it is here,
+# what to do instead.
 _HUDIS: Mapping[str, tuple[str, str]] = {
     f"{_READ}incr.path.glob": ("", _FILTER),
     f"{_READ}incr.filters": ("", _FILTER),
@@ -64,7 +65,8 @@ _OF_READS: Mapping[str, str] = {
 
 
 def refuse_reading(given: Mapping[str, str]) -> None:
-    """ConfigError for the first option of ``given``, which are those of a write, that only reads follow."""
+    """ConfigError for the first option of ``given``, which are those of a write, that only reads
+    follow."""
     lowered = {str(key).lower(): text for key, text in given.items()}
     for key, fix in _OF_READS.items():
         if key in lowered and "provider" not in lowered:
@@ -76,7 +78,8 @@ def refuse_reading(given: Mapping[str, str]) -> None:
 
 
 def refuse_several(given: Mapping[str, str]) -> None:
-    """ConfigError for the paths of ``load([...])``, which Spark hands on under this name if there are several."""
+    """ConfigError for the paths of ``load([...])``, which Spark hands on under this name if there
+    are several."""
     if paths := given.get("paths"):
         raise ConfigError(
             f"paths {paths}", "are of several tables, and a DataFrame is of one.",

@@ -1,4 +1,5 @@
-"""Where a table is, as a source in Python sees it: what Spark knows of stores, and of its catalog's tables, is not said here."""
+"""Where a table is, as a source in Python sees it: what Spark knows of stores, and of its catalog's
+tables, is not said here."""
 
 from __future__ import annotations
 
@@ -30,8 +31,8 @@ def reached(path: str) -> Iterator[None]:
 
 
 def refuse_other_columns(wanted: Wanted, names: Sequence[str], there: Sequence[str]) -> None:
-    """SchemaError where Spark's catalog has columns that the table lacks. ``names``: those of the catalog, ``there``:
-    of the table."""
+    """SchemaError where Spark's catalog has columns that the table lacks. ``names``: those of the
+    catalog, ``there``: of the table."""
     missing = [name for name in names if name not in (*there, *META_COLUMNS)]
     if wanted.catalog and missing:
         raise SchemaError(

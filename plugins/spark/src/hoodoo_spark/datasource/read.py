@@ -31,8 +31,8 @@ TASK_BYTES = 64 << 20  # of files in one task
 
 
 def schema_of(wanted: Wanted) -> Any:
-    """What rows look like where nobody says it, as a ``StructType``. Only the timeline is read, if the newest
-    schema is asked for."""
+    """What rows look like where nobody says it, as a ``StructType``. Only the timeline is read, if
+    the newest schema is asked for."""
     table = opened(wanted)
     if wanted.mode == CHANGES:
         now = datetime.now(timezone.utc)  # that there were no changes yet does not matter
@@ -50,7 +50,8 @@ def schema_of(wanted: Wanted) -> Any:
 
 
 def opened(wanted: Wanted) -> Table:
-    """Raises EngineError for a store that Spark's workers would find empty; else what ``hoodoo.open`` raises."""
+    """Raises EngineError for a store that Spark's workers would find empty; else what
+    ``hoodoo.open`` raises."""
     with reached(wanted.path):
         table = hoodoo.open(wanted.path, wanted.hoodie)
     refuse_unshared(table.handle.storage)
@@ -77,8 +78,8 @@ def scan_of(
 
 
 def columns_of(rows: pa.Schema, wanted: Wanted, table: str) -> tuple[str, ...]:
-    """The columns of rows: the table's own, then all meta columns if they are asked for. Those that the table does not
-    fill, as with virtual keys, are null."""
+    """The columns of rows: the table's own, then all meta columns if they are asked for. Those that
+    the table does not fill, as with virtual keys, are null."""
     own = [name for name in rows.names if name not in META_COLUMNS]
     if wanted.columns is None:
         return (*own, *META_COLUMNS) if wanted.meta else tuple(own)
@@ -103,8 +104,8 @@ class Rows:
 
 
 def planned(wanted: Wanted, struct: Any, pushed: Sequence[Any]) -> tuple[Rows, list[bytes]]:
-    """``struct``: the columns that Spark wants, of which the table may have more. Raises SchemaError where it lacks
-    one, or has it in another type."""
+    """``struct``: the columns that Spark wants, of which the table may have more. Raises
+    SchemaError where it lacks one, or has it in another type."""
     asked = task_schema(struct)
     if wanted.catalog and wanted.mode == SNAPSHOT and wanted.as_of is None:
         refuse_other_columns(wanted, asked.names, opened(wanted).schema.names)
@@ -129,7 +130,8 @@ def _tasks(size: int) -> int:
 
 
 def check_columns(found: pa.Schema, struct: Any, table: str) -> None:
-    """Raise SchemaError unless the columns of ``struct`` are those of ``found``, nullability apart."""
+    """Raise SchemaError unless the columns of ``struct`` are those of ``found``, nullability
+    apart."""
     types = {field.name: field.dataType for field in spark_schema(found).fields}
     for field in struct.fields:
         has = types.get(field.name)

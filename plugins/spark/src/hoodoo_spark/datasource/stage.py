@@ -1,4 +1,5 @@
-"""Rows of a write, staged by tasks below the table's ``.hoodie/.temp`` until the commit takes them."""
+"""Rows of a write, staged by tasks below the table's ``.hoodie/.temp`` until the commit takes
+them."""
 
 from __future__ import annotations
 
@@ -23,8 +24,9 @@ _KEPT = timedelta(days=7)  # what a driver that died has left
 
 @frozen
 class Staged:
-    """What one task staged. ``path`` is empty where it had no rows. ``size``: bytes in memory. ``query``: the id of
-    the streaming query whose task it was. ``dynamic``: whether its session overwrites partition paths only."""
+    """What one task staged. ``path`` is empty where it had no rows. ``size``: bytes in memory.
+    ``query``: the id of the streaming query whose task it was. ``dynamic``: whether its session
+    overwrites partition paths only."""
 
     path: str = ""
     rows: int = 0

@@ -1,12 +1,13 @@
 """A table as the source of a stream: its commits in the order in which they completed.
 
-An offset says of which table it is and up to which completion its rows have been read; ``last`` is the write that
-completed then, empty where there is none. The state of the table at the beginning may be read in several pieces: then
-``of`` is the moment of that state, and ``files`` counts its files.
+An offset says of which table it is and up to which completion its rows have been read; ``last`` is
+the write that completed then, empty where there is none. The state of the table at the beginning
+may be read in several pieces: then ``of`` is the moment of that state, and ``files`` counts its
+files.
 
-Rows have the columns that the table had when the query was started. What was written before one of them was added has
-nulls there; what was written after another one was added comes without that one, until the query is started again.
-"""
+Rows have the columns that the table had when the query was started. What was written before one of
+them was added has nulls there; what was written after another one was added comes without that one,
+until the query is started again."""
 
 from __future__ import annotations
 
@@ -36,8 +37,8 @@ _ZEROS = "0" * 17
 
 @define
 class Stream:
-    """What a query's reader does on the driver. ``struct``: the columns of its rows. ``target``: past it nothing is
-    read, for a query that ends."""
+    """What a query's reader does on the driver. ``struct``: the columns of its rows. ``target``:
+    past it nothing is read, for a query that ends."""
 
     wanted: Wanted
     struct: Any
@@ -75,7 +76,8 @@ class Stream:
             if _place(instant) > start["through"]
             and (self.target is None or _place(instant) <= self.target)
         ]
-        # A state that a query has begun to read it reads to its end, also when it goes on without a limit.
+        # A state that a query has begun to read it reads to its end, also when it goes on without a
+        # limit.
         if "of" in start or (limited and self._is_state(start) and new):
             _refuse_restored(table, timeline, start)
             of, last = start.get("of"), start.get("last", "")
@@ -150,7 +152,8 @@ class Stream:
         return [(rows, payload) for payload in found]
 
     def _scan(self, table: Table, since: str, until: str) -> Any:
-        """The rows between two places, with those of the query's columns that the table had at the second."""
+        """The rows between two places, with those of the query's columns that the table had at the
+        second."""
         changes = self.wanted.mode == CHANGES
         names = self._images() if changes else self.struct.fieldNames()
         try:
@@ -198,7 +201,8 @@ _WIDER = ("tinyint", "smallint", "int", "bigint", "float", "double")
 
 
 def _holds(wide: Any, narrow: Any) -> bool:
-    """Whether a column of type ``wide`` takes all values of ``narrow``, which it may have had before."""
+    """Whether a column of type ``wide`` takes all values of ``narrow``, which it may have had
+    before."""
     if plain(wide) == plain(narrow):
         return True
     if type(wide) is not type(narrow):
@@ -244,8 +248,8 @@ def _place(instant: Instant) -> str:
 
 
 def _visible(timeline: Timeline) -> Iterator[Instant]:
-    """The completed writes, in order. Where they do not say when they completed, those alone before which none can
-    appear any more."""
+    """The completed writes, in order. Where they do not say when they completed, those alone before
+    which none can appear any more."""
     writes = sorted(timeline.writes(), key=lambda i: (_place(i), order_key(i.requested)))
     if any(write.completed is None for write in writes):
         pending = [order_key(i.requested) for i in timeline.pending() if i.is_write]
@@ -263,7 +267,8 @@ def _is_change(instant: Instant, metadata: CommitMetadata, table: Table) -> bool
 
 
 def _refuse_restored(table: Table, timeline: Timeline, start: Offset) -> None:
-    """ConfigError in the middle of a state that was restored away: its files, which are counted, are others now."""
+    """ConfigError in the middle of a state that was restored away: its files, which are counted,
+    are others now."""
     if "of" not in start:
         return
     for instant in timeline.completed():
@@ -276,7 +281,8 @@ def _refuse_restored(table: Table, timeline: Timeline, start: Offset) -> None:
 
 
 def _refuse_undone(table: Table, timeline: Timeline, *offsets: Offset) -> None:
-    """ConfigError where what the query has delivered was undone since: nothing that it reads later would say so."""
+    """ConfigError where what the query has delivered was undone since: nothing that it reads later
+    would say so."""
     for offset in offsets:
         last = offset.get("last")
         if last == "" or (last and timeline.find(last) is not None):
@@ -285,7 +291,8 @@ def _refuse_undone(table: Table, timeline: Timeline, *offsets: Offset) -> None:
             if not undo.traits.undoes or _place(undo) <= offset["through"]:
                 continue
             undone = timeline.contents(table.handle.storage, undo).get(undo.traits.undid) or ()
-            # An offset of an older checkpoint does not name its write. Rollbacks undo writes that have failed, mostly.
+            # An offset of an older checkpoint does not name its write. Rollbacks undo writes that
+            # have failed, mostly.
             if last is None:
                 undone = [
                     i for i in undone if undo.traits.rewinds and order_key(i) <= offset["through"]

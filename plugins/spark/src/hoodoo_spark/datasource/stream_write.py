@@ -1,4 +1,5 @@
-"""A table as the sink of a stream: each micro-batch is one commit, which says which batch of which query it is."""
+"""A table as the sink of a stream: each micro-batch is one commit, which says which batch of which
+query it is."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from hoodoo_spark.datasource.stage import Staged
 from hoodoo_spark.datasource.write import Writing
 from hoodoo_spark.options import IDENTIFIER
 
-# A local property that Spark sets in the thread of a query (StreamExecution.QUERY_ID_KEY), and so in its tasks.
+# A local property that Spark sets in the thread of a query (StreamExecution.QUERY_ID_KEY), and so
+# in its tasks.
 _QUERY = "sql.streaming.queryId"
 
 
@@ -38,7 +40,8 @@ class SinkWriting:
         return self.writing.staging.write(batches, query or "")
 
     def commit(self, staged: Sequence[Staged], number: int) -> None:
-        """On the driver, in a process of its own. A batch without rows leaves no commit, unless it replaces all."""
+        """On the driver, in a process of its own. A batch without rows leaves no commit, unless it
+        replaces all."""
         if any(one.rows for one in staged) or self.writing.overwrite:
             queries = {one.query for one in staged if one.query}
             query = queries.pop() if len(queries) == 1 else ""

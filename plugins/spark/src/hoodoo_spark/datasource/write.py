@@ -1,4 +1,5 @@
-"""Batch writes: tasks stage their rows, the commit writes them by the local engine, within a budget of memory."""
+"""Batch writes: tasks stage their rows, the commit writes them by the local engine, within a budget
+of memory."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ from hoodoo_spark.types import arrow_schema
 _REPLACING = ("insert_overwrite", "insert_overwrite_table")
 # They take rows as a stream: what does not fit into memory is no matter.
 _STREAMED = ("append", "bulk_insert")
-# A setting of the session, which Spark also gives to the tasks of a query (SQLExecution.withSQLConfPropagated).
+# A setting of the session, which Spark also gives to the tasks of a query
+# (SQLExecution.withSQLConfPropagated).
 _SESSIONS = "spark.sql.sources.partitionOverwriteMode"
 
 
@@ -51,7 +53,8 @@ class Writing:
 
     @classmethod
     def of(cls, wanted: Wanted, struct: Any, overwrite: bool, name: str = "") -> Writing:
-        """Raises ConfigError for an operation that there is not, SchemaError for types that Arrow lacks."""
+        """Raises ConfigError for an operation that there is not, SchemaError for types that Arrow
+        lacks."""
         _operation(wanted, overwrite)
         schema = arrow_schema(struct)
         with reached(wanted.path):
@@ -63,7 +66,8 @@ class Writing:
             return cls(wanted, schema, overwrite, Staging.begin(storage, schema, name))
 
     def write(self, batches: Iterable[pa.RecordBatch]) -> Staged:
-        """In a task of a batch job. Where Spark plans and commits, no setting of the session can be read."""
+        """In a task of a batch job. Where Spark plans and commits, no setting of the session can be
+        read."""
         from pyspark import TaskContext
 
         context = TaskContext.get()
@@ -98,9 +102,9 @@ class Writing:
             retries, pause = retries - 1, pause * 2
 
     def operation(self, table: Table, dynamic: bool = False) -> str:
-        """What is done with the rows: by default upsert, as in Spark Hudi, and insert where rows have no keys, or where
-        an option says what happens to stored keys. ``dynamic``: the session overwrites partition paths only, which has
-        a meaning in tables with partitions."""
+        """What is done with the rows: by default upsert, as in Spark Hudi, and insert where rows
+        have no keys, or where an option says what happens to stored keys. ``dynamic``: the session
+        overwrites partition paths only, which has a meaning in tables with partitions."""
         wanted = self.wanted
         if wanted.dynamic is None and dynamic and table.config.partition_fields:
             wanted = evolve(wanted, dynamic=True)

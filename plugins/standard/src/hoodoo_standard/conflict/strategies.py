@@ -1,9 +1,10 @@
-"""Which writes can be published although they did not see each other: by the file groups they touched.
+"""Which writes can be published although they did not see each other: by the file groups they
+touched.
 
-Source: ``org.apache.hudi.client.transaction``, ``SimpleConcurrentFileWritesConflictResolutionStrategy`` and
-``PreferWriterConflictResolutionStrategy``. Stricter than those where a write replaces partitions: rows
-that came into one meanwhile would stay beside what replaces it.
-"""
+Source: ``org.apache.hudi.client.transaction``,
+``SimpleConcurrentFileWritesConflictResolutionStrategy`` and
+``PreferWriterConflictResolutionStrategy``. Stricter than those where a write replaces partitions:
+rows that came into one meanwhile would stay beside what replaces it."""
 
 from __future__ import annotations
 
@@ -17,9 +18,9 @@ _SECONDARY = "secondary_index_"
 
 @frozen
 class FileGroups:
-    """Two writes get into each other's way where they touch the same file group, or where one replaces
-    what the other touches. A compaction changes no row: appends to its groups stand after its base file,
-    and a group that is replaced is replaced with it."""
+    """Two writes get into each other's way where they touch the same file group, or where one
+    replaces what the other touches. A compaction changes no row: appends to its groups stand after
+    its base file, and a group that is replaced is replaced with it."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> FileGroups:
@@ -33,12 +34,12 @@ class FileGroups:
 
 @frozen
 class LogAppends:
-    """As :class:`FileGroups`, but log files of both may stand in one group: the table's merger decides
-    between their rows, and where it goes by arrival, the later request wins. A group that both created
-    would be two groups.
+    """As :class:`FileGroups`, but log files of both may stand in one group: the table's merger
+    decides between their rows, and where it goes by arrival, the later request wins. A group that
+    both created would be two groups.
 
-    Not beside a secondary index: each writer takes the entries away of the values that it found, and none puts those
-    back of the row that wins."""
+    Not beside a secondary index: each writer takes the entries away of the values that it found,
+    and none puts those back of the row that wins."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> LogAppends | FileGroups:
@@ -56,8 +57,9 @@ class LogAppends:
 
 @frozen
 class PreferWriter:
-    """As :class:`FileGroups`, but a compaction or clustering gives way to a write that is in progress, too.
-    A write can't be put before a service that has been published: there it has to be repeated."""
+    """As :class:`FileGroups`, but a compaction or clustering gives way to a write that is in
+    progress, too. A write can't be put before a service that has been published: there it has to be
+    repeated."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> PreferWriter:

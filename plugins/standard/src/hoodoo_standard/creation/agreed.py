@@ -1,8 +1,8 @@
-"""Agreed: what arguments of ``create`` and Hudi's own options say of a new table, where they say the same.
+"""Agreed: what arguments of ``create`` and Hudi's own options say of a new table, where they say
+the same.
 
-A Spark job has it all in a dictionary of options. Whoever hands that over gets the table of that job; what is
-said twice has to be equal.
-"""
+A Spark job has it all in a dictionary of options. Whoever hands that over gets the table of that
+job; what is said twice has to be equal."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ class Agreed:
 
     @classmethod
     def of(cls, wanted: NewTable) -> Agreed:
-        """OptionConflictError, naming both, for two that differ; ConfigError for a value of a wrong type."""
+        """OptionConflictError, naming both, for two that differ; ConfigError for a value of a wrong
+        type."""
         options = wanted.options
 
         def one(argument: str, value: Any, option: Option[Any], same: Same = _equal) -> Any:
@@ -72,7 +73,8 @@ class Agreed:
 def said(
     argument: str, value: Any, options: Mapping[str, str], names: Sequence[Option[Any]]
 ) -> list[tuple[str, Any]]:
-    """Who says what: the argument first, then the options. Nothing, and an empty text, says nothing."""
+    """Who says what: the argument first, then the options. Nothing, and an empty text, says
+    nothing."""
     found = [(f"argument {argument}", value)]
     for option in names:
         found += [(f"option {name}", what) for name, what in option.each(options)]
@@ -117,7 +119,8 @@ def _same_columns(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def names_of(value: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Of a text, the names between commas, as Hudi's options have them: no column of a table can have one."""
+    """Of a text, the names between commas, as Hudi's options have them: no column of a table can
+    have one."""
     if value is None:
         return ()
     return tuple(map(str.strip, value.split(","))) if isinstance(value, str) else tuple(value)

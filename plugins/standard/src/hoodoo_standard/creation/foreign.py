@@ -15,7 +15,8 @@ _INTO = "; then hoodoo.create(NEW_PATH, rows.schema, record_key=...).bulk_insert
 
 
 def found_at(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
-    """What is at the root of ``storage``, which holds no Hudi table; ``at`` opens the store at another URI."""
+    """What is at the root of ``storage``, which holds no Hudi table; ``at`` opens the store at
+    another URI."""
     return _file(storage, at) or _directory(storage, at)
 
 
@@ -78,11 +79,11 @@ def _iceberg(storage: Storage) -> str | None:
 
 
 def tables_below(storage: Storage) -> list[str]:
-    """Return the paths of Hudi tables below the root of ``storage``, of the directories looked at first.
+    """Return the paths of Hudi tables below the root of ``storage``, of the directories looked at
+    first.
 
-    Looks at no more than 50 directories, those of the upper levels first: a bucket may have millions of files. Empty
-    where the root itself is a table.
-    """
+    Looks at no more than 50 directories, those of the upper levels first: a bucket may have
+    millions of files. Empty where the root itself is a table."""
     tables, looked, level = [], 0, [""]
     while level and looked < _CHILDREN:
         below = []
@@ -108,8 +109,8 @@ def table_above(root: str, at: Callable[[str], Storage]) -> str | None:
 
 
 def _parquet(storage: Storage, entries: Sequence[Entry]) -> str | None:
-    """More arguments for the dataset of a directory that holds Parquet files, be it in partitions; None
-    where there are none."""
+    """More arguments for the dataset of a directory that holds Parquet files, be it in partitions;
+    None where there are none."""
     folder = ""
     for _ in range(_LEVELS):
         if any(e.name.endswith((".parquet", ".pq")) for e in entries if not e.is_dir):

@@ -1,8 +1,9 @@
-"""What a new table is, as Hudi's writers say it: the options that mean the same as arguments of ``create``.
+"""What a new table is, as Hudi's writers say it: the options that mean the same as arguments of
+``create``.
 
-Source: ``DataSourceOptions``, ``HoodieTableConfig`` and ``HoodieWriteConfig`` of Hudi 1.2. Of an existing table
-they are properties, and may be repeated; so they keep the names under which they are given.
-"""
+Source: ``DataSourceOptions``, ``HoodieTableConfig`` and ``HoodieWriteConfig`` of Hudi 1.2. Of an
+existing table they are properties, and may be repeated; so they keep the names under which they are
+given."""
 
 from __future__ import annotations
 

@@ -100,8 +100,9 @@ _PAYLOADS = {
 
 
 def _refuse_overlap(path: str, options: Mapping[str, str]) -> None:
-    """Raise ConfigError for a directory above other tables, for a partition path of another table, and for its own
-    files; warn for any other place below it. Tables of other programs do not leave each other's files alone."""
+    """Raise ConfigError for a directory above other tables, for a partition path of another table,
+    and for its own files; warn for any other place below it. Tables of other programs do not leave
+    each other's files alone."""
     above, is_partition, inner, below = None, False, "", list[str]()
     # What is above may not be there, or not ours to see.
     with suppress(HoodooError, OSError, ValueError):
@@ -227,7 +228,8 @@ def _base_properties(
 
 
 def _property_options(options: Mapping[str, str], properties: Mapping[str, str]) -> dict[str, str]:
-    """The options that are table properties, stored at creation; what arguments may say, too, is there."""
+    """The options that are table properties, stored at creation; what arguments may say, too, is
+    there."""
     chosen = {}
     taken = {name for option in NEW_TABLE_OPTIONS for name in option.names}
     declared = {option.key for option in declared_options() if option.table_property}
@@ -284,7 +286,8 @@ def _key_generator_properties(
     properties = dict(table_properties(generator))
     if VERSIONS[version].generators_by_type and ref.name in _JAVA_GENERATORS:
         return {"hoodie.table.keygenerator.type": ref.name, **properties}
-    # Of a type that Spark Hudi does not know it could not even read the table; a class it only needs to write.
+    # Of a type that Spark Hudi does not know it could not even read the table; a class it only
+    # needs to write.
     if settings.table.has_partition_types and not VERSIONS[version].types_partitions:
         properties[PARTITION_FIELDS] = ",".join(settings.table.partition_fields)
         properties[OWN_PARTITION_TYPES] = ",".join(partitions)
@@ -342,8 +345,9 @@ def _merger_properties(
 
 
 def _check_merger(chosen: Any, merger: Any, ref: PluginRef, settings: Settings) -> None:
-    """OptionConflictError where an option says another merger than ``merger``, which the argument or another
-    option has chosen. A payload class and a mode agree where the class merges in that mode."""
+    """OptionConflictError where an option says another merger than ``merger``, which the argument
+    or another option has chosen. A payload class and a mode agree where the class merges in that
+    mode."""
     mergers = (PAYLOAD, MERGE_MODE, WRITER_MODE, MERGE_STRATEGY, WRITER_STRATEGY)
     found = said("merger", chosen, settings.options, mergers)
     for who, what in found:

@@ -25,8 +25,8 @@ CONCATENATED = "CONCATENATED"
 @frozen
 class VirtualSettings:
     """What a user says about virtual keys. ``columns``, ``concatenator`` and ``generator`` are None
-    where nothing is said; ``strict``: a null in a key column is an error; ``kept``: the meta columns
-    that files store all the same."""
+    where nothing is said; ``strict``: a null in a key column is an error; ``kept``: the meta
+    columns that files store all the same."""
 
     columns: tuple[str, ...] | None = None
     concatenator: str | None = None

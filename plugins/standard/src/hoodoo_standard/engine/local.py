@@ -1,8 +1,7 @@
 """The embedded engine: threads over partitions in this process, no JVM.
 
-For tests, notebooks and tables of the size of one machine. Its exchange always spills to local disk:
-memory stays bounded and the time is the same (design notes, docs/adr/0002).
-"""
+For tests, notebooks and tables of the size of one machine. Its exchange always spills to local
+disk: memory stays bounded and the time is the same (design notes, docs/adr/0002)."""
 
 from __future__ import annotations
 
@@ -36,8 +35,8 @@ Work = Callable[[int, Iterator[pa.RecordBatch]], Any]
 
 @frozen
 class LocalStream:
-    """``parts`` are callables: each call evaluates that partition again, unless it is staged. ``exchanges``: on
-    whose rows they depend, in the order in which they have to run."""
+    """``parts`` are callables: each call evaluates that partition again, unless it is staged.
+    ``exchanges``: on whose rows they depend, in the order in which they have to run."""
 
     schema: pa.Schema
     parts: tuple[Partition, ...]
@@ -77,9 +76,10 @@ class _Exchange:
 
 @frozen
 class LocalEngine:
-    """``threads`` partitions at a time. ``memory``: bytes that each of them takes at most, for rows that are sorted on
-    their way and for what its step holds; None: a part of what the process may use. ``storage``: of the table, whose scratch directory takes the rows that
-    wait between two steps; None: the system's directory for temporary files."""
+    """``threads`` partitions at a time. ``memory``: bytes that each of them takes at most, for rows
+    that are sorted on their way and for what its step holds; None: a part of what the process may
+    use. ``storage``: of the table, whose scratch directory takes the rows that wait between two
+    steps; None: the system's directory for temporary files."""
 
     # Rows wait in this process, or in the scratch directory.
     uses_workspace: ClassVar[bool] = False
@@ -180,8 +180,8 @@ class LocalEngine:
         """The worker is this process: nothing can differ."""
 
     def run_exchanges(self, exchanges: Sequence[_Exchange]) -> None:
-        """Those of ``exchanges`` that have not run yet. They run before those who read them: what a task does lies
-        on the stack alone, not inside the task that waits for it."""
+        """Those of ``exchanges`` that have not run yet. They run before those who read them: what a
+        task does lies on the stack alone, not inside the task that waits for it."""
         for one in exchanges:
             with one.lock:
                 if one.index is not None:

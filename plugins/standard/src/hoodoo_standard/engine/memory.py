@@ -16,12 +16,14 @@ _NO_LIMIT = 1 << 60
 
 @cache
 def default_memory(tasks: int, root: str = "/") -> int:
-    """Bytes that each of ``tasks`` of this process takes by default; looked at once, as each write asks."""
+    """Bytes that each of ``tasks`` of this process takes by default; looked at once, as each write
+    asks."""
     return memory_share(available(root), tasks)
 
 
 def available(root: str = "/") -> int:
-    """The least limit of the control groups that this process is in, and not more than the machine has."""
+    """The least limit of the control groups that this process is in, and not more than the machine
+    has."""
     return min((*_limits(Path(root)), _physical()))
 
 
@@ -33,7 +35,8 @@ def _physical() -> int:
 
 
 def _limits(root: Path) -> Iterator[int]:
-    """Of version 2 (a line ``0::/group``) and version 1 (``5:memory:/group``), each group and those around it."""
+    """Of version 2 (a line ``0::/group``) and version 1 (``5:memory:/group``), each group and those
+    around it."""
     lines: list[str] = []
     with suppress(OSError):
         lines = (root / "proc/self/cgroup").read_text("utf-8").splitlines()

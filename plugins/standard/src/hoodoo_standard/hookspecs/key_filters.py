@@ -1,4 +1,5 @@
-"""Key filters: filters of the record keys of base files, stored where no base file need be opened for them."""
+"""Key filters: filters of the record keys of base files, stored where no base file need be opened
+for them."""
 
 from __future__ import annotations
 
@@ -13,11 +14,12 @@ from hoodoo.timeline.timeline import Timeline
 
 @runtime_checkable
 class KeyFilters(Protocol):
-    """Contract suite: ``hoodoo_standard.testing.key_filters``. Picklable: tasks read the filters."""
+    """Contract suite: ``hoodoo_standard.testing.key_filters``. Picklable: tasks read the
+    filters."""
 
     def find(self, storage: Storage, timeline: Timeline) -> bytes | None:
-        """Where the filters of the table in ``storage`` are, for :meth:`read`; None where it has none. ``timeline``
-        is what is known of it. Asked on the driver: a few small reads."""
+        """Where the filters of the table in ``storage`` are, for :meth:`read`; None where it has
+        none. ``timeline`` is what is known of it. Asked on the driver: a few small reads."""
 
     def read(self, storage: Storage, found: bytes, paths: Sequence[str]) -> Iterable[StoredFilter]:
         """Those of the base files ``paths`` that there are, in any order. A filter must not deny

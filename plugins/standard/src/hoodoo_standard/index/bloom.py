@@ -1,10 +1,10 @@
 """Bloom index: filters say which base files can hold an asked key, and only these are read.
 
-Filters that are stored beside the files, as in the metadata table, are asked before a file is opened
-(:mod:`~hoodoo_standard.index.stored_filters`). Of other files the footer is looked at: first the smallest and the
-largest key, then the bloom filter (both by :mod:`~hoodoo_standard.index.sieve`). Where one asked key passes, the stored keys
-are read as the simple index does, and only they decide; the answers of both are the same, always.
-"""
+Filters that are stored beside the files, as in the metadata table, are asked before a file is
+opened (:mod:`~hoodoo_standard.index.stored_filters`). Of other files the footer is looked at: first
+the smallest and the largest key, then the bloom filter (both by
+:mod:`~hoodoo_standard.index.sieve`). Where one asked key passes, the stored keys are read as the
+simple index does, and only they decide; the answers of both are the same, always."""
 
 from __future__ import annotations
 
@@ -21,13 +21,12 @@ from hoodoo_standard.options import BLOOM_METADATA, BLOOM_MOVES, BLOOM_RANGES, S
 
 @frozen
 class BloomIndex:
-    """``is_global``: keys are unique over the table. ``ranges``: the smallest and the largest key of a
-    file are looked at before its filter. ``stored``: filters that are stored beside the files are asked instead
-    of the footers of these. Holds no state; the filters are its data.
+    """``is_global``: keys are unique over the table. ``ranges``: the smallest and the largest key
+    of a file are looked at before its filter. ``stored``: filters that are stored beside the files
+    are asked instead of the footers of these. Holds no state; the filters are its data.
 
-    Files without a filter are read as the simple index reads them, and so are all files of a table with
-    virtual keys, whose footers know no keys.
-    """
+    Files without a filter are read as the simple index reads them, and so are all files of a table
+    with virtual keys, whose footers know no keys."""
 
     is_global: bool = False
     moves_partitions: bool = False

@@ -1,10 +1,11 @@
-"""Bucket rows: whether what other programs wrote lies in the buckets of its keys, before a writer goes by them.
+"""Bucket rows: whether what other programs wrote lies in the buckets of its keys, before a writer
+goes by them.
 
-A program that does not know bucket indexes, as hudi-rs 0.6, puts new keys into whichever file is small: the name of a
-bucket file says nothing of them then, and an upsert that goes by names would store them a second time. Hudi's writers in
-Java and Hoodoo's know them, and their files say by whom they were written. Each commit of Hoodoo notes up to where its
-writer has looked, so that a commit is looked at once.
-"""
+A program that does not know bucket indexes, as hudi-rs 0.6, puts new keys into whichever file is
+small: the name of a bucket file says nothing of them then, and an upsert that goes by names would
+store them a second time. Hudi's writers in Java and Hoodoo's know them, and their files say by whom
+they were written. Each commit of Hoodoo notes up to where its writer has looked, so that a commit
+is looked at once."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ from hoodoo.table import index_choice
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 
-# In the extra metadata of a commit: up to which request all commits but those that were pending have been looked at.
+# In the extra metadata of a commit: up to which request all commits but those that were pending
+# have been looked at.
 SEEN = "hoodoo.bucket.rows.seen"
 # Writers that know bucket indexes, as Parquet footers call them.
 _KNOW = ("parquet-mr", "parquet-cpp")
@@ -49,7 +51,8 @@ def out_of_buckets(root: str) -> str:
 
 @frozen
 class BucketRowsParticipant:
-    """Implements :class:`~hoodoo.hookspecs.participant.Participant` for tables with a fixed number of buckets."""
+    """Implements :class:`~hoodoo.hookspecs.participant.Participant` for tables with a fixed number
+    of buckets."""
 
     settings: Settings
 
@@ -78,7 +81,8 @@ class BucketRows:
     keys: bool = False
 
     def begin(self, change: ActionChange) -> None:
-        """UnsupportedTableError where another program has put keys into buckets that are not theirs."""
+        """UnsupportedTableError where another program has put keys into buckets that are not
+        theirs."""
         if change.operation in _MOVES_NO_KEY or change.operation is Operation.UNKNOWN:
             return
         timeline, storage = change.timeline, change.storage
@@ -117,7 +121,8 @@ class BucketRows:
 
 @frozen
 class StrangeKeys:
-    """Step: paths of base files in; _FOUND out, of those whose keys are not all of the bucket that the name says."""
+    """Step: paths of base files in; _FOUND out, of those whose keys are not all of the bucket that
+    the name says."""
 
     storage: Storage
     file_format: BaseFileFormat

@@ -1,9 +1,8 @@
 """A lookup whose asked keys are too many for a side table: both sides meet in an exchange.
 
 Asked and stored keys are sent to parts by a hash of the record key and matched there. It costs one
-reading of the table's keys and moves them all, so it is for large askings only. What crosses are index
-records (RFC-84): they carry no row data.
-"""
+reading of the table's keys and moves them all, so it is for large askings only. What crosses are
+index records (RFC-84): they carry no row data."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Learning: an index that learns from writes, as a participant of the tables that have it.
 
-A property of the table names these indexes. Whoever decides an action after the property says so has told them.
-"""
+A property of the table names these indexes. Whoever decides an action after the property says so
+has told them."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.publish import INDEXING, CoupledCommit
 from hoodoo.timeline.timeline import Timeline, load
 
-# The property: names of indexes that learn what is written, separated by commas. Also in the extra metadata of
-# each commit that they have learned.
+# The property: names of indexes that learn what is written, separated by commas. Also in the extra
+# metadata of each commit that they have learned.
 LEARNING = "hoodoo.indexes.learning"
-# ``name=instant,...`` of those that were made of a table with rows: the newest write whose keys went into it together
-# with those of all before. No single one of these can be taken out again.
+# ``name=instant,...`` of those that were made of a table with rows: the newest write whose keys
+# went into it together with those of all before. No single one of these can be taken out again.
 REBUILT = "hoodoo.indexes.rebuilt"
 # Names of indexes that hold keys of writes that are undone: they are rebuilt before the next write.
 STALE = "hoodoo.indexes.stale"
@@ -62,8 +62,8 @@ def _stale(config: TableConfig) -> tuple[str, ...]:
 
 @frozen
 class LearningIndexes:
-    """The participant that has one part for each index that learns what is written into the table. It also answers
-    for those that don't yet, and could."""
+    """The participant that has one part for each index that learns what is written into the table.
+    It also answers for those that don't yet, and could."""
 
     settings: Settings
 
@@ -201,8 +201,8 @@ class Learner:
         return False
 
     def rebuild(self, request: RebuildRequest) -> Rebuilt:
-        """First every writer has to tell it: those that looked before the indexing action look again. Then it is
-        made of the table as it is."""
+        """First every writer has to tell it: those that looked before the indexing action look
+        again. Then it is made of the table as it is."""
         if not hasattr(self.index, "rebuild"):
             raise ConfigError(
                 f"index {self.name}", "can't be rebuilt: it has no method rebuild.", "Create the table again."

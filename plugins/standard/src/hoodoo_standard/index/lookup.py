@@ -21,8 +21,9 @@ from hoodoo_standard.index.sieve import Sieve
 def located(
     keys: Stream, context: IndexContext, by_partition: bool, side_bytes: int, sieve: Sieve
 ) -> Stream:
-    """Rows of LOCATIONS_SCHEMA for ``keys`` (rows of KEYS_SCHEMA), one for each file group that holds
-    the key. ``side_bytes``: more bytes of keys than these are exchanged, and ``sieve`` not asked."""
+    """Rows of LOCATIONS_SCHEMA for ``keys`` (rows of KEYS_SCHEMA), one for each file group that
+    holds the key. ``side_bytes``: more bytes of keys than these are exchanged, and ``sieve`` not
+    asked."""
     engine = context.engine
     meets = context.key_bytes > side_bytes
     if meets or not context.on_driver:

@@ -20,8 +20,8 @@ from hoodoo_rows.merge.pairs import flat
 from hoodoo_standard.index.plan import KeyFile, KeyReader, read_payload
 from hoodoo_standard.index.sieve import Sieve
 
-# Stored keys that are matched in one call: the hash table of asked keys is built once for them. As many bytes as the
-# asked keys have, between these bounds.
+# Stored keys that are matched in one call: the hash table of asked keys is built once for them. As
+# many bytes as the asked keys have, between these bounds.
 _WINDOW_BYTES, _MOST_BYTES = 32 << 20, 256 << 20
 # Keys of a file, and between which of the asked ones they lie.
 _Stored = tuple[KeyFile, pa.Array, int, int]
@@ -106,7 +106,8 @@ class MatchKeys:
     def _by_stored_filters(
         self, asked: _Asked, files: Sequence[KeyFile]
     ) -> dict[str, pa.ChunkedArray]:
-        """The keys that files may have, by the path of those whose filter is stored elsewhere and says so."""
+        """The keys that files may have, by the path of those whose filter is stored elsewhere and
+        says so."""
         if self.sieve.stored is None:
             return {}
         found: dict[str, pa.ChunkedArray] = {}
@@ -134,8 +135,8 @@ class _Asked:
         self.high = _position(self._paths, path, self.low, len(self._paths), bisect_right)
 
     def range(self, bounds: tuple[str, str] | None, low: int, high: int) -> tuple[int, int]:
-        """Which asked keys, from ``low`` to ``high``, lie between a file's smallest and largest key; all if these are
-        None."""
+        """Which asked keys, from ``low`` to ``high``, lie between a file's smallest and largest
+        key; all if these are None."""
         if bounds is None:
             return low, high
         start = _position(self.keys, bounds[0], low, high, bisect_left)

@@ -26,7 +26,8 @@ _OPENING = 1 << 20
 
 @frozen
 class KeyFile:
-    """One base file to look into; ``number`` is its place in the list that was spread, ``size`` its bytes."""
+    """One base file to look into; ``number`` is its place in the list that was spread, ``size`` its
+    bytes."""
 
     path: str
     partition_path: str

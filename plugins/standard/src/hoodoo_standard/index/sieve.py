@@ -1,9 +1,9 @@
 """What a base file rules out, before any of its keys is read.
 
-Most formats know the smallest and the largest record key, and have a filter of all of them (Parquet: Hudi's
-bloom filter, in the footer). Both may be wrong in one direction only: a rewrite that deletes rows keeps the filter (ADR 8), so it may know keys
-that the file no longer has, never the reverse. What passes the sieve is therefore read and compared.
-"""
+Most formats know the smallest and the largest record key, and have a filter of all of them
+(Parquet: Hudi's bloom filter, in the footer). Both may be wrong in one direction only: a rewrite
+that deletes rows keeps the filter (ADR 8), so it may know keys that the file no longer has, never
+the reverse. What passes the sieve is therefore read and compared."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from hoodoo.hookspecs.file_format import BaseFileReader, key_filter, key_range
 from hoodoo_standard.index.plan import KeyFile
 from hoodoo_standard.index.stored_filters import StoredFilters
 
-# Asking a filter for a key takes 0.3 us; reading and matching a stored one 0.06 us on a local disk and
-# 0.15 us from a store of 100 MB/s.
+# Asking a filter for a key takes 0.3 us; reading and matching a stored one 0.06 us on a local disk
+# and 0.15 us from a store of 100 MB/s.
 _FILTER_COST = 2
 
 
 @frozen
 class Sieve:
-    """``ranges``: ask for smallest and largest key. ``filters``: ask the bloom filter, where a file has
-    one. ``stored``: filters that are asked before a file is opened."""
+    """``ranges``: ask for smallest and largest key. ``filters``: ask the bloom filter, where a file
+    has one. ``stored``: filters that are asked before a file is opened."""
 
     ranges: bool = True
     filters: bool = False
@@ -36,8 +36,8 @@ class Sieve:
     def candidates(
         self, asked: pa.ChunkedArray, file: KeyFile, opened: BaseFileReader
     ) -> pa.ChunkedArray:
-        """Those of ``asked`` (strings) that the file may have. The filter is not asked where reading the
-        file is cheaper.
+        """Those of ``asked`` (strings) that the file may have. The filter is not asked where
+        reading the file is cheaper.
 
         Raises CorruptTableError naming the file if its filter is none.
         """

@@ -1,4 +1,5 @@
-"""Stored filters: what filters beside the base files say of asked keys, so that most files are not opened."""
+"""Stored filters: what filters beside the base files say of asked keys, so that most files are not
+opened."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ class Asked:
     rows: int
 
     def candidates(self, asked: pa.ChunkedArray) -> pa.ChunkedArray | None:
-        """Those of ``asked`` that the file may have; None where reading the file is cheaper than to find out."""
+        """Those of ``asked`` that the file may have; None where reading the file is cheaper than to
+        find out."""
         if len(asked) * _FILTER_COST > self.rows:
             return None
         return asked.filter(self.filter.might_contain(asked))

@@ -41,7 +41,8 @@ class TeeIndex:
 
 @frozen
 class ComputedTee:
-    """The same where the first one computes file groups: rows go where it says, without being looked up."""
+    """The same where the first one computes file groups: rows go where it says, without being
+    looked up."""
 
     first: ComputedIndex
     second: LookupIndex

@@ -19,8 +19,9 @@ from hoodoo_standard.keygen.record_key import EMPTY, NULL, column
 
 
 def refuse_keys(batch: pa.RecordBatch, fields: Sequence[str]) -> None:
-    """DataError where a row's key ``f1:v1,f2:v2`` may be another row's, too: a text is the word that stands
-    for null or for the empty text, or one of several holds a comma, the name of a key column and a colon.
+    """DataError where a row's key ``f1:v1,f2:v2`` may be another row's, too: a text is the word
+    that stands for null or for the empty text, or one of several holds a comma, the name of a key
+    column and a colon.
 
     Beside values that are no texts a single text can be told apart, whatever it holds.
     """
@@ -65,7 +66,8 @@ def refuse_default(batch: pa.RecordBatch, fields: Sequence[str]) -> None:
 
 
 def refuse_slashes(batch: pa.RecordBatch, fields: Sequence[str], hive_style: bool) -> None:
-    """DataError where a value of several unquoted text columns holds what stands between two of them.
+    """DataError where a value of several unquoted text columns holds what stands between two of
+    them.
 
     A path with one such column can be told apart: the other columns' values have no slashes.
     """

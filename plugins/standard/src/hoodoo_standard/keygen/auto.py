@@ -1,7 +1,7 @@
 """Tables without record key columns: every row gets a key of its own when it is written.
 
-Source: ``AutoRecordGenWrapperAvroKeyGenerator`` of Hudi 1.2: ``<instant>_<task>_<row of the task>``.
-"""
+Source: ``AutoRecordGenWrapperAvroKeyGenerator`` of Hudi 1.2: ``<instant>_<task>_<row of the
+task>``."""
 
 from __future__ import annotations
 

@@ -27,11 +27,10 @@ _ENCODINGS = {"FIELD_PREFIXED": False, "VALUE_ONLY": True}
 class ComplexKeyGenerator:
     """Keys ``f1:v1,f2:v2``; the path is made of all partition columns, joined by ``/``.
 
-    A key of one column is ``f:v`` too, or the bare value with ``bare_single``. None: the table does not
-    say which, ``wanted`` is what the writer says, if he does, and :meth:`settled` finds out. ``one_form``: the
-    table version has the first form alone, but for keys of before an upgrade. ``virtual``:
-    keys are not stored, so that any form will do to read the table by.
-    """
+    A key of one column is ``f:v`` too, or the bare value with ``bare_single``. None: the table does
+    not say which, ``wanted`` is what the writer says, if he does, and :meth:`settled` finds out.
+    ``one_form``: the table version has the first form alone, but for keys of before an upgrade.
+    ``virtual``: keys are not stored, so that any form will do to read the table by."""
 
     record_key_fields: tuple[str, ...]
     paths: PartitionPaths
@@ -90,9 +89,8 @@ class ComplexKeyGenerator:
     def settled(self, stored: Callable[[], pa.RecordBatch | None]) -> ComplexKeyGenerator:
         """As the table's keys are: read off one of them where the table does not say.
 
-        ConfigError where no key is stored and the writer does not say, or where the stored one is of
-        neither form; OptionConflictError where the writer says otherwise.
-        """
+        ConfigError where no key is stored and the writer does not say, or where the stored one is
+        of neither form; OptionConflictError where the writer says otherwise."""
         if self.bare_single is not None:
             return self
         row = stored()
@@ -119,9 +117,10 @@ class ComplexKeyGenerator:
         return evolve(self, bare_single=found[0])
 
     def deleted_keys(self, keys: pa.ChunkedArray) -> Sequence[pa.ChunkedArray]:
-        """Keys that a delete block names, as :meth:`record_keys` makes them. Where they are virtual, the release that wrote
-        it may not be known, so that column:value can be a bare value, too: then both are given. Where they are stored,
-        bare values are of a time in which they were virtual."""
+        """Keys that a delete block names, as :meth:`record_keys` makes them. Where they are
+        virtual, the release that wrote it may not be known, so that column:value can be a bare
+        value, too: then both are given. Where they are stored, bare values are of a time in which
+        they were virtual."""
         prefix = f"{self.record_key_fields[0]}:"
         if not self.virtual:
             if len(self.record_key_fields) > 1 or self.bare_single is not False:
@@ -135,8 +134,8 @@ class ComplexKeyGenerator:
         return [keys, longer] if maybe else [longer]
 
     def delete_block_keys(self, keys: pa.ChunkedArray) -> pa.ChunkedArray:
-        """What delete blocks name for keys of :meth:`record_keys`: where they are virtual the bare value, as
-        readers of Spark Hudi 1.2 and ``hudi`` take no other for the key of a row."""
+        """What delete blocks name for keys of :meth:`record_keys`: where they are virtual the bare
+        value, as readers of Spark Hudi 1.2 and ``hudi`` take no other for the key of a row."""
         if not self.virtual or self.bare_single:
             return keys
         return pc.utf8_slice_codeunits(keys, len(self.record_key_fields[0]) + 1)

@@ -49,8 +49,8 @@ class ConcatenatedKeyGenerator:
         return self.paths.fields
 
     def record_keys(self, batch: pa.RecordBatch) -> pa.Array:
-        """NullKeyError where a value is null or empty; DataError where one holds the concatenator, as
-        other rows could have the same key then."""
+        """NullKeyError where a value is null or empty; DataError where one holds the concatenator,
+        as other rows could have the same key then."""
         texts = self._texts(batch)
         for field, text in zip(self.record_key_fields[:-1], texts, strict=False):
             # Where it overlaps itself, it may also begin in the value and end behind it.

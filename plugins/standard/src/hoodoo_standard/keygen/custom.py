@@ -1,11 +1,10 @@
 """Several partition columns, each with its own way to become a directory.
 
 Source: ``CustomAvroKeyGenerator`` of Hudi 1.2. Table versions 8 and 9 have ``column:TYPE`` in
-``hoodie.table.partition.fields``; version 6 has the names alone (``SparkKeyGenUtils``), so that the types
-are an option of each writer there, or a property of Hoodoo's own. No partition column at all gives the
-empty path, as Hudi's generator does where its spec is empty; Spark's DataFrame writer takes an empty spec
-for a missing one, and refuses.
-"""
+``hoodie.table.partition.fields``; version 6 has the names alone (``SparkKeyGenUtils``), so that the
+types are an option of each writer there, or a property of Hoodoo's own. No partition column at all
+gives the empty path, as Hudi's generator does where its spec is empty; Spark's DataFrame writer
+takes an empty spec for a missing one, and refuses."""
 
 from __future__ import annotations
 
@@ -91,8 +90,8 @@ class CustomPaths:
 
 @frozen
 class CustomKeyGenerator:
-    """The key of one column is its value, of several ``f1:v1,f2:v2``; paths are :class:`CustomPaths`.
-    Virtual keys can have it by an option alone: Hudi refuses it for them."""
+    """The key of one column is its value, of several ``f1:v1,f2:v2``; paths are
+    :class:`CustomPaths`. Virtual keys can have it by an option alone: Hudi refuses it for them."""
 
     record_key_fields: tuple[str, ...]
     paths: CustomPaths

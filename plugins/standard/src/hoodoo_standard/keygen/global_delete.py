@@ -1,8 +1,7 @@
 """Deletes by key alone, wherever the key lies.
 
-Source: ``GlobalAvroDeleteKeyGenerator`` of Hudi 1.2. ``Table.delete`` with the key columns does the same
-with the table's own generator, and with any index.
-"""
+Source: ``GlobalAvroDeleteKeyGenerator`` of Hudi 1.2. ``Table.delete`` with the key columns does the
+same with the table's own generator, and with any index."""
 
 from __future__ import annotations
 
@@ -21,8 +20,8 @@ from hoodoo_standard.keygen.record_key import complex_keys
 
 @frozen
 class GlobalDeleteKeyGenerator:
-    """Keys ``f1:v1,f2:v2``, of one column ``f:v`` too; the partition path is empty. It only deletes,
-    and needs an index that finds keys in any partition path."""
+    """Keys ``f1:v1,f2:v2``, of one column ``f:v`` too; the partition path is empty. It only
+    deletes, and needs an index that finds keys in any partition path."""
 
     record_key_fields: tuple[str, ...]
     logical_timestamps: bool = False

@@ -1,10 +1,10 @@
 """Text to instants, by Joda patterns, on whole columns.
 
-Source: Joda-Time 2.12, ``DateTimeFormatter.parseDateTime`` over ``DateTimeFormatterBuilder.append(null,
-parsers)``: the first pattern that takes the whole text decides, and what it says must then be a date.
-Numbers may have fewer digits than letters; a year may have a sign; literal text has no case. A text
-without a year is of the year 2000 if it has a month or a day, else of 1 January 1970.
-"""
+Source: Joda-Time 2.12, ``DateTimeFormatter.parseDateTime`` over
+``DateTimeFormatterBuilder.append(null, parsers)``: the first pattern that takes the whole text
+decides, and what it says must then be a date. Numbers may have fewer digits than letters; a year
+may have a sign; literal text has no case. A text without a year is of the year 2000 if it has a
+month or a day, else of 1 January 1970."""
 
 from __future__ import annotations
 
@@ -58,11 +58,12 @@ class Parser:
 def parse_instants(
     texts: pa.StringArray, parsers: tuple[Parser, ...], zone: Zone | None, column: str
 ) -> tuple[Longs, Longs]:
-    """The instant of each text (ms since the epoch), and the offset from UTC (ms) that it is told with.
+    """The instant of each text (ms since the epoch), and the offset from UTC (ms) that it is told
+    with.
 
-    ``texts`` has no nulls. ``zone`` is that of texts without an offset, and all are told in it; None:
-    UTC, and the offsets of the texts. DataError, naming ``column`` and a text, for what is no time.
-    """
+    ``texts`` has no nulls. ``zone`` is that of texts without an offset, and all are told in it;
+    None: UTC, and the offsets of the texts. DataError, naming ``column`` and a text, for what is no
+    time."""
     millis = np.zeros(len(texts), np.int64)
     offsets = np.zeros(len(texts), np.int64)
     left = np.arange(len(texts))

@@ -1,9 +1,8 @@
 """Date patterns as Hudi's timestamp keys write them: those of Joda-Time's ``DateTimeFormat``.
 
-Source: Joda-Time 2.12, ``DateTimeFormat.parseToken`` and ``parsePatternTo``. Letters that say different
-things on different machines are refused: names of zones, eras, and in what is parsed whatever Joda
-resolves by the present day or by fields that contradict each other.
-"""
+Source: Joda-Time 2.12, ``DateTimeFormat.parseToken`` and ``parsePatternTo``. Letters that say
+different things on different machines are refused: names of zones, eras, and in what is parsed
+whatever Joda resolves by the present day or by fields that contradict each other."""
 
 from __future__ import annotations
 
@@ -24,7 +23,8 @@ _YEAR_DIGITS = 9
 
 @frozen
 class Field:
-    """A letter, repeated ``count`` times. ``adjacent``: the next thing in the pattern is a number."""
+    """A letter, repeated ``count`` times. ``adjacent``: the next thing in the pattern is a
+    number."""
 
     letter: str
     count: int
@@ -55,9 +55,8 @@ Token = str | Field
 def pattern_tokens(pattern: str, option: str, parsing: bool = False) -> tuple[Token, ...]:
     """The fields and literal texts of ``pattern``, in order.
 
-    ConfigError, naming ``option`` and the letter, for what can't be mapped exactly; ``parsing``: the
-    pattern is for reading texts, which fewer letters are for.
-    """
+    ConfigError, naming ``option`` and the letter, for what can't be mapped exactly; ``parsing``:
+    the pattern is for reading texts, which fewer letters are for."""
     found: list[Token] = []
     at = 0
     while at < len(pattern):
@@ -88,7 +87,8 @@ def _is_letter(char: str) -> bool:
 
 
 def _literal(pattern: str, at: int) -> tuple[str, int]:
-    """The text that begins at ``at``, and where it ends. ``''`` is a quote, ``'...'`` quotes letters."""
+    """The text that begins at ``at``, and where it ends. ``''`` is a quote, ``'...'`` quotes
+    letters."""
     text, quoted = "", False
     while at < len(pattern):
         char = pattern[at]

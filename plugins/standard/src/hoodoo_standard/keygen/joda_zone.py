@@ -20,8 +20,9 @@ from hoodoo.errors import ConfigError, DataError
 Longs = npt.NDArray[np.int64]
 _MINUTE = 60_000
 _STEP = 21 * 24 * 60 * _MINUTE  # no two changes are as near to each other
-# Arrow knows no change of clocks after 2037, where files of the tz database end with a rule. The last rule
-# holds for ever, and the calendar, days of the week included, repeats itself every 400 years.
+# Arrow knows no change of clocks after 2037, where files of the tz database end with a rule. The
+# last rule holds for ever, and the calendar, days of the week included, repeats itself every 400
+# years.
 _ARROW_ENDS = 2_114_380_800_000  # 2037-01-01, in ms
 _RULES_ONLY = 4_102_444_800_000  # 2100-01-01: lists of single changes (Ramadan) have ended
 _CYCLE = 146_097 * 24 * 60 * _MINUTE
@@ -43,7 +44,8 @@ _SHORT = {
 
 @frozen
 class Zone:
-    """``name`` as the table says it. ``place``: an id of the tz database; None: ``fixed`` ms from UTC."""
+    """``name`` as the table says it. ``place``: an id of the tz database; None: ``fixed`` ms from
+    UTC."""
 
     name: str
     place: str | None = None
@@ -115,8 +117,9 @@ def _later_offsets(place: str, millis: Longs) -> Longs:
 
 @lru_cache(maxsize=16)
 def _later_changes(place: str) -> tuple[Longs, Longs]:
-    """Instants from 2037 to 2500 (ms) at which ``place`` changes its offset, the first one among them, and
-    the offsets (ms) from then on. A tenth of a second, once a zone, where such times occur."""
+    """Instants from 2037 to 2500 (ms) at which ``place`` changes its offset, the first one among
+    them, and the offsets (ms) from then on. A tenth of a second, once a zone, where such times
+    occur."""
     zone = ZoneInfo(place)
     epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)
 

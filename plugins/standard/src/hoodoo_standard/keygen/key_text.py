@@ -27,8 +27,8 @@ def key_text(values: pa.Array, column: str, logical_timestamps: bool = False) ->
 
     ``column`` names the column in errors. With ``logical_timestamps`` (see options) a timestamp
     becomes ``2024-01-02 03:04:05.678`` (cut to milliseconds, UTC) where it otherwise is its number,
-    in the column's unit (milliseconds or microseconds, the two that Hudi stores). One without a time zone
-    is its number always: Hudi does not take Avro's local timestamps for timestamps.
+    in the column's unit (milliseconds or microseconds, the two that Hudi stores). One without a
+    time zone is its number always: Hudi does not take Avro's local timestamps for timestamps.
 
     Raises SchemaError for a type that can't be part of a key.
     """

@@ -28,8 +28,8 @@ from hoodoo_standard.options import LOGICAL_TIMESTAMPS, SLASH_DATES
 # `%` first: the escapes of the others contain it.
 _ESCAPED = "%" + "".join(map(chr, range(1, 32))) + "\"#'*/:=?\\\x7f{[]^\x00"
 _NEEDS_ESCAPE = r'[\x00-\x1f"#%\'*/:=?\\\x7f{\[\]^]'
-# Segments that would leave the partition, be lost (Hudi's own names are passed over when files are listed),
-# or land in the table's own directory; and what no file system takes.
+# Segments that would leave the partition, be lost (Hudi's own names are passed over when files are
+# listed), or land in the table's own directory; and what no file system takes.
 _UNSAFE = r"(^|/)(\.{0,2}|\.hoodie[^/]*)(/|$)|\x00"
 _ESCAPE_SEQUENCE = re.compile("%([0-9A-Fa-f]{2})")
 
@@ -138,8 +138,8 @@ class PartitionPaths:
         named = pc.if_else(pc.equal(values, ""), DEFAULT_PARTITION, values)
         named = self.named(field, named)
         if self.slash_dates:
-            # A dash in front is refused below. Spark makes it `/2024/01/02`, whose files land in the
-            # directory of `2024/01/02`: two partition paths, one place, and keys twice.
+            # A dash in front is refused below. Spark makes it `/2024/01/02`, whose files land in
+            # the directory of `2024/01/02`: two partition paths, one place, and keys twice.
             named = pc.replace_substring(named, "-", "/")
             self._refuse_unsafe(field, named)
         return pa.DictionaryArray.from_arrays(coded.indices, named)

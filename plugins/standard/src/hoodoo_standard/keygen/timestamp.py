@@ -21,8 +21,8 @@ from hoodoo_standard.options import VIRTUAL_BY_HOODOO
 class TimestampKeyGenerator:
     """The key is the value of one column; the path is the formatted time of another.
 
-    Hudi refuses it for virtual keys, though its record keys are plain; so does it here without an option.
-    """
+    Hudi refuses it for virtual keys, though its record keys are plain; so does it here without an
+    option."""
 
     record_key_field: str
     paths: TimestampPaths

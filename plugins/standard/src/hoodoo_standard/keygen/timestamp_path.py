@@ -1,8 +1,8 @@
 """Partition paths from times: what Hudi's timestamp key generator makes of its column.
 
-Source: ``TimestampBasedAvroKeyGenerator`` and ``HoodieDateTimeParser`` of Hudi 1.2. Where a table says no
-time zone Hudi takes that of its JVM; here it is UTC, and tables made here say so (:meth:`properties`).
-"""
+Source: ``TimestampBasedAvroKeyGenerator`` and ``HoodieDateTimeParser`` of Hudi 1.2. Where a table
+says no time zone Hudi takes that of its JVM; here it is UTC, and tables made here say so
+(:meth:`properties`)."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ _FARTHEST = 8_000_000_000_000_000_000  # ms; beyond, a time zone's offset would 
 
 @frozen
 class TimestampPaths:
-    """How the time in column ``name`` becomes a path. ``unit``: of numbers; None: texts are read, by
-    ``parsers``. ``null``: the text that stands for null, where texts are read."""
+    """How the time in column ``name`` becomes a path. ``unit``: of numbers; None: texts are read,
+    by ``parsers``. ``null``: the text that stands for null, where texts are read."""
 
     name: str
     output: tuple[Token, ...]
@@ -93,8 +93,8 @@ class TimestampPaths:
         return 1 if self.shape.url_encode else 1 + slashes(self.output)
 
     def properties(self) -> Mapping[str, str]:
-        """What a new table notes: all settings, and zones, so that no JVM's matters. Where texts tell
-        their offsets, and paths follow them, there is no zone to note."""
+        """What a new table notes: all settings, and zones, so that no JVM's matters. Where texts
+        tell their offsets, and paths follow them, there is no zone to note."""
         noted = dict(self.given)
         zone = self.input_zone or UTC
         if self.parsers and self.input_zone is None and any(p.has("Z") for p in self.parsers):
@@ -108,9 +108,8 @@ class TimestampPaths:
     def paths(self, batch: pa.RecordBatch) -> pa.StringArray:
         """The partition path of each row; null is the time 1 of the column's unit, as in Hudi.
 
-        MissingColumnError; SchemaError for a column that can't hold times; DataError for a text that is
-        none of the formats, a time that is out of range, or a path that is none.
-        """
+        MissingColumnError; SchemaError for a column that can't hold times; DataError for a text
+        that is none of the formats, a time that is out of range, or a path that is none."""
         coded = self._paths(batch)
         return coded.dictionary.take(coded.indices)
 
@@ -203,8 +202,8 @@ def _text(kind: pa.DataType) -> bool:
 
 
 def _digits(values: pa.StringArray, name: str) -> pa.Array:
-    """Numbers that are told as text: an update by Spark SQL makes a long column so (golden tables), and
-    then fails itself over what it made."""
+    """Numbers that are told as text: an update by Spark SQL makes a long column so (golden tables),
+    and then fails itself over what it made."""
     wrong = values.filter(pc.invert(pc.match_substring_regex(values, pattern=r"^-?\d{1,18}$")))
     if len(wrong.drop_null()):
         raise DataError(

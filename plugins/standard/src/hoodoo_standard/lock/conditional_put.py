@@ -1,11 +1,10 @@
 """The lock that needs only put-if-absent of its store: numbered files, whose newest holder has it.
 
-`.hoodie/.hoodoo/locks/<name>/<epoch>`, epochs from 1 on in 12 digits. To take the lock is to create the
-epoch after one that says it is free, or whose holder is dead: its process has ended, or has not renewed
-the file for the time that the holder promised, by the store's clock. Epochs only grow, so a holder
-that was taken over sees it. Hudi's StorageBasedLockProvider does the same with one file and etags, which
-not every store has (hoodoo-cloud offers it); the two don't see each other.
-"""
+`.hoodie/.hoodoo/locks/<name>/<epoch>`, epochs from 1 on in 12 digits. To take the lock is to create
+the epoch after one that says it is free, or whose holder is dead: its process has ended, or has not
+renewed the file for the time that the holder promised, by the store's clock. Epochs only grow, so a
+holder that was taken over sees it. Hudi's StorageBasedLockProvider does the same with one file and
+etags, which not every store has (hoodoo-cloud offers it); the two don't see each other."""
 
 from __future__ import annotations
 
@@ -112,8 +111,8 @@ class _Attempt:
         return None
 
     def _stands(self, path: str, last: Entry | None, dead: bytes | None) -> bool:
-        """Whether ours is the newest and follows upon what we saw. Epochs go from the oldest on: who
-        slept since looking may have put one that others had long before."""
+        """Whether ours is the newest and follows upon what we saw. Epochs go from the oldest on:
+        who slept since looking may have put one that others had long before."""
         paths = [entry.path for entry in _epochs(self.storage, self.folder)]
         if paths[-1:] != [path] or (last is not None and last.path not in paths):
             return False

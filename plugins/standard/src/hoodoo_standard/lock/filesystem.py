@@ -1,13 +1,13 @@
 """Hudi's lock file, so that Spark Hudi and Hoodoo exclude each other: who creates it has the lock.
 
-Source: ``org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider`` of Hudi 1.2: the file `lock`,
-JSON with three fields that only people read; created if absent, deleted at the end; older than
-`hoodie.write.lock.filesystem.expire` minutes it may be deleted by others. Ours says the process, too.
+Source: ``org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider`` of Hudi 1.2: the
+file `lock`, JSON with three fields that only people read; created if absent, deleted at the end;
+older than `hoodie.write.lock.filesystem.expire` minutes it may be deleted by others. Ours says the
+process, too.
 
 Hudi's side has gaps of its own: it deletes the file whoever made it (close after unlock, an expired
-lock), and on a local disk it looks before it creates. So a lock is looked at again once it is had, and
-before each decision (``is_held``): Hoodoo loses rather than overwrites.
-"""
+lock), and on a local disk it looks before it creates. So a lock is looked at again once it is had,
+and before each decision (``is_held``): Hoodoo loses rather than overwrites."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ _log = get_logger(__name__)
 
 @frozen
 class FilesystemLock:
-    """``path``: the folder of the lock file, absolute; empty: `.hoodie` of the table. ``expire``: minutes
-    after which a lock may be broken whoever holds it; 0: never. A holder of this machine whose process
-    has ended is broken at once."""
+    """``path``: the folder of the lock file, absolute; empty: `.hoodie` of the table. ``expire``:
+    minutes after which a lock may be broken whoever holds it; 0: never. A holder of this machine
+    whose process has ended is broken at once."""
 
     path: str = ""
     expire: int = 0
@@ -77,7 +77,8 @@ class FilesystemLock:
 
 @define
 class _Attempt:
-    """Asks once for the lock file ``path``; ``breaking`` is the lock of those who delete another's."""
+    """Asks once for the lock file ``path``; ``breaking`` is the lock of those who delete
+    another's."""
 
     lock: FilesystemLock
     storage: Storage

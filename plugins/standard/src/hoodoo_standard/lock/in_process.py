@@ -17,7 +17,8 @@ from hoodoo.storage.lock import Held
 
 @frozen
 class InProcessLock:
-    """One lock for each root of a store and name. A thread that ends without giving it back keeps it."""
+    """One lock for each root of a store and name. A thread that ends without giving it back keeps
+    it."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> InProcessLock:

@@ -1,4 +1,5 @@
-"""Who holds a lock file: a process and a token, as JSON, so that others can tell when nobody does."""
+"""Who holds a lock file: a process and a token, as JSON, so that others can tell when nobody
+does."""
 
 from __future__ import annotations
 
@@ -56,10 +57,9 @@ def is_gone(holder: Mapping[str, Any]) -> bool:
 def put_ours(storage: Storage, path: str, data: bytes) -> bool:
     """Whether ``path`` was created by us with ``data``, which no other writer ever puts.
 
-    Asks again after an error: after an unknown answer the store has to say what it did, and a local one
-    can fail for a file that is deleted while it looks. Raises StorageError where it goes on; the file
-    may be there, and its token is to be given up.
-    """
+    Asks again after an error: after an unknown answer the store has to say what it did, and a local
+    one can fail for a file that is deleted while it looks. Raises StorageError where it goes on;
+    the file may be there, and its token is to be given up."""
     for left in reversed(range(_ATTEMPTS)):
         try:
             if storage.put_if_absent(path, data):

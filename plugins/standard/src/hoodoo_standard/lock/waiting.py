@@ -13,8 +13,8 @@ _FIRST, _LONGEST, _GROWTH = 0.002, 0.25, 1.5
 
 
 def poll(attempt: Callable[[], T | None], wait: float) -> T | None:
-    """What ``attempt`` answers first that is not None; None after ``wait`` seconds. It is asked at least
-    once, and a last time at the end."""
+    """What ``attempt`` answers first that is not None; None after ``wait`` seconds. It is asked at
+    least once, and a last time at the end."""
     end = time.monotonic() + wait
     pause = _FIRST
     while (found := attempt()) is None:

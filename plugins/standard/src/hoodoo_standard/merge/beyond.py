@@ -1,9 +1,9 @@
-"""What Hudi's tables of version 9 may say beside a merge mode. The mergers here do none of it, and a table that says it is
-refused: with the mode alone, rows would be merged wrongly.
+"""What Hudi's tables of version 9 may say beside a merge mode. The mergers here do none of it, and
+a table that says it is refused: with the mode alone, rows would be merged wrongly.
 
-Hudi's upgrade, and new tables with one of these payload classes, store it in place of the class (RFC-97):
-PostgresDebeziumAvroPayload, PartialUpdateAvroPayload, OverwriteNonDefaultsWithLatestAvroPayload, AWSDmsAvroPayload.
-"""
+Hudi's upgrade, and new tables with one of these payload classes, store it in place of the class
+(RFC-97): PostgresDebeziumAvroPayload, PartialUpdateAvroPayload,
+OverwriteNonDefaultsWithLatestAvroPayload, AWSDmsAvroPayload."""
 
 from __future__ import annotations
 

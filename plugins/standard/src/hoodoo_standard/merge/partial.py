@@ -1,9 +1,8 @@
 """Partial update: columns that the incoming data lacks keep their stored values.
 
-Which row wins is decided as without it: by the ordering columns of the table if it has some, else by
-the order of arrival. In a table that is merged on read only the columns of the data are written, into
-blocks that Hudi's readers know as partial (header IS_PARTIAL).
-"""
+Which row wins is decided as without it: by the ordering columns of the table if it has some, else
+by the order of arrival. In a table that is merged on read only the columns of the data are written,
+into blocks that Hudi's readers know as partial (header IS_PARTIAL)."""
 
 from __future__ import annotations
 

@@ -53,7 +53,8 @@ class AvroSerializer:
 
 
 def arrow_header(header: bytes, name: str) -> pa.Schema:
-    """The Arrow schema in a header. Avro's own would not say it all: `int` is five types of Arrow's."""
+    """The Arrow schema in a header. Avro's own would not say it all: `int` is five types of
+    Arrow's."""
     try:
         return pa.ipc.read_schema(pa.py_buffer(header))
     except (pa.ArrowException, OSError) as error:

@@ -1,9 +1,8 @@
 """Arrow columns as lists of Python values, and back, for any type and without a loss.
 
-Numbers, texts and bytes are themselves; dates, times, durations are their numbers; decimals, float16
-and uint64 are text; lists are lists, maps are lists of pairs. A struct, or a pair, is a tuple in the order
-of its fields, or, where generic records are wanted, a dictionary.
-"""
+Numbers, texts and bytes are themselves; dates, times, durations are their numbers; decimals,
+float16 and uint64 are text; lists are lists, maps are lists of pairs. A struct, or a pair, is a
+tuple in the order of its fields, or, where generic records are wanted, a dictionary."""
 
 from __future__ import annotations
 

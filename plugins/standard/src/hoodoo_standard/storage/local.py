@@ -42,10 +42,10 @@ _NOT_PLAIN = frozenset({"", ".", ".."})
 class LocalStorage:
     """Implements :class:`~hoodoo.storage.api.Storage` below the directory ``base``.
 
-    ``base`` is a path or a ``file://`` URI, made absolute at once, so that tasks that run in another
-    directory see the same files. ``durable=False`` leaves out every fsync: for tests only. A
-    directory is not an object: ``head`` and ``get`` don't see it. Temporaries don't show in lists.
-    """
+    ``base`` is a path or a ``file://`` URI, made absolute at once, so that tasks that run in
+    another directory see the same files. ``durable=False`` leaves out every fsync: for tests only.
+    A directory is not an object: ``head`` and ``get`` don't see it. Temporaries don't show in
+    lists."""
 
     base: str = field(converter=uri.local_path)
     durable: bool = field(default=True, kw_only=True)
@@ -120,8 +120,8 @@ class LocalStorage:
         return True
 
     def delete_prefix(self, prefix: str) -> int:
-        """Temporaries, which another process may be writing, stay; :meth:`sweep` removes them. A link goes, not what it
-        leads to, which may lie outside of the root."""
+        """Temporaries, which another process may be writing, stay; :meth:`sweep` removes them. A
+        link goes, not what it leads to, which may lie outside of the root."""
         top = self._directory(prefix)
         if prefix and os.path.islink(top):
             with self._guard("deleting", prefix, StorageUnknownError):
@@ -131,7 +131,8 @@ class LocalStorage:
         if not os.path.isdir(top):
             return 0
         removed = 0
-        # Half of it may be gone when an error comes: the outcome is unknown, not "nothing happened".
+        # Half of it may be gone when an error comes: the outcome is unknown, not "nothing
+        # happened".
         with self._guard("deleting", prefix, StorageUnknownError):
             for directory, folders, files in os.walk(
                 top, topdown=False, onerror=_raise_unless_gone
@@ -149,8 +150,8 @@ class LocalStorage:
             return temporaries.scratch(self.base)
 
     def sweep(self, older_than: float = temporaries.DAY) -> int:
-        """Remove own temporaries of processes that have ended, and those of other machines that nobody touched
-        for ``older_than`` seconds; how many files."""
+        """Remove own temporaries of processes that have ended, and those of other machines that
+        nobody touched for ``older_than`` seconds; how many files."""
         with self._guard("sweeping temporaries", temporaries.TEMP_DIR):
             return temporaries.sweep(self.base, older_than)
 
@@ -281,8 +282,8 @@ class LocalStorage:
         return True
 
     def _create_empty(self, target: str, path: str) -> bool:
-        """As a link to an empty temporary would: there are no bytes that come later than the name. Each file of a write
-        has a marker, which spares the temporary by this."""
+        """As a link to an empty temporary would: there are no bytes that come later than the name.
+        Each file of a write has a marker, which spares the temporary by this."""
         with self._guard("creating", path):
             try:
                 self._into_place(partial(_touch, target), target)
@@ -303,7 +304,8 @@ class LocalStorage:
             _unlink_quietly(temp)
 
     def _into_place(self, action: Callable[[], object], target: str) -> None:
-        """Run ``action``, which names ``target``; where it fails because of that, make the directories above ``target``.
+        """Run ``action``, which names ``target``; where it fails because of that, make the
+        directories above ``target``.
 
         A directory may vanish in between, at any depth, when another process deletes its prefix.
         """
@@ -377,7 +379,8 @@ class _Missing(Exception):
 
 
 def _forget_checksum(target: str) -> None:
-    # Hadoop's local file system keeps `.name.crc` beside a file and refuses the file when they differ.
+    # Hadoop's local file system keeps `.name.crc` beside a file and refuses the file when they
+    # differ.
     folder, name = os.path.split(target)
     _unlink_quietly(os.path.join(folder, f".{name}.crc"))
 

@@ -39,8 +39,8 @@ _FALSE = "'f', 'false', 'n', 'no', '0'"
 
 
 def cast(of: Made, to: pa.DataType, tried: bool = False) -> Made | None:
-    """``of`` as ``to``, as Spark casts it: a value that does not fit is an error, with ``tried`` NULL. None: Spark does not
-    cast between these types, or what it makes is not known here."""
+    """``of`` as ``to``, as Spark casts it: a value that does not fit is an error, with ``tried``
+    NULL. None: Spark does not cast between these types, or what it makes is not known here."""
     kind = of.kind
     if kind is None:
         return None
@@ -98,7 +98,8 @@ def _to_number(sql: str, kind: pa.DataType, to: pa.DataType, tried: bool) -> str
 
 
 def seconds(sql: str, unit: int = 1_000_000) -> str:
-    """Whole seconds since 1970 of a time, downwards; ``unit``: how many microseconds are one of what is counted."""
+    """Whole seconds since 1970 of a time, downwards; ``unit``: how many microseconds are one of
+    what is counted."""
     of = f"epoch_us(CAST({sql} AS TIMESTAMP))"
     return f"(({of} - (({of} % {unit}) + {unit}) % {unit}) // {unit})"
 
@@ -119,8 +120,8 @@ def _to_text(sql: str, kind: pa.DataType) -> str | None:
 
 
 def _java_number(sql: str) -> str:
-    """As Java writes it: an exponent from 10 million on and below a thousandth. The digits are the fewest that mean the
-    number, which Java has from version 19 on."""
+    """As Java writes it: an exponent from 10 million on and below a thousandth. The digits are the
+    fewest that mean the number, which Java has from version 19 on."""
     text = f"CAST({sql} AS VARCHAR)"
     known = rf"regexp_replace({text}, '^(-?[0-9])\.?([0-9]*)e\+?(-?)0*([0-9]+)$', '\1.\2E\3\4')"
     known = f"replace({known}, '.E', '.0E')"

@@ -11,7 +11,8 @@ _UNSIGNED = {8: pa.int16(), 16: pa.int32(), 32: pa.int64(), 64: decimal(20, 0)}
 
 
 def known_column(sql: str, given: pa.DataType) -> Made:
-    """The column ``sql`` of the Arrow type ``given``: as the nearest type that Spark has for all its values."""
+    """The column ``sql`` of the Arrow type ``given``: as the nearest type that Spark has for all
+    its values."""
     t = pa.types
     if t.is_unsigned_integer(given):
         kind: pa.DataType | None = _UNSIGNED[given.bit_width]
@@ -29,7 +30,8 @@ def known_column(sql: str, given: pa.DataType) -> Made:
 
 
 def assigned(made: Made, to: pa.DataType) -> Made:
-    """``made`` for a column of the type ``to``, as Spark assigns it; as it is where that is not known here."""
+    """``made`` for a column of the type ``to``, as Spark assigns it; as it is where that is not
+    known here."""
     kind = kind_of(to)
     if kind is None or made.kind is None:
         return made

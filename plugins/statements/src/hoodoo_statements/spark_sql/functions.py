@@ -1,10 +1,11 @@
-"""Functions: those that text may call, with the kinds of their arguments, their result, and what DuckDB computes for them.
+"""Functions: those that text may call, with the kinds of their arguments, their result, and what
+DuckDB computes for them.
 
-A signature has a letter for each argument: S text, V text that is no other value as text, I int, L bigint, D double, B boolean, T date, E date and no timestamp, Z timestamp, Q timestamp and no date, Y binary, N any
-number, W any whole number, M a number with digits after the point (decimal or double), C any plain value, of one kind
-with the other C; X: anything, also nested. In lower case: a literal of the statement. ``*`` repeats the last one.
-``0``: no argument.
-"""
+A signature has a letter for each argument: S text, V text that is no other value as text, I int, L
+bigint, D double, B boolean, T date, E date and no timestamp, Z timestamp, Q timestamp and no date,
+Y binary, N any number, W any whole number, M a number with digits after the point (decimal or
+double), C any plain value, of one kind with the other C; X: anything, also nested. In lower case: a
+literal of the statement. ``*`` repeats the last one. ``0``: no argument."""
 
 from __future__ import annotations
 
@@ -41,8 +42,9 @@ Builder = Callable[[Sequence[Made]], "Made | str"]  # a text says why not
 
 @frozen
 class Function:
-    """``build``: of arguments that have the kinds of one of ``signatures``, what is computed, or why it is not.
-    ``exact``: whether it gives Spark's value to the last bit; else within one unit in the last place of a double."""
+    """``build``: of arguments that have the kinds of one of ``signatures``, what is computed, or
+    why it is not. ``exact``: whether it gives Spark's value to the last bit; else within one unit
+    in the last place of a double."""
 
     name: str
     signatures: tuple[str, ...]
@@ -59,7 +61,8 @@ def _add(names: str, signatures: str, build: Builder, exact: bool = True) -> Non
 
 
 def _text(names: str, signatures: str, sql: str, kind: pa.DataType, *, exact: bool = True) -> None:
-    """A function that is a text with the arguments in it, of the type ``kind``; it may be an error where it casts."""
+    """A function that is a text with the arguments in it, of the type ``kind``; it may be an error
+    where it casts."""
     raises = "CAST" in sql or "error(" in sql or "make_" in sql
 
     def build(given: Sequence[Made]) -> Made:
@@ -119,7 +122,8 @@ _text("endswith", "SS", "suffix({0}, {1})", BOOLEAN)
 _text("contains", "SS", "contains({0}, {1})", BOOLEAN)
 _text("instr", "SS", "CAST(instr({0}, {1}) AS INTEGER)", INT)
 _text("locate position", "SS", "CAST(instr({1}, {0}) AS INTEGER)", INT)
-# Characters that a call makes at most: a text of two billion is a mistake, and the end of the process.
+# Characters that a call makes at most: a text of two billion is a mistake, and the end of the
+# process.
 _LONGEST = 10_000_000
 _many = f"CAST({{1}} AS BIGINT) * length({{0}}) > {_LONGEST}"
 _refusal = f"error('repeat() of more than {_LONGEST} characters')"
@@ -463,7 +467,8 @@ _text("size cardinality", "A", "CAST(len({0}) AS INTEGER)", INT)
 # --- of many rows, and of the rows around one ---------------------------------------------------------
 @frozen
 class Aggregate:
-    """``sql``: with the arguments as ``{0}``; ``kind``: of its value, by the kind of its first argument."""
+    """``sql``: with the arguments as ``{0}``; ``kind``: of its value, by the kind of its first
+    argument."""
 
     sql: str
     kind: Callable[[pa.DataType | None], pa.DataType | None]

@@ -1,4 +1,5 @@
-"""Kinds: the type of each part of an expression, as Spark has it. A kind is a pyarrow type; None is a type that is not known."""
+"""Kinds: the type of each part of an expression, as Spark has it. A kind is a pyarrow type; None is
+a type that is not known."""
 
 from __future__ import annotations
 
@@ -31,8 +32,9 @@ _SPARK = {
 
 @frozen
 class Made:
-    """``sql``: text for DuckDB. ``raises``: whether it may be an error of some row, so that it must not be computed of
-    rows for which Spark would not compute it. ``literal``: the value of a text or a whole number in the statement."""
+    """``sql``: text for DuckDB. ``raises``: whether it may be an error of some row, so that it must
+    not be computed of rows for which Spark would not compute it. ``literal``: the value of a text
+    or a whole number in the statement."""
 
     sql: str
     kind: pa.DataType | None
@@ -145,7 +147,8 @@ def digits_of(kind: pa.DataType, literal: str | int | None = None) -> pa.DataTyp
 
 
 def common(a: pa.DataType | None, b: pa.DataType | None) -> pa.DataType | None:
-    """The type that Spark's ANSI mode gives values of both; None: it refuses them, or it is not known."""
+    """The type that Spark's ANSI mode gives values of both; None: it refuses them, or it is not
+    known."""
     if a == b or b == NULL:
         return a
     if a == NULL:

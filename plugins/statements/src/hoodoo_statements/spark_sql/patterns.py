@@ -1,4 +1,5 @@
-"""Patterns: regular expressions that Java and RE2, which DuckDB has, read the same; formats of dates."""
+"""Patterns: regular expressions that Java and RE2, which DuckDB has, read the same; formats of
+dates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Queries: each expression of a SELECT as DuckDB computes what Spark would; joins, groups and orders stay as they are."""
+"""Queries: each expression of a SELECT as DuckDB computes what Spark would; joins, groups and
+orders stay as they are."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ Kinds = dict[str, "pa.DataType | None"]
 
 
 def for_duckdb(tree: Any, schemas: Mapping[str, pa.Schema]) -> Any:
-    """The query ``tree`` for DuckDB. ``schemas``: of the tables by the names that they have in it. Raises Refused."""
+    """The query ``tree`` for DuckDB. ``schemas``: of the tables by the names that they have in it.
+    Raises Refused."""
     for table in tree.find_all(exp.Table):
         if not isinstance(table.this, exp.Identifier):
             raise Refused(f"has {table.sql('spark')}, which makes rows", INSTEAD)
@@ -93,7 +95,8 @@ def _rewritten(scope: Scope, schemas: Mapping[str, pa.Schema], made: dict[int, K
 
 
 def _rewrite(node: Any, translator: Translator) -> None:
-    """Replaces the expressions within ``node`` by their text for DuckDB; queries within it are done already."""
+    """Replaces the expressions within ``node`` by their text for DuckDB; queries within it are done
+    already."""
     for key, value in list(node.args.items()):
         if key in ("alias", "alias_column_names", "kind", "side", "method", "using"):
             continue
@@ -137,7 +140,8 @@ def _unknown(column: exp.Column) -> Made:
 
 
 def named(tree: Any) -> Any:
-    """``tree``, whose columns without a name have that of their text, which they keep whatever the text becomes."""
+    """``tree``, whose columns without a name have that of their text, which they keep whatever the
+    text becomes."""
     for select in tree.find_all(exp.Select):
         for node in list(select.expressions):
             if node.find(exp.Func) and not isinstance(node, (exp.Alias, exp.Subquery)):

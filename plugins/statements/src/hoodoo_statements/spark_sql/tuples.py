@@ -10,11 +10,11 @@ _EQUAL = {"=": False, "IS NOT DISTINCT FROM": False, "<>": True, "IS DISTINCT FR
 
 
 def tuples_compared(sign: str, pairs: Sequence[tuple[Made, Made]]) -> Made:
-    """The comparison of two tuples, place by place: ``pairs`` has the two values of each place, as one type.
+    """The comparison of two tuples, place by place: ``pairs`` has the two values of each place, as
+    one type.
 
-    Within a tuple, NULL is a value as others: it is equal to NULL, and less than all else. So a comparison of tuples is
-    true or false and never NULL.
-    """
+    Within a tuple, NULL is a value as others: it is equal to NULL, and less than all else. So a
+    comparison of tuples is true or false and never NULL."""
     raises = any(value.raises for pair in pairs for value in pair)
     if sign in _EQUAL:
         equal = " AND ".join(f"{a.sql} IS NOT DISTINCT FROM {b.sql}" for a, b in pairs)

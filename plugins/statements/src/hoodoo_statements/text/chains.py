@@ -1,4 +1,5 @@
-"""Chains: AND and OR of many parts, without a call within a call for each; and texts that are nested too deeply."""
+"""Chains: AND and OR of many parts, without a call within a call for each; and texts that are
+nested too deeply."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ def flat(tree: Any) -> Iterator[Any]:
 
 
 def joined(parts: Sequence[Part], join: Callable[[Part, Part], Part]) -> Part:
-    """``parts`` joined by pairs, pairs of pairs and so on: what comes out is nested as little as can be."""
+    """``parts`` joined by pairs, pairs of pairs and so on: what comes out is nested as little as
+    can be."""
     while len(parts) > 1:
         pairs = [join(a, b) for a, b in zip(parts[::2], parts[1::2])]
         parts = [*pairs, *parts[len(pairs) * 2 :]]

@@ -8,8 +8,9 @@ from sqlglot.dialects.spark import Spark
 
 
 class HoodooSpark(Spark):  # type: ignore[misc]  # its types are not known to mypy
-    """Spark's SQL as Spark reads it from version 4 on: a quote within a text is written twice, or with a backslash.
-    Calls stay as they are written: what each function computes is said in :mod:`hoodoo_statements.spark_sql`."""
+    """Spark's SQL as Spark reads it from version 4 on: a quote within a text is written twice, or
+    with a backslash. Calls stay as they are written: what each function computes is said in
+    :mod:`hoodoo_statements.spark_sql`."""
 
     class Tokenizer(Spark.Tokenizer):  # type: ignore[misc]
         STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']

@@ -1,9 +1,8 @@
 """Filters: a condition of SQL as a pyarrow expression that is true of the same rows, for reads.
 
-A read takes its filter to footers, to tasks and to the metadata table, where only pyarrow computes. What pyarrow says
-otherwise than SQL is written so that it agrees: NaN is greater than all numbers and equals itself, ``IN`` of a null is
-null. What it can't say is refused.
-"""
+A read takes its filter to footers, to tasks and to the metadata table, where only pyarrow computes.
+What pyarrow says otherwise than SQL is written so that it agrees: NaN is greater than all numbers
+and equals itself, ``IN`` of a null is null. What it can't say is refused."""
 
 from __future__ import annotations
 
@@ -55,11 +54,12 @@ _NULL = pc.scalar(pa.scalar(None, pa.bool_()))
 
 
 def where(given: Any, schema: pa.Schema, table: str = "table") -> pc.Expression:
-    """Convert a condition in SQL, or a Spark Column, over the columns of ``schema`` into a pyarrow expression that is
-    true for the same rows: comparisons, IN, BETWEEN, LIKE, IS NULL, AND, OR, NOT.
+    """Convert a condition in SQL, or a Spark Column, over the columns of ``schema`` into a pyarrow
+    expression that is true for the same rows: comparisons, IN, BETWEEN, LIKE, IS NULL, AND, OR,
+    NOT.
 
-    Raises SchemaError for unknown columns and for values that do not fit them, and ConfigError for expressions that
-    pyarrow cannot compute (``hoodoo.sql`` can).
+    Raises SchemaError for unknown columns and for values that do not fit them, and ConfigError for
+    expressions that pyarrow cannot compute (``hoodoo.sql`` can).
 
     >>> hoodoo.where("city = 'oslo' and fare > 10", table.schema)
     <pyarrow.compute.Expression ((city == "oslo") and ((fare > 10) or is_nan(fare)))>
@@ -145,7 +145,8 @@ class _Filter:
         return pc.field(name, *path) if path else pc.field(name), kind
 
     def _widened(self, tree: exp.Cast) -> tuple[pc.Expression, pa.DataType] | None:
-        """A column of numbers as one of wider ones: so Spark has a comparison of numbers of different types."""
+        """A column of numbers as one of wider ones: so Spark has a comparison of numbers of
+        different types."""
         inner, wide = self._column(tree.this), _WIDE.get(tree.to.this)
         if inner is None:
             return None
@@ -161,8 +162,8 @@ class _Filter:
         return column.cast(wide, safe=False), wide
 
     def _value(self, tree: exp.Expression, kind: pa.DataType) -> Any:
-        """The literal ``tree`` as a value to compare a column of ``kind`` with: of this type, a Decimal that is none of
-        a column of integers, None for NULL."""
+        """The literal ``tree`` as a value to compare a column of ``kind`` with: of this type, a
+        Decimal that is none of a column of integers, None for NULL."""
         node, t = tree.unnest(), pa.types
         if isinstance(node, exp.Null):
             return None
@@ -356,7 +357,8 @@ def _is_number(node: exp.Expression) -> bool:
 def _with_exact(
     kind: type[exp.Expression], column: pc.Expression, of: pa.DataType, value: decimal.Decimal
 ) -> pc.Expression:
-    """A comparison of whole numbers or decimals. Zeros at the end of ``value`` mean nothing: 1.5000 is 1.5."""
+    """A comparison of whole numbers or decimals. Zeros at the end of ``value`` mean nothing: 1.5000
+    is 1.5."""
     scale = 0 if pa.types.is_integer(of) else of.scale
     typed = None
     if value == 0 or value.adjusted() < 38 - scale:  # not one of a million digits

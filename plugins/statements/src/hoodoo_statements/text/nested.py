@@ -1,4 +1,5 @@
-"""Nested: fields by their paths: in structs by name, in lists as ``element``, in maps as ``key`` and ``value``, as Spark has it."""
+"""Nested: fields by their paths: in structs by name, in lists as ``element``, in maps as ``key``
+and ``value``, as Spark has it."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from hoodoo_statements.text.scope import named
 
 
 def inner_fields(kind: pa.DataType) -> list[pa.Field]:
-    """What may be named within a value of the type ``kind``: nothing, where it is no struct, list or map."""
+    """What may be named within a value of the type ``kind``: nothing, where it is no struct, list
+    or map."""
     if pa.types.is_struct(kind):
         return list(kind)
     if pa.types.is_map(kind):

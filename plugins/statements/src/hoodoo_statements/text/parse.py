@@ -40,8 +40,9 @@ _OTHERWISE = (
 
 @frozen
 class Expression:
-    """``tree``: as sqlglot has it, over columns called as :func:`~hoodoo_statements.text.scope.flat` says. ``columns``:
-    those that it names. ``what``: what it is, for errors."""
+    """``tree``: as sqlglot has it, over columns called as
+    :func:`~hoodoo_statements.text.scope.flat` says. ``columns``: those that it names. ``what``:
+    what it is, for errors."""
 
     what: str
     columns: tuple[Found, ...]
@@ -66,12 +67,11 @@ class Expression:
 
 
 def parsed(text: str, scope: Scope, what: str, now: datetime | None = None) -> Expression:
-    """The expression ``text``. ``what``: what it is, for errors. ``now``: the time of the statement, which
-    ``current_timestamp()`` and the like are.
+    """The expression ``text``. ``what``: what it is, for errors. ``now``: the time of the
+    statement, which ``current_timestamp()`` and the like are.
 
-    Raises ConfigError for a text that is no expression of a row, or whose value is another one each time;
-    SchemaError for columns that are not there.
-    """
+    Raises ConfigError for a text that is no expression of a row, or whose value is another one each
+    time; SchemaError for columns that are not there."""
     try:
         with shallow(what, text):
             select = sqlglot.parse_one(f"SELECT {text}", read=DIALECT)

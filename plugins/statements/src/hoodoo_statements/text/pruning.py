@@ -1,9 +1,8 @@
 """Pruning: of a condition, what pyarrow can say too, so that files and row groups are left out.
 
-What comes out is true wherever the condition is: it may let more through, as the condition itself is computed of
-every row that is read. So only comparisons of a column with a literal are taken, in which Arrow, Parquet's
-statistics and SQL agree; what else there is counts as true.
-"""
+What comes out is true wherever the condition is: it may let more through, as the condition itself
+is computed of every row that is read. So only comparisons of a column with a literal are taken, in
+which Arrow, Parquet's statistics and SQL agree; what else there is counts as true."""
 
 from __future__ import annotations
 
@@ -34,7 +33,8 @@ _UPWARDS = (exp.GT, exp.GTE)
 
 
 def implied(tree: exp.Expression, schema: pa.Schema) -> pc.Expression | None:
-    """A filter over the table's columns that lets all rows through of which ``tree`` is true; None: nothing is known."""
+    """A filter over the table's columns that lets all rows through of which ``tree`` is true; None:
+    nothing is known."""
     tree = tree.unnest()
     if tree.args.get("negate"):
         return None
@@ -65,7 +65,8 @@ def implied(tree: exp.Expression, schema: pa.Schema) -> pc.Expression | None:
 
 
 def equalities(tree: exp.Expression) -> Iterator[tuple[str, str]]:
-    """The pairs of columns (of the table, of the source) that have to be equal where ``tree`` is true."""
+    """The pairs of columns (of the table, of the source) that have to be equal where ``tree`` is
+    true."""
     for part in conjuncts(tree):
         if isinstance(part, exp.EQ):
             sides = dict(s for s in map(_sided, (part.left, part.right)) if s is not None)
@@ -123,7 +124,8 @@ def _one_of(tree: exp.In, schema: pa.Schema) -> pc.Expression | None:
 
 
 def _value(node: exp.Expression, kind: pa.DataType) -> pa.Scalar | None:
-    """The literal ``node`` as a value of the type ``kind``; None where it is none, or another value then."""
+    """The literal ``node`` as a value of the type ``kind``; None where it is none, or another value
+    then."""
     node, t = node.unnest(), pa.types
     found: Any = None
     if isinstance(node, exp.Boolean) and t.is_boolean(kind):

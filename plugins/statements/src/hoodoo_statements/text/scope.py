@@ -14,14 +14,15 @@ TARGET, SOURCE = "target", "source"
 
 
 def flat(side: str, name: str) -> str:
-    """The column ``name`` of the table (``target``) or of what is merged into it (``source``), where expressions are
-    computed: one table has the columns of both."""
+    """The column ``name`` of the table (``target``) or of what is merged into it (``source``),
+    where expressions are computed: one table has the columns of both."""
     return f"{side}.{name}"
 
 
 @frozen
 class Found:
-    """A column that an expression names: of which side, its name there, and the fields within it."""
+    """A column that an expression names: of which side, its name there, and the fields within
+    it."""
 
     side: str
     column: pa.Field
@@ -34,8 +35,9 @@ class Found:
 
 @frozen
 class Scope:
-    """``target``, ``source``: the columns of the table and of what is merged into it, where an expression may name
-    them. ``names``: what these are called, ``target`` and ``source`` besides, in lower case."""
+    """``target``, ``source``: the columns of the table and of what is merged into it, where an
+    expression may name them. ``names``: what these are called, ``target`` and ``source`` besides,
+    in lower case."""
 
     table: str
     target: pa.Schema | None
@@ -51,8 +53,8 @@ class Scope:
         return evolve(self, shut={other: why})
 
     def find(self, parts: Sequence[str], what: str) -> Found:
-        """The column that ``parts`` name: a column, a side and a column, and fields within it. SchemaError where
-        there is none, or where it may be of either side."""
+        """The column that ``parts`` name: a column, a side and a column, and fields within it.
+        SchemaError where there is none, or where it may be of either side."""
         shown = ".".join(parts)
         if len(parts) > 1:
             for side, names in ((TARGET, self.target_names), (SOURCE, self.source_names)):
@@ -112,7 +114,8 @@ class Scope:
 
 
 def named(fields: Iterable[pa.Field], name: str) -> pa.Field | None:
-    """The field ``name`` of a schema or a struct: exactly, or else the only one that differs in case alone."""
+    """The field ``name`` of a schema or a struct: exactly, or else the only one that differs in
+    case alone."""
     there = list(fields)
     exact = [f for f in there if f.name == name]
     found = exact or [f for f in there if f.name.lower() == name.lower()]

@@ -18,9 +18,9 @@ def is_column(value: Any) -> bool:
 
 
 def text_of(column: Any, what: str, target: pa.Schema | None, source: pa.Schema | None) -> str:
-    """SQL that means what ``column`` does over the columns of the table and of the source, as Spark resolves it; no
-    job runs. ConfigError for columns of Spark Connect, and such as call Python; SchemaError for columns that are not
-    there."""
+    """SQL that means what ``column`` does over the columns of the table and of the source, as Spark
+    resolves it; no job runs. ConfigError for columns of Spark Connect, and such as call Python;
+    SchemaError for columns that are not there."""
     if getattr(column, "_jc", None) is None:
         raise ConfigError(
             f"{what} {column}", "is a column of Spark Connect, which has no text.", _INSTEAD
@@ -68,7 +68,8 @@ def text_of(column: Any, what: str, target: pa.Schema | None, source: pa.Schema 
 
 
 def _by_the_clock(spark: Any, expression: Any) -> str | None:
-    """SQL of a part that the session's time zone decides on, such as ``to_date(at)``: statements are in UTC."""
+    """SQL of a part that the session's time zone decides on, such as ``to_date(at)``: statements
+    are in UTC."""
     zoned = spark._jvm.java.lang.Class.forName(
         "org.apache.spark.sql.catalyst.expressions.TimeZoneAwareExpression"
     )

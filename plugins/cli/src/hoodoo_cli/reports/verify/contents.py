@@ -41,8 +41,8 @@ def check_contents(
     instants: Instants,
     progress: Progress,
 ) -> Found:
-    """Open every committed file of ``view``, those of older slices and replaced groups too; read the
-    footers of base files and the frames of log files, no rows. Several at a time."""
+    """Open every committed file of ``view``, those of older slices and replaced groups too; read
+    the footers of base files and the frames of log files, no rows. Several at a time."""
     slices = [s for group in view.groups(replaced=True) for s in group.slices]
     bases = [s.base_file for s in slices if s.base_file is not None]
     readable = [b for b in bases if file_format and b.extension == file_format.extension]
@@ -142,7 +142,8 @@ def _unless_gone(
 
 
 def _stray_blocks(scanned: Iterable[_Opened], instants: Instants) -> Iterator[Finding]:
-    """Version 6: blocks of instants that are not on the timeline, and that no rollback took back."""
+    """Version 6: blocks of instants that are not on the timeline, and that no rollback took
+    back."""
     slices: dict[tuple[str, str], list[tuple[LogFile, _Opened]]] = {}
     for opened in scanned:
         if isinstance(opened.file, LogFile):

@@ -48,8 +48,8 @@ def columns(source: ReadSource) -> Sequence[str]:
 def rows(
     source: ReadSource, plan: ScanPlan, slice_: FileSlice
 ) -> Iterator[tuple[pa.Array, pa.Array | None]]:
-    """Record keys, and commit times with sequence numbers (None where keys are virtual), of the merged rows of a
-    slice."""
+    """Record keys, and commit times with sequence numbers (None where keys are virtual), of the
+    merged rows of a slice."""
     file_format = check_readable(source)
     for batch in read_slice(source.storage, file_format, plan.spec, slice_, plan.rule):
         if source.config.populate_meta_fields or source.key_generator is None:
@@ -72,8 +72,8 @@ def repeated(keys: pa.ChunkedArray) -> pa.Array | None:
 
 
 def hashed(keys: pa.Array) -> Hashes:
-    """A number for each key; that of two keys is the same by chance in one of 2**64 pairs. ``keys``: strings
-    without nulls."""
+    """A number for each key; that of two keys is the same by chance in one of 2**64 pairs.
+    ``keys``: strings without nulls."""
     found = np.empty(len(keys), np.uint64)
     for start in range(0, len(keys), _HASHED):
         found[start : start + _HASHED] = key_hash(keys.slice(start, _HASHED))
@@ -122,7 +122,8 @@ def _copies(
     keys_in: pa.Array | None = None,
     hashes_in: Hashes = np.zeros(0, np.uint64),  # noqa: B008
 ) -> pa.Table:
-    """The wanted keys of a slice: ``key``, ``time``, ``row`` (which the commit's), ``partition``, ``file_id``."""
+    """The wanted keys of a slice: ``key``, ``time``, ``row`` (which the commit's), ``partition``,
+    ``file_id``."""
     found = []
     for keys, times in rows(source, plan, slice_):
         if keys_in is not None:
@@ -180,8 +181,8 @@ def _judged(source: ReadSource, copies: pa.Table, where: str, why: str) -> Itera
 
 
 def _inserted_into(source: ReadSource) -> set[tuple[str, str]]:
-    """The file groups that may have rows of an insert: it wrote them, or they replaced such ones in their
-    partition path."""
+    """The file groups that may have rows of an insert: it wrote them, or they replaced such ones in
+    their partition path."""
     found: set[tuple[str, str]] = set()
     for instant in source.timeline.writes():
         metadata = source.timeline.metadata(source.storage, instant)

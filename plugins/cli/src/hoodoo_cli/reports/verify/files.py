@@ -28,9 +28,9 @@ _FROM_COPY = "restore it from a copy, or restore the table to an instant before 
 
 @frozen
 class Instants:
-    """Which instants are known. ``before`` and ``after``: the timeline before and after the listing of
-    the files, as writers may go on meanwhile. ``archived``: requested times of archived instants;
-    None where they do not reach back far enough to say anything."""
+    """Which instants are known. ``before`` and ``after``: the timeline before and after the listing
+    of the files, as writers may go on meanwhile. ``archived``: requested times of archived
+    instants; None where they do not reach back far enough to say anything."""
 
     before: Timeline
     after: Timeline
@@ -67,7 +67,8 @@ def parsed(entries: Iterable[Entry]) -> dict[str, DataFile]:
 
 
 def _beside_undone(path: str, by: str | None, instants: Instants) -> bool:
-    """Whether a commit put the file into a file group that a clustering was to make, which was undone since."""
+    """Whether a commit put the file into a file group that a clustering was to make, which was
+    undone since."""
     log = parse_path(path)
     if by is None or not isinstance(log, LogFile) or order_key(log.instant) >= order_key(by):
         return False
@@ -160,8 +161,9 @@ def check_note(storage: Storage, timeline: Timeline) -> Iterator[Finding]:
 
 
 def check_archived(storage: Storage, config: TableConfig) -> Iterator[Finding]:
-    """The archived timeline: can it be found, and does ``_version_`` name a manifest? Hoodoo and Hudi look for the
-    greatest manifest where that file says nothing; where it names one that is not there, Hudi's readers fail."""
+    """The archived timeline: can it be found, and does ``_version_`` name a manifest? Hoodoo and
+    Hudi look for the greatest manifest where that file says nothing; where it names one that is not
+    there, Hudi's readers fail."""
     try:
         oldest(storage, config)
     except CorruptTableError as error:
@@ -203,8 +205,8 @@ def groups_of(files: Mapping[str, DataFile]) -> frozenset[tuple[str, str]]:
 def check_partitions(
     storage: Storage, entries: Iterable[Entry], instants: Instants
 ) -> Iterator[Finding | str]:
-    """Directories with committed data files that Hudi does not recognise as partitions. (A write makes the
-    partition file last.) A text is a note."""
+    """Directories with committed data files that Hudi does not recognise as partitions. (A write
+    makes the partition file last.) A text is a note."""
     marked = {e.path for e in entries if e.name.startswith(partitions.FILE_NAME)}
     # Instead of the plain file there may be one in the base file format.
     known = {path.rpartition("/")[0] for path in marked}
@@ -212,7 +214,8 @@ def check_partitions(
     for partition in sorted({f.partition_path for f in files}):
         where = partitions.path_of(partition)
         if partition not in known and not partition:
-            # Hudi's readers, in Java and in Rust, take the root of a table without partition columns as it is.
+            # Hudi's readers, in Java and in Rust, take the root of a table without partition
+            # columns as it is.
             yield (
                 f"{where} is missing, as hudi-rs makes none: reads do without it, and Spark Hudi passes over the files when "
                 "it cleans, compacts or makes a metadata table"

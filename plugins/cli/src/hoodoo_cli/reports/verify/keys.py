@@ -55,7 +55,8 @@ def check_keys(
     locations: Sequence[KeysCheck],
 ) -> Found:
     """Read keys and meta columns of the newest slices. ``in_table``: a key occurs once in the whole
-    table, not only in its partition path (a global index). ``locations`` compare them with what participants say of keys."""
+    table, not only in its partition path (a global index). ``locations`` compare them with what
+    participants say of keys."""
     config = source.config
     if not source.timeline.writes():
         return Found()
@@ -172,7 +173,8 @@ def _denied(
 ) -> pa.Array:
     """Those of ``keys`` that the file says it lacks."""
     lacks = pa.array(np.zeros(len(keys), bool))
-    # Writers compare in the order of bytes or in Java's, which agree on bounds without rare characters.
+    # Writers compare in the order of bytes or in Java's, which agree on bounds without rare
+    # characters.
     if ends is not None and all(char < "\ue000" for end in ends for char in end):
         low, high = ends
         lacks = pc.or_(pc.less(keys, low), pc.greater(keys, high))

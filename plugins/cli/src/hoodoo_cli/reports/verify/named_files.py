@@ -26,8 +26,8 @@ AT_ONCE = 8
 
 @frozen
 class Named:
-    """A file that a commit names. ``size`` in bytes (0: not said), ``rows`` of a base file (None: not
-    said); ``instant`` is empty where a savepoint names it."""
+    """A file that a commit names. ``size`` in bytes (0: not said), ``rows`` of a base file (None:
+    not said); ``instant`` is empty where a savepoint names it."""
 
     path: str
     instant: str = ""
@@ -39,8 +39,8 @@ class Named:
 class NamedFiles:
     """``named``: by path, what completed commits and savepoints say of a file. ``removed``: what
     cleans took away or are about to, with the newest such clean's requested time. ``unread``:
-    requested times of commits of which is not known what they name. ``replaced``: partition path and file id of each file group that a commit took out of the table, and
-    which one."""
+    requested times of commits of which is not known what they name. ``replaced``: partition path
+    and file id of each file group that a commit took out of the table, and which one."""
 
     named: Mapping[str, Named]
     removed: Mapping[Removed, str]
@@ -49,8 +49,8 @@ class NamedFiles:
     replaced: Mapping[tuple[str, str], str] = Factory(dict)
 
     def never_there(self, groups: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
-        """The replaced file groups that are not among the ``groups`` that have files, and of which no clean deleted one;
-        with the instant that replaced them."""
+        """The replaced file groups that are not among the ``groups`` that have files, and of which
+        no clean deleted one; with the instant that replaced them."""
         gone = {key: by for key, by in self.replaced.items() if key not in groups}
         files = (
             parse_path(f"{path}/{name}" if path else name) for path, name in self.removed if gone
@@ -97,7 +97,8 @@ def read_history(storage: Storage, timeline: Timeline, progress: Progress) -> Na
 
 
 def _kept_files(storage: Storage, timeline: Timeline) -> Iterable[str]:
-    """The files that savepoints name. PluginError where there are some, and no plugin reads them."""
+    """The files that savepoints name. PluginError where there are some, and no plugin reads
+    them."""
     if not timeline.savepointed():
         return ()
     savepoints = resolve("action", "savepoint", Settings(timeline.config)).instance
@@ -116,7 +117,8 @@ def files_of(metadata: CommitMetadata, instant: str) -> Iterator[Named]:
 
 
 def archived_cleans(archived: Iterable[ArchivedInstant]) -> dict[Removed, str]:
-    """What archived cleans took away: a clean may be archived before the commits that it cleaned."""
+    """What archived cleans took away: a clean may be archived before the commits that it
+    cleaned."""
     cleans = (i for i in archived if i.action == "clean")
     return {removed: i.requested for i in cleans for removed in removed_by(i.contents())}
 

@@ -30,8 +30,8 @@ _FIX = (
 
 
 def check_placement(source: ReadSource, progress: Progress) -> Found:
-    """Compare the partition path of each row with the one that the table's key generator makes of it. Nothing
-    is looked at where the table does not say that they are the same."""
+    """Compare the partition path of each row with the one that the table's key generator makes of
+    it. Nothing is looked at where the table does not say that they are the same."""
     keys = source.key_generator
     if keys is None or not keys.partition_fields:
         return Found()

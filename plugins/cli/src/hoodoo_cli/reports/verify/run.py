@@ -63,10 +63,10 @@ def verify(
 ) -> Report:
     """Look at everything of a table.
 
-    ``quick``: listings and timeline only, no base or log file is opened. ``keys`` False: their footers
-    and frames, no rows. ``in_table``: a record key occurs once in the whole table, not only in its
-    partition path. Raises StorageError where the store fails; what is wrong with the table is told.
-    """
+    ``quick``: listings and timeline only, no base or log file is opened. ``keys`` False: their
+    footers and frames, no rows. ``in_table``: a record key occurs once in the whole table, not only
+    in its partition path. Raises StorageError where the store fails; what is wrong with the table
+    is told."""
     storage, told = source.storage, source.timeline
     source = _listing(source)  # what participants say is checked, and not gone by
     before = source.timeline

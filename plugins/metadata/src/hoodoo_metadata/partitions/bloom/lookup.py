@@ -30,8 +30,8 @@ _AT_ONCE = 16
 
 @frozen
 class MetadataFilters:
-    """See :class:`hoodoo_standard.hookspecs.key_filters.KeyFilters`. Files have names of their own: what is said of
-    one stays true, whatever happens to the table."""
+    """See :class:`hoodoo_standard.hookspecs.key_filters.KeyFilters`. Files have names of their own:
+    what is said of one stays true, whatever happens to the table."""
 
     # For the task: it reads the log files of the metadata table.
     logs: LogFiles = field(factory=log_files, eq=False, repr=False)
@@ -60,8 +60,8 @@ class MetadataFilters:
 def filter_rows(
     metadata: Storage, groups: Sequence[FileSlice], wanted: Sequence[str]
 ) -> Iterator[tuple[str, FilterRow]]:
-    """What the file ``groups`` have of the keys ``wanted``, in the order of the groups. ``metadata`` is the metadata
-    table's store."""
+    """What the file ``groups`` have of the keys ``wanted``, in the order of the groups.
+    ``metadata`` is the metadata table's store."""
     keys = pa.array(wanted, pa.string())
     numbers = group_of(keys, len(groups))
     for number, group in enumerate(groups):

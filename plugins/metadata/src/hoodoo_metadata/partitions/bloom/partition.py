@@ -32,7 +32,8 @@ class BloomFiltersPartition(OfFiles):
     sought: bool = False
 
     def begin(self, beginning: Beginning) -> tuple[WriteStat, ...]:
-        """Those of all committed files, as Hudi has it: what is undone later leaves older ones the newest."""
+        """Those of all committed files, as Hudi has it: what is undone later leaves older ones the
+        newest."""
         state = beginning.state
         refuse_unfiltered(state.config.name, state.file_format)
         files = FilterFiles(

@@ -1,4 +1,5 @@
-"""Rows of ``bloom_filters``: the filter of a base file. Source: ``HoodieMetadataPayload.createBloomFilterMetadataRecord``."""
+"""Rows of ``bloom_filters``: the filter of a base file. Source:
+``HoodieMetadataPayload.createBloomFilterMetadataRecord``."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ from hoodoo_metadata.table.schema import FIX, KEY_FILTER, decode_row, encode_row
 
 @frozen
 class FilterRow:
-    """A filter's ``kind``, by Hudi's name, and bytes. ``timestamp``: the instant that stored it. ``is_deleted``: the
-    file is gone, and so is its filter."""
+    """A filter's ``kind``, by Hudi's name, and bytes. ``timestamp``: the instant that stored it.
+    ``is_deleted``: the file is gone, and so is its filter."""
 
     kind: str
     content: bytes
@@ -31,8 +32,8 @@ def encode_filter(row: FilterRow) -> bytes:
 
 
 def decode_filter(value: bytes, schema_text: str | None = None) -> FilterRow:
-    """What ``value`` says. ``schema_text``: what it was written with; None: that of version 9. Raises
-    CorruptTableError."""
+    """What ``value`` says. ``schema_text``: what it was written with; None: that of version 9.
+    Raises CorruptTableError."""
     row = decode_row(value, schema_text)
     told = row.get("BloomFilterMetadata")
     if told is None:

@@ -30,8 +30,8 @@ def check_filters(
     files: Mapping[str, int],
     expected: Callable[[str], bool],
 ) -> Iterator[Finding]:
-    """The keys of the partition against the base files among ``files``, which were listed after ``timeline`` was
-    looked at. No base file is opened."""
+    """The keys of the partition against the base files among ``files``, which were listed after
+    ``timeline`` was looked at. No base file is opened."""
     if BLOOM_FILTERS not in timeline.config.metadata_partitions:
         return
     try:

@@ -1,7 +1,8 @@
-"""Filters on their way into ``bloom_filters``: tasks read them off base files, a task for each file group.
+"""Filters on their way into ``bloom_filters``: tasks read them off base files, a task for each file
+group.
 
-No filter passes through the driver: each may be half a megabyte, and there is one of every base file.
-"""
+No filter passes through the driver: each may be half a megabyte, and there is one of every base
+file."""
 
 from __future__ import annotations
 
@@ -43,8 +44,9 @@ def refuse_unfiltered(table: str, file_format: BaseFileFormat) -> None:
 
 @frozen
 class FilterFiles:
-    """How tasks write the file groups: ``base`` files of all of them, or log files of those that something comes
-    into. ``storage`` is that of the table, ``metadata`` that of its metadata table."""
+    """How tasks write the file groups: ``base`` files of all of them, or log files of those that
+    something comes into. ``storage`` is that of the table, ``metadata`` that of its metadata
+    table."""
 
     storage: Storage
     metadata: Storage
@@ -61,7 +63,8 @@ class FilterFiles:
 def write_filters(
     engine: Engine, files: FilterFiles, added: Mapping[str, Mapping[str, int]], groups: int
 ) -> tuple[WriteStat, ...]:
-    """The stats of the files. ``added``: partition path -> name -> bytes of files; log files have no filter."""
+    """The stats of the files. ``added``: partition path -> name -> bytes of files; log files have
+    no filter."""
     keys: dict[str, tuple[str, str]] = {}
     for path, names in added.items():
         for name in names:

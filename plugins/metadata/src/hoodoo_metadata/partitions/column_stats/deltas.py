@@ -1,11 +1,11 @@
-"""Told ranges: rows of ``column_stats`` and ``partition_stats`` for files that an action adds or takes away.
+"""Told ranges: rows of ``column_stats`` and ``partition_stats`` for files that an action adds or
+takes away.
 
-Ranges come from base files, as far as their format knows them, and from rows of log files. Where bounds
-aren't known, wide ones are told: whoever prunes must not take a column for null throughout. Of a file
-whose format knows nothing of a column, nothing is told; its partition may then hold any value. What is
-told of a partition only ever widens, and counts a null too many: files that lack a column that was
-added since have nulls there, untold.
-"""
+Ranges come from base files, as far as their format knows them, and from rows of log files. Where
+bounds aren't known, wide ones are told: whoever prunes must not take a column for null throughout.
+Of a file whose format knows nothing of a column, nothing is told; its partition may then hold any
+value. What is told of a partition only ever widens, and counts a null too many: files that lack a
+column that was added since have nulls there, untold."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ from hoodoo_metadata.table.layout import COLUMN_STATS, PARTITION_STATS, group_id
 # File groups of column_stats and partition_stats in a new metadata table: Hudi's defaults.
 RANGE_GROUPS = {COLUMN_STATS: 2, PARTITION_STATS: 1}
 _TASKS_PER_CORE = 2
-# Of a base file the footer is read. Most of a large one is the bloom filter of its keys: some 7 bytes for each.
+# Of a base file the footer is read. Most of a large one is the bloom filter of its keys: some 7
+# bytes for each.
 _FOOTER, _FILTERED = 1 << 20, 8
 _TOLD = pa.schema([("partition", pa.string()), ("key", pa.string()), ("value", pa.binary())])
 
@@ -61,8 +62,9 @@ def read_ranges(
     version: int,
     rows: Mapping[str, int] | None = None,
 ) -> RangeRows:
-    """Rows for the files ``added`` (partition path -> name -> bytes) of a table with the stored ``schema``.
-    ``columns`` are those that are indexed; ``rows``: how many rows a file has, by name, where that is known."""
+    """Rows for the files ``added`` (partition path -> name -> bytes) of a table with the stored
+    ``schema``. ``columns`` are those that are indexed; ``rows``: how many rows a file has, by name,
+    where that is known."""
     files = [
         (path, name, size)
         for path, names in added.items()
@@ -91,8 +93,8 @@ def read_ranges(
 def range_deltas(
     rows: RangeRows, change: FileChange, columns: Sequence[str], groups: Mapping[str, int]
 ) -> list[Delta]:
-    """What is added to the file groups of both partitions; ``groups``: how many each has, 0 for one that is
-    not kept. Files that ``change`` takes away are forgotten."""
+    """What is added to the file groups of both partitions; ``groups``: how many each has, 0 for one
+    that is not kept. Files that ``change`` takes away are forgotten."""
     gone = [
         column_key(column, path, name)
         for path, names in change.removed.items()
@@ -151,7 +153,8 @@ class _ReadRanges:
         yield pa.RecordBatch.from_pylist(rows, schema=_TOLD)
 
     def _ranges(self, path: str, name: str, size: int) -> Iterator[tuple[ColumnRange, bool]]:
-        """What the file holds, and whether that is told of it; else it is what its partition may hold."""
+        """What the file holds, and whether that is told of it; else it is what its partition may
+        hold."""
         file = parse_data_file(path, name, size)
         if isinstance(file, LogFile):
             for found in self._of_log(file):
@@ -197,8 +200,8 @@ def _bounded(found: ColumnRange) -> ColumnRange:
 
 
 def _is_wide(found: ColumnRange) -> bool:
-    """Whether bounds that hold anything are told of a file of this type: where writers leave them out
-    because values are long. Of others nothing is said."""
+    """Whether bounds that hold anything are told of a file of this type: where writers leave them
+    out because values are long. Of others nothing is said."""
     kind = found.kind
     return kind is not None and (
         pa.types.is_string(kind)

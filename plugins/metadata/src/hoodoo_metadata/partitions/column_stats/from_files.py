@@ -23,8 +23,8 @@ _OPERATION = "_hoodie_operation"
 def indexed_columns(
     schema: pa.Schema, settings: Mapping[str, str], version: int = 9, meta: bool = True
 ) -> list[str]:
-    """The columns of a table whose ranges are kept: those that ``settings`` name, else the first 32 of a
-    plain type; in front of them three meta columns if rows have such (``meta``).
+    """The columns of a table whose ranges are kept: those that ``settings`` name, else the first 32
+    of a plain type; in front of them three meta columns if rows have such (``meta``).
 
     Raises ConfigError for a named column that the table doesn't have. Source:
     ``HoodieTableMetadataUtil.getColumnsToIndex``.
@@ -63,9 +63,9 @@ def _named(schema: pa.Schema, name: str) -> tuple[str, pa.DataType]:
 
 
 def row_ranges(rows: pa.Table, columns: Sequence[str], file_name: str) -> list[ColumnRange]:
-    """What rows hold in those of ``columns`` that they have: what is said of a log file. Sizes are 0, as
-    Hudi's: blocks of rows have none for a column. No rows (a log file of deletes) have no type either.
-    """
+    """What rows hold in those of ``columns`` that they have: what is said of a log file. Sizes are
+    0, as Hudi's: blocks of rows have none for a column. No rows (a log file of deletes) have no
+    type either."""
     made = []
     for column in columns:
         try:

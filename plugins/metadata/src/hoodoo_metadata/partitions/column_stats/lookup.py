@@ -21,8 +21,9 @@ What = TypeVar("What")
 def known_ranges(
     table: MetadataTable, groups: Sequence[FileSlice], asked: Mapping[str, What]
 ) -> Iterator[tuple[What, ColumnRange]]:
-    """What is known of the keys ``asked`` (:func:`hoodoo_metadata.table.keys.column_key`), each with what it stands for.
-    ``groups``: the slices of ``column_stats``, by group; those that none of the keys lies in are not opened."""
+    """What is known of the keys ``asked`` (:func:`hoodoo_metadata.table.keys.column_key`), each
+    with what it stands for. ``groups``: the slices of ``column_stats``, by group; those that none
+    of the keys lies in are not opened."""
     keys = pa.array(asked, pa.string())
     of_key = group_of(keys, len(groups))
     text = record_schema(table.data.config.version)

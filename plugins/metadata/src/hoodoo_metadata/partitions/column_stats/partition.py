@@ -1,4 +1,5 @@
-"""Partitions ``column_stats`` and ``partition_stats``: what files, and partition paths, hold in columns."""
+"""Partitions ``column_stats`` and ``partition_stats``: what files, and partition paths, hold in
+columns."""
 
 from __future__ import annotations
 

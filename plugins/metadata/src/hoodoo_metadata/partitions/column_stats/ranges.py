@@ -1,4 +1,5 @@
-"""Partitions ``column_stats`` and ``partition_stats``: what a file, or a partition, holds in a column."""
+"""Partitions ``column_stats`` and ``partition_stats``: what a file, or a partition, holds in a
+column."""
 
 from __future__ import annotations
 

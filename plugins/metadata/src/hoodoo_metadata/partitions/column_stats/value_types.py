@@ -1,9 +1,9 @@
 """How least and greatest values of a column are stored, and the Arrow types that they stand for.
 
-Tables of version 9 store plain values and the type beside them (``HoodieValueTypeInfo``, whose ordinals are
-those of Hudi's ``ValueType``). Older tables store no type: a decimal has 15 digits after the point, whatever
-the column has, and what a date is can be told; a time or a timestamp is a mere number.
-"""
+Tables of version 9 store plain values and the type beside them (``HoodieValueTypeInfo``, whose
+ordinals are those of Hudi's ``ValueType``). Older tables store no type: a decimal has 15 digits
+after the point, whatever the column has, and what a date is can be told; a time or a timestamp is a
+mere number."""
 
 from __future__ import annotations
 
@@ -83,7 +83,8 @@ class Wrapping:
 
 
 def is_stored(kind: pa.DataType, version: int) -> bool:
-    """Whether bounds of columns of this type are kept in tables of ``version``, as Hudi keeps them."""
+    """Whether bounds of columns of this type are kept in tables of ``version``, as Hudi keeps
+    them."""
     if not version_of(version).has_typed_ranges and pa.types.is_decimal(kind):
         scale = OLD_DECIMAL.scale
         return kind.scale <= scale and kind.precision + scale - kind.scale <= OLD_DECIMAL.precision
@@ -115,8 +116,8 @@ def _info(ordinal: int, extra: str | None = None) -> dict[str, Any]:
 
 
 def unwrapped(wrapped: Any, info: dict[str, Any] | None) -> tuple[Raw | None, pa.DataType | None]:
-    """A stored bound and its type, from what Avro gives: a pair of name and record, or None, and the
-    stored type. The type is None where it isn't known, or a list."""
+    """A stored bound and its type, from what Avro gives: a pair of name and record, or None, and
+    the stored type. The type is None where it isn't known, or a list."""
     name = "" if wrapped is None else wrapped[0].removeprefix(_NAMESPACE).removesuffix("Wrapper")
     raw: Raw | None = None if wrapped is None else wrapped[1].get("value")
     if info is None:

@@ -1,8 +1,8 @@
 """Values of ``column_stats`` and ``partition_stats`` -> ranges, all rows at a time, with NumPy.
 
-Which fields a value has is taken from the schema that it was written with. A bound is a union of as many records
-as there are types: rows of one shape, which are those of one column as a rule, are read together.
-"""
+Which fields a value has is taken from the schema that it was written with. A bound is a union of as
+many records as there are types: rows of one shape, which are those of one column as a rule, are
+read together."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ _WANTED = frozenset(
 
 
 def read_ranges(values: pa.Array, schema_text: str | None) -> list[ColumnRange] | None:
-    """What ``values``, a binary array without nulls, say; None where it takes a look at each row to say it.
-    Raises CorruptTableError."""
+    """What ``values``, a binary array without nulls, say; None where it takes a look at each row to
+    say it. Raises CorruptTableError."""
     reader, fields = avro(), _fields(schema_text)
     if reader is None or fields is None:
         return None
@@ -58,8 +58,8 @@ def read_ranges(values: pa.Array, schema_text: str | None) -> list[ColumnRange] 
 
 @frozen
 class _Field:
-    """A field of a row. ``branches``: its type is a union of null and records, and what each of them holds (None for
-    null, and for a record with something nested in it); None: it is flat."""
+    """A field of a row. ``branches``: its type is a union of null and records, and what each of
+    them holds (None for null, and for a record with something nested in it); None: it is flat."""
 
     name: str
     plain: Any

@@ -18,7 +18,8 @@ from hoodoo_metadata.table.layout import FILES, group_id
 
 @frozen
 class FileChange:
-    """``added``: partition path -> file name -> bytes; ``removed``: partition path -> file names."""
+    """``added``: partition path -> file name -> bytes; ``removed``: partition path -> file
+    names."""
 
     added: Mapping[str, Mapping[str, int]] = Factory(dict)
     removed: Mapping[str, tuple[str, ...]] = Factory(dict)

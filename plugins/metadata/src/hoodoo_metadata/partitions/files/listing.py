@@ -1,7 +1,8 @@
-"""Listing: the files of a table as its metadata table tells them; no directory of the table is listed.
+"""Listing: the files of a table as its metadata table tells them; no directory of the table is
+listed.
 
-While a clean is half done its files are looked for: the metadata table says that they are gone when all are.
-"""
+While a clean is half done its files are looked for: the metadata table says that they are gone when
+all are."""
 
 from __future__ import annotations
 
@@ -25,15 +26,17 @@ from hoodoo_metadata.table.metadata_table import MetadataTable, mark_of
 from hoodoo_metadata.table.schema import FIX
 from hoodoo_metadata.table.slice import layers
 
-# What Hudi 0.15 says in place of a size that it does not know (``HoodieTableMetadataUtil.reAddLogFilesFromRollbackPlan``).
+# What Hudi 0.15 says in place of a size that it does not know
+# (``HoodieTableMetadataUtil.reAddLogFilesFromRollbackPlan``).
 _NOT_MEASURED = 1
 
 
 def list_files(
     storage: Storage, timeline: Timeline, partitions: Iterable[str] | None = None
 ) -> Iterable[Entry]:
-    """The files of the table, or of ``partitions``, as the partition ``files`` says. Raises CorruptTableError where
-    it can't be read, CommitConflictError where that is because it is being rebuilt."""
+    """The files of the table, or of ``partitions``, as the partition ``files`` says. Raises
+    CorruptTableError where it can't be read, CommitConflictError where that is because it is being
+    rebuilt."""
     table = MetadataTable.seen(storage, timeline)
     try:
         told = told_files(table, partitions)
@@ -64,8 +67,8 @@ def list_files(
 
 
 def _is_marked(table: MetadataTable) -> bool:
-    """Whether nobody has begun to wipe the partition ``files``: some of its files may have gone, and others not. The mark
-    goes first."""
+    """Whether nobody has begun to wipe the partition ``files``: some of its files may have gone,
+    and others not. The mark goes first."""
     mark, listed = mark_of(FILES), (table.listed or {}).get(FILES)
     if listed is not None:
         return any(entry.path == mark for entry in listed)
@@ -73,8 +76,8 @@ def _is_marked(table: MetadataTable) -> bool:
 
 
 def _still_there(storage: Storage, timeline: Timeline, told: list[Entry]) -> list[Entry]:
-    """``told`` without what a clean has deleted that has not come to say so. Lists directories only while
-    a clean is at work, or was left half done."""
+    """``told`` without what a clean has deleted that has not come to say so. Lists directories only
+    while a clean is at work, or was left half done."""
     planned: set[str] = set()
     for instant in timeline.pending():
         if instant.traits.deletes:
@@ -91,7 +94,8 @@ def _still_there(storage: Storage, timeline: Timeline, told: list[Entry]) -> lis
 
 
 def is_listed(timeline: Timeline) -> bool:
-    """Whether the metadata table tells the files: one that is lost is told of, and missed when it is opened."""
+    """Whether the metadata table tells the files: one that is lost is told of, and missed when it
+    is opened."""
     return FILES in timeline.config.metadata_partitions
 
 

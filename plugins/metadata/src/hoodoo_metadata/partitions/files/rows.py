@@ -26,8 +26,9 @@ ALL_PARTITIONS = "__all_partitions__"
 
 @frozen
 class FileChanges:
-    """What a row says. ``added``: files and their sizes in bytes; ``removed``: files that are gone. In the
-    list of partitions: partition paths (``.`` for the one of a table without partitions), size 0."""
+    """What a row says. ``added``: files and their sizes in bytes; ``removed``: files that are gone.
+    In the list of partitions: partition paths (``.`` for the one of a table without partitions),
+    size 0."""
 
     added: Mapping[str, int]
     removed: frozenset[str] = frozenset()
@@ -49,7 +50,8 @@ def encode_files(added: Mapping[str, int], removed: Iterable[str] = ()) -> bytes
 
 
 def encode_partitions(paths: Iterable[str], gone: Iterable[str] = ()) -> bytes:
-    """The value of the list of partitions that says ``paths`` are there now and ``gone`` no longer."""
+    """The value of the list of partitions that says ``paths`` are there now and ``gone`` no
+    longer."""
     named = {path or NON_PARTITIONED: 0 for path in paths}
     return _encoded(PARTITION_LIST, named, (path or NON_PARTITIONED for path in gone))
 
@@ -70,13 +72,13 @@ def decode_files(value: bytes, schema_text: str | None = None) -> FileChanges:
 
 
 def merge_files(older: FileChanges, newer: FileChanges, base: bool = False) -> FileChanges:
-    """What both rows of a key say together. ``base``: ``older`` is all there was before, so that what is
-    removed need not be remembered.
+    """What both rows of a key say together. ``base``: ``older`` is all there was before, so that
+    what is removed need not be remembered.
 
     Of two sizes the larger one is right, as files only grow. Source:
-    ``HoodieTableMetadataUtil.combineFileSystemMetadata``, which forgets a removal once it has met the file:
-    a file told of in the base file and again in a log file would be back after the logs are merged first.
-    """
+    ``HoodieTableMetadataUtil.combineFileSystemMetadata``, which forgets a removal once it has met
+    the file: a file told of in the base file and again in a log file would be back after the logs
+    are merged first."""
     added = {name: size for name, size in older.added.items() if name not in newer.removed}
     for name, size in newer.added.items():
         added[name] = max(size, older.added.get(name, 0))

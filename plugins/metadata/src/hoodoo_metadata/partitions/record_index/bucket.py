@@ -1,4 +1,5 @@
-"""Bucket: where keys lie, as one bucket of a record index knows (RFC-08's ``getRecordLocations``)."""
+"""Bucket: where keys lie, as one bucket of a record index knows (RFC-08's
+``getRecordLocations``)."""
 
 from __future__ import annotations
 
@@ -21,9 +22,9 @@ _AT_ONCE = 4
 
 @frozen
 class Bucket:
-    """One bucket of the index, as it is at one moment: a file group, or several, the oldest first. ``how`` its HFiles
-    are looked into: ``seek``, ``scan``, or ``auto``, by the share of its keys that is asked for. ``growing``: says
-    which of them may know a key; None: all of them."""
+    """One bucket of the index, as it is at one moment: a file group, or several, the oldest first.
+    ``how`` its HFiles are looked into: ``seek``, ``scan``, or ``auto``, by the share of its keys
+    that is asked for. ``growing``: says which of them may know a key; None: all of them."""
 
     storage: Storage
     slices: tuple[FileSlice, ...]
@@ -63,8 +64,8 @@ class Bucket:
 
 
 def _looked_up(found: Sequence[tuple[Layer, pa.Array]], how: str) -> list[pa.Table]:
-    # Values of the index are texts and numbers, each behind a byte that says which: none of them holds the bytes 00 7F
-    # FF .. FF 04, which are stored behind each key.
+    # Values of the index are texts and numbers, each behind a byte that says which: none of them
+    # holds the bytes 00 7F FF .. FF 04, which are stored behind each key.
     if len(found) < 2:
         return [layer.get(keys, how, apart=True) for layer, keys in found]
     with ThreadPoolExecutor(min(_AT_ONCE, len(found)), "hoodoo-lookup") as pool:

@@ -1,8 +1,8 @@
 """Index groups: which file groups a record index has, and which of them a key belongs to.
 
-A global index has one row of them for the whole table. A partitioned one (Hudi's RECORD_LEVEL_INDEX) has
-some for each partition path, made when rows first come there; a key may lie once in each path.
-"""
+A global index has one row of them for the whole table. A partitioned one (Hudi's
+RECORD_LEVEL_INDEX) has some for each partition path, made when rows first come there; a key may lie
+once in each path."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ NOWHERE = -1
 
 @frozen
 class IndexGroups:
-    """``file_ids``, whose places are the slots of an exchange. ``paths``: of a partitioned index, partition
-    path -> first slot and number of groups; None: a global index, whose groups are all of them."""
+    """``file_ids``, whose places are the slots of an exchange. ``paths``: of a partitioned index,
+    partition path -> first slot and number of groups; None: a global index, whose groups are all of
+    them."""
 
     file_ids: tuple[str, ...]
     paths: Mapping[str, tuple[int, int]] | None = None
@@ -33,8 +34,8 @@ class IndexGroups:
 
     @classmethod
     def of(cls, file_ids: Sequence[str], paths: Iterable[str] | None) -> IndexGroups:
-        """Of an index that has ``file_ids``, in their order. ``paths``: those that will be asked about, where
-        it is partitioned."""
+        """Of an index that has ``file_ids``, in their order. ``paths``: those that will be asked
+        about, where it is partitioned."""
         if paths is None:
             return cls(tuple(file_ids))
         found: dict[str, tuple[int, int]] = {}
@@ -54,7 +55,8 @@ class IndexGroups:
         return self.paths is not None
 
     def with_paths(self, counts: Mapping[str, int]) -> IndexGroups:
-        """With new groups for partition paths that have none: as many as ``counts`` says of each."""
+        """With new groups for partition paths that have none: as many as ``counts`` says of
+        each."""
         assert self.paths is not None
         ids, paths = list(self.file_ids), dict(self.paths)
         for path, count in sorted(counts.items()):
@@ -64,9 +66,10 @@ class IndexGroups:
         return IndexGroups(tuple(ids), paths)
 
     def slots(self, keys: pa.Array, partition_paths: pa.Array | None) -> Slots:
-        """The slot of each key; NOWHERE for those in a path without groups. The paths are needed for a
-        partitioned index only."""
-        # In 64 bits there is no integer whose absolute value can't be had; Java's remainder gives the same.
+        """The slot of each key; NOWHERE for those in a path without groups. The paths are needed
+        for a partitioned index only."""
+        # In 64 bits there is no integer whose absolute value can't be had; Java's remainder gives
+        # the same.
         if self.hash is None:
             spread = np.abs(string_hash(keys).astype(np.int64))
         else:

@@ -1,13 +1,16 @@
-"""The growing record index: what is full is sealed, and new file groups take what comes (RFC-08, *Scaling further*).
+"""The growing record index: what is full is sealed, and new file groups take what comes (RFC-08,
+*Scaling further*).
 
-Spark Hudi would look for keys in the wrong place, so this index lies beside ``record_index`` under a name of its own,
-in no property that Hudi knows. The entries of a key may be in several file groups; the one in the youngest counts.
+Spark Hudi would look for keys in the wrong place, so this index lies beside ``record_index`` under
+a name of its own, in no property that Hudi knows. The entries of a key may be in several file
+groups; the one in the youngest counts.
 
-It scales in one of two ways. ``file_groups``: a bucket that is full gets one more file group. ``bucket_groups``: when all
-buckets together are loaded, a new hash leads into a new group of buckets. The hashes of all groups are remainders of
-the same number, by multiples of the first number of buckets: so the buckets that may know a key of one bucket of the
-first group, its *family*, know keys of no other one, and a task that has a family has all that is known of its keys.
-"""
+It scales in one of two ways. ``file_groups``: a bucket that is full gets one more file group.
+``bucket_groups``: when all buckets together are loaded, a new hash leads into a new group of
+buckets. The hashes of all groups are remainders of the same number, by multiples of the first
+number of buckets: so the buckets that may know a key of one bucket of the first group, its
+*family*, know keys of no other one, and a task that has a family has all that is known of its
+keys."""
 
 from __future__ import annotations
 
@@ -35,8 +38,8 @@ from hoodoo_metadata.table.slice import layers
 
 # Buckets of a group are so full, all together, when the next group is opened: RFC-08's number.
 LOADED = 0.8
-# The same where one bucket is full by itself, as the hash is uneven. A hash that sends most keys into one bucket would
-# open group after group if that alone counted.
+# The same where one bucket is full by itself, as the hash is uneven. A hash that sends most keys
+# into one bucket would open group after group if that alone counted.
 UNEVEN = 0.4
 _FILE_ID = re.compile(r"hoodoo-record-index-(?:v(\d+)-)?(\d{4,})-(\d+)")
 Families = tuple[tuple[FileSlice, ...], ...]
@@ -44,9 +47,10 @@ Families = tuple[tuple[FileSlice, ...], ...]
 
 @frozen
 class Growing:
-    """How such an index is made. ``cap``: entries in a file group of a bucket, at which it is sealed; ``factor``: how
-    many times as many buckets a bucket group has as the one before; ``layout``: how often an index of other buckets or
-    another hash has taken the place of the one before: their files are told apart by it."""
+    """How such an index is made. ``cap``: entries in a file group of a bucket, at which it is
+    sealed; ``factor``: how many times as many buckets a bucket group has as the one before;
+    ``layout``: how often an index of other buckets or another hash has taken the place of the one
+    before: their files are told apart by it."""
 
     buckets: int
     cap: int
@@ -57,7 +61,8 @@ class Growing:
 
     @classmethod
     def of(cls, config: TableConfig) -> Growing:
-        """By the properties of the table. Raises ConfigError, and PluginError for an unknown hash."""
+        """By the properties of the table. Raises ConfigError, and PluginError for an unknown
+        hash."""
         settings = Settings(config)
         found = resolve("index_hash", settings.value(keys.INDEX_HASH), settings).instance
         return cls(
@@ -80,7 +85,8 @@ class Growing:
         return self.buckets * self.factor**number if self.by_group else self.buckets
 
     def file_id(self, bucket: int, number: int) -> str:
-        """Of the file group ``number`` of a bucket, or of a bucket of the bucket group ``number``."""
+        """Of the file group ``number`` of a bucket, or of a bucket of the bucket group
+        ``number``."""
         layout = f"v{self.layout}-" if self.layout else ""
         return f"hoodoo-record-index-{layout}{bucket:04d}-{number}"
 
@@ -123,8 +129,8 @@ class Growing:
         return max((at[1] for at in places if at is not None), default=0)
 
     def open_number(self, storage: Storage, slices: Sequence[FileSlice]) -> int:
-        """The bucket group that takes new entries. ``storage`` is the metadata table's. Opens the files of the fullest
-        bucket; what the others have follows from their bytes."""
+        """The bucket group that takes new entries. ``storage`` is the metadata table's. Opens the
+        files of the fullest bucket; what the others have follows from their bytes."""
         number = self.newest(slices)
         mine = [s for s in slices if (self.place(s.file_id) or (0, -1))[1] == number]
         if not mine:
@@ -137,7 +143,8 @@ class Growing:
         return number + 1 if full else number
 
     def known_by_slot(self, number: int, slices: Sequence[FileSlice]) -> Families:
-        """The file groups that may know keys of each bucket of the group ``number``, the oldest first."""
+        """The file groups that may know keys of each bucket of the group ``number``, the oldest
+        first."""
         if not self.by_group:
             return self.families(slices)
         there = {self.place(slice_.file_id): slice_ for slice_ in slices}
@@ -152,8 +159,8 @@ class Growing:
 
 
 def refuse_strangers(storage: Storage, timeline: Timeline, partition: str) -> None:
-    """Raises CorruptTableError where somebody wrote who does not keep the index in ``partition``: it does not know all
-    keys. Reads the metadata of commits since it was made."""
+    """Raises CorruptTableError where somebody wrote who does not keep the index in ``partition``:
+    it does not know all keys. Reads the metadata of commits since it was made."""
     why = why_stale(storage, timeline, partition)
     if why is not None:
         raise CorruptTableError(
@@ -164,8 +171,8 @@ def refuse_strangers(storage: Storage, timeline: Timeline, partition: str) -> No
 
 
 def open_group(storage: Storage, first: str, groups: Sequence[FileSlice], cap: int) -> str:
-    """The file id of the group of a bucket that takes new entries; ``first``: of its first one. ``storage`` is the
-    metadata table's."""
+    """The file id of the group of a bucket that takes new entries; ``first``: of its first one.
+    ``storage`` is the metadata table's."""
     if not groups:
         return first
     youngest = groups[-1]
@@ -181,5 +188,6 @@ def _entries(storage: Storage, slice_: FileSlice) -> int:
 
 
 def is_first(file_id: str) -> bool:
-    """Whether no file group is older of those that may know its keys: what is deleted there can be forgotten."""
+    """Whether no file group is older of those that may know its keys: what is deleted there can be
+    forgotten."""
     return file_id.endswith("-0")

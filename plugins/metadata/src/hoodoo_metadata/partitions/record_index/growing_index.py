@@ -1,8 +1,7 @@
 """Growing record index: a record index whose buckets get more file groups as they grow. Global.
 
-For tables that outgrow the number of file groups that a record index was made with, and for hashes of
-one's own. Only Hoodoo knows it: another engine that writes to the table does not keep it.
-"""
+For tables that outgrow the number of file groups that a record index was made with, and for hashes
+of one's own. Only Hoodoo knows it: another engine that writes to the table does not keep it."""
 
 from __future__ import annotations
 

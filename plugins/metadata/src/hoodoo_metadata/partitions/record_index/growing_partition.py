@@ -1,4 +1,5 @@
-"""Partition ``hoodoo_record_index``: a record index whose buckets get more file groups as they grow."""
+"""Partition ``hoodoo_record_index``: a record index whose buckets get more file groups as they
+grow."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from hoodoo.model.java_hash import string_hash
 
 @frozen
 class JavaHash:
-    """Java's: what Hudi's own record index goes by. Texts that differ in their last characters alone spread
-    evenly; it takes no effort to make many that collide."""
+    """Java's: what Hudi's own record index goes by. Texts that differ in their last characters
+    alone spread evenly; it takes no effort to make many that collide."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> JavaHash:
@@ -24,7 +24,8 @@ class JavaHash:
 
 @frozen
 class MixedHash:
-    """Java's, with its bits mixed (the end of murmur3): for keys of few characters, or few distinct ones."""
+    """Java's, with its bits mixed (the end of murmur3): for keys of few characters, or few distinct
+    ones."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> MixedHash:

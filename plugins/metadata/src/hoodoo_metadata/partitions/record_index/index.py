@@ -1,8 +1,9 @@
-"""Record index: where a record key lies, asked of the buckets of the partition ``record_index`` (RFC-08).
+"""Record index: where a record key lies, asked of the buckets of the partition ``record_index``
+(RFC-08).
 
-A bucket is a file group: the hash of a key says which one, and only its HFiles are looked into. What a
-lookup costs grows with the keys asked for. What buckets are told is in :mod:`hoodoo_metadata.partitions.record_index.rows`.
-"""
+A bucket is a file group: the hash of a key says which one, and only its HFiles are looked into.
+What a lookup costs grows with the keys asked for. What buckets are told is in
+:mod:`hoodoo_metadata.partitions.record_index.rows`."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ from hoodoo_metadata.table.metadata_table import MetadataTable
 from hoodoo_metadata.table.schema import FIX
 from hoodoo_metadata.table.slice import open_ahead
 
-# Asked keys of so many bytes travel to the tasks of all buckets; more meet by bucket in an exchange.
+# Asked keys of so many bytes travel to the tasks of all buckets; more meet by bucket in an
+# exchange.
 _SIDE_BYTES = 64 << 20
 _TASKS_PER_CORE = 2
 # Opening the files of a bucket costs about as much as reading so many bytes of them.
@@ -45,7 +47,8 @@ _ROUTED = pa.schema([(PART, pa.int32()), (SLOT, pa.int32()), ("record_key", pa.s
 
 @frozen
 class RecordIndex:
-    """The index of a table at one moment. ``buckets``: in the order in which the hash counts them."""
+    """The index of a table at one moment. ``buckets``: in the order in which the hash counts
+    them."""
 
     storage: Storage
     buckets: tuple[tuple[FileSlice, ...], ...]
@@ -64,9 +67,9 @@ class RecordIndex:
         how: str = "auto",
         partition: str = RECORD_INDEX,
     ) -> RecordIndex:
-        """The index of the data table in ``storage``, whose ``timeline`` was looked at before; ``as_of``: as
-        its instants up to that one, by requested time, left it. ``partition``: ``record_index`` or one
-        of Hoodoo's own.
+        """The index of the data table in ``storage``, whose ``timeline`` was looked at before;
+        ``as_of``: as its instants up to that one, by requested time, left it. ``partition``:
+        ``record_index`` or one of Hoodoo's own.
 
         Raises CorruptTableError where the index is not there.
         """
@@ -95,8 +98,8 @@ class RecordIndex:
         return cls(table.storage, tuple((s,) for s in slices), how, partitioned)
 
     def locate(self, keys: Stream, context: IndexContext) -> Stream:
-        """LOCATIONS_SCHEMA of ``keys`` (KEYS_SCHEMA). An entry that names a file group which is none of the slices of
-        ``context``, those of the data table, is an error."""
+        """LOCATIONS_SCHEMA of ``keys`` (KEYS_SCHEMA). An entry that names a file group which is
+        none of the slices of ``context``, those of the data table, is an error."""
         engine, slices = context.engine, context.slices
         there = pa.table({"group": pa.array([_group(s.partition_path, s.file_id) for s in slices])})
         side = engine.side(there)
@@ -134,8 +137,8 @@ class RecordIndex:
         partition_paths: pa.Array | None = None,
         within: Iterable[str] | None = None,
     ) -> pa.Table:
-        """LOCATIONS of ``keys`` (strings), looked up by this process alone. A partitioned index is asked in
-        the path of each key, or for each in the paths ``within``, or in all."""
+        """LOCATIONS of ``keys`` (strings), looked up by this process alone. A partitioned index is
+        asked in the path of each key, or for each in the paths ``within``, or in all."""
         if within is not None and partition_paths is None and self.partitioned:
             known = self._groups(set(within)).paths or {}
             repeated = pa.array(np.tile(np.arange(len(keys)), len(known)))
@@ -209,8 +212,8 @@ class RecordIndex:
 def _dealt(
     buckets: Sequence[tuple[FileSlice, ...]], numbers: Sequence[int], tasks: int
 ) -> list[Payload]:
-    """The buckets of these ``numbers`` in at most ``tasks`` payloads of about equal bytes: a task costs a tenth of a second
-    before it reads anything, which is as much as many buckets take."""
+    """The buckets of these ``numbers`` in at most ``tasks`` payloads of about equal bytes: a task
+    costs a tenth of a second before it reads anything, which is as much as many buckets take."""
     sizes = {number: sum(s.size for s in buckets[number]) for number in numbers}
     dealt: list[list[int]] = [[] for _ in range(min(tasks, len(numbers)))]
     loads = [0] * len(dealt)

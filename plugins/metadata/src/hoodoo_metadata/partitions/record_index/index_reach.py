@@ -1,9 +1,8 @@
 """Index reach: whether the record index tells where the keys of the table were at an older moment.
 
-It is made of one look at the table, and from then on gets what each commit changes. So it knows nothing of
-what was before it was made: a key that was deleted, clustered or moved until then lies elsewhere in it, or is
-not in it at all.
-"""
+It is made of one look at the table, and from then on gets what each commit changes. So it knows
+nothing of what was before it was made: a key that was deleted, clustered or moved until then lies
+elsewhere in it, or is not in it at all."""
 
 from __future__ import annotations
 
@@ -55,17 +54,18 @@ def made_noted(config: TableConfig) -> dict[str, str]:
 def describes(
     storage: Storage, timeline: Timeline, bound: str, partition: str = RECORD_INDEX
 ) -> bool:
-    """Whether a record index as of the requested time ``bound`` holds the keys that the table had then.
+    """Whether a record index as of the requested time ``bound`` holds the keys that the table had
+    then.
 
-    It does where it was complete by then: all commits that it was made of were requested before, and of those
-    that came later it holds what each said. Where the indexing action is archived, base files tell: those of a
-    compaction are younger than the making. Files that were cleaned since tell nothing.
-    """
+    It does where it was complete by then: all commits that it was made of were requested before,
+    and of those that came later it holds what each said. Where the indexing action is archived,
+    base files tell: those of a compaction are younger than the making. Files that were cleaned
+    since tell nothing."""
     table = MetadataTable.open(storage, timeline)
     then = {slice_.file_id: slice_.base_file for slice_ in table.slices(partition, bound)}
     for group in table.file_view(partition).groups():
-        # A group that came later, for a bucket that was full or a partition path that was new, begins with log
-        # files; one that does not any more was cleaned.
+        # A group that came later, for a bucket that was full or a partition path that was new,
+        # begins with log files; one that does not any more was cleaned.
         came_later = bool(group.slices) and group.slices[-1].base_file is None
         if then.get(group.file_id) is None and not came_later:
             return False
@@ -82,6 +82,7 @@ def _infos(content: dict[str, object]) -> Iterable[dict[str, object]]:
 
 
 def is_rebuilt(storage: Storage, seen: Timeline, now: Timeline, partition: str) -> bool:
-    """Whether between two looks at the timeline an index was made, or ``partition`` was dropped or is being made."""
+    """Whether between two looks at the timeline an index was made, or ``partition`` was dropped or
+    is being made."""
     made, before = ([i for i in look.instants if i.action == INDEXING] for look in (now, seen))
     return made != before or partition not in listed(properties.load(storage))

@@ -1,11 +1,12 @@
-"""Location changes: what instants of a stretch of the timeline said of record keys, as a record index noted it.
+"""Location changes: what instants of a stretch of the timeline said of record keys, as a record
+index noted it.
 
-Each action puts what it changes into log files of the index, under its own instant. So the entries that are new since a
-commit, and the difference of two commits, are read from the log files between: no data file is opened. What was
-compacted since is told together with all before it; the index keeps the last two compactions apart. Of older moments the
-places of keys in two states of the table are compared instead (:mod:`hoodoo_metadata.partitions.record_index.location_states`): that says where
-a key is now, or that it is gone, and not which instant moved it.
-"""
+Each action puts what it changes into log files of the index, under its own instant. So the entries
+that are new since a commit, and the difference of two commits, are read from the log files between:
+no data file is opened. What was compacted since is told together with all before it; the index
+keeps the last two compactions apart. Of older moments the places of keys in two states of the table
+are compared instead (:mod:`hoodoo_metadata.partitions.record_index.location_states`): that says
+where a key is now, or that it is gone, and not which instant moved it."""
 
 from __future__ import annotations
 
@@ -39,8 +40,8 @@ from hoodoo_metadata.table.layout import GROWING_INDEX, INDEXES, is_own
 from hoodoo_metadata.table.metadata_table import MetadataTable, listed
 from hoodoo_metadata.table.slice import Layer, layers
 
-# Of a key the newest that was said: where it lies, null where it is gone; ``instant`` said it, null where two states of
-# the table were compared.
+# Of a key the newest that was said: where it lies, null where it is gone; ``instant`` said it, null
+# where two states of the table were compared.
 CHANGED_LOCATIONS = pa.schema(
     [
         ("record_key", pa.string()),
@@ -94,8 +95,8 @@ class LocationsPlan:
 
 @frozen
 class LocationsReader:
-    """See :class:`hoodoo.hookspecs.query_type.UnitReader`. Memory: the entries of one log file, and the keys of a
-    bucket's."""
+    """See :class:`hoodoo.hookspecs.query_type.UnitReader`. Memory: the entries of one log file, and
+    the keys of a bucket's."""
 
     storage: Storage
     # For the task: it reads the log files of the metadata table.
@@ -191,7 +192,8 @@ def _named(index: str, config: TableConfig) -> str:
 
 
 def _point(value: str | date, timeline: Timeline) -> str:
-    """What orders as completion times do. The requested time of a write stands for its completion."""
+    """What orders as completion times do. The requested time of a write stands for its
+    completion."""
     if isinstance(value, str) and value.strip().lower() == _EARLIEST:
         return _ZEROS
     found = parse_point(value, timeline.config.timezone)
@@ -200,8 +202,8 @@ def _point(value: str | date, timeline: Timeline) -> str:
 
 
 def _told_together(table: MetadataTable, group: FileGroup, since: str) -> str:
-    """The point up to which the oldest slice of ``group`` holds all changes in a base file; zeros where there is
-    none."""
+    """The point up to which the oldest slice of ``group`` holds all changes in a base file; zeros
+    where there is none."""
     base = group.slices[-1].base_file if group.slices else None
     if base is None:
         return _ZEROS
@@ -213,7 +215,8 @@ def _told_together(table: MetadataTable, group: FileGroup, since: str) -> str:
 def _has_all(
     source: ReadSource, table: MetadataTable, groups: Sequence[FileGroup], told: str
 ) -> bool:
-    """Whether nothing had been written when the index was made: that is the case of tables that are made with it."""
+    """Whether nothing had been written when the index was made: that is the case of tables that are
+    made with it."""
     if oldest(source.storage, source.config) is not None:
         return False
     if any(order_key(w.completion_order) <= told for w in source.timeline.writes()):

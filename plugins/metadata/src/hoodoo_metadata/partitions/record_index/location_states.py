@@ -1,9 +1,10 @@
-"""Location states: which record keys lie elsewhere than at an earlier moment, by the files of both states of a table.
+"""Location states: which record keys lie elsewhere than at an earlier moment, by the files of both
+states of a table.
 
-Where log files of a record index do not tell instants apart any more, its entries do not say what changed since. The
-files do: a key whose place differs is in a file slice that differs. Only these slices are read, of them only the record
-keys, and each task compares the keys of one part of all hashes.
-"""
+Where log files of a record index do not tell instants apart any more, its entries do not say what
+changed since. The files do: a key whose place differs is in a file slice that differs. Only these
+slices are read, of them only the record keys, and each task compares the keys of one part of all
+hashes."""
 
 from __future__ import annotations
 
@@ -80,7 +81,8 @@ class StatesPlan:
 
 @frozen
 class StatesReader:
-    """See :class:`hoodoo.hookspecs.query_type.UnitReader`. Memory: the keys of one unit, and their places."""
+    """See :class:`hoodoo.hookspecs.query_type.UnitReader`. Memory: the keys of one unit, and their
+    places."""
 
     storage: Storage
     file_format: BaseFileFormat
@@ -127,8 +129,8 @@ def plan_states(
     within_paths: bool,
     asked: tuple[str, str],
 ) -> StatesPlan:
-    """Compare the states at two points of completion (``until`` None: now); zeros are before the first write. Lists
-    directories, and opens no data file. ``asked``: how errors call the points.
+    """Compare the states at two points of completion (``until`` None: now); zeros are before the
+    first write. Lists directories, and opens no data file. ``asked``: how errors call the points.
 
     Raises ConfigError if files of one of them have been cleaned away, or its instants archived.
     """
@@ -162,7 +164,8 @@ def _plain(slices: Iterable[FileSlice]) -> tuple[FileSlice, ...]:
 
 
 def _state(source: ReadSource, point: str, asked: str) -> tuple[FileSlice, ...]:
-    """The slices of what had been completed at ``point``. ConfigError if some of their files have gone."""
+    """The slices of what had been completed at ``point``. ConfigError if some of their files have
+    gone."""
     check_reach(source, point, asked)
     then = tuple(
         i for i in source.timeline.instants

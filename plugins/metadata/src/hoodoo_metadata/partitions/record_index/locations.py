@@ -1,9 +1,8 @@
 """Partition ``record_index``: where the row of each record key is.
 
-A value names a partition path, a file id and the instant that put the key there. Thousands of keys share
-one such place: values are made once for each place and repeated for its keys, and read likewise. The record
-key is not in the value.
-"""
+A value names a partition path, a file id and the instant that put the key there. Thousands of keys
+share one such place: values are made once for each place and repeated for its keys, and read
+likewise. The record key is not in the value."""
 
 from __future__ import annotations
 
@@ -39,8 +38,8 @@ _MILLISECOND = timedelta(milliseconds=1)
 _UUID = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-(0|[1-9][0-9]{0,9}))?")
 # Branches of a union of null and something.
 _NULL, _SET = b"\0", b"\2"
-# A row up to its partition path: five meta columns and a key that are not there, the type, and three kinds
-# of rows that it is not. All in the order of the fields of metadata/record.avsc.
+# A row up to its partition path: five meta columns and a key that are not there, the type, and
+# three kinds of rows that it is not. All in the order of the fields of metadata/record.avsc.
 _HEAD = _NULL * 5 + b"\0" + bytes([2 * KEY_LOCATION]) + _NULL * 3 + _SET
 # Up to so many places for each row, those that occur are found without sorting.
 _SPARSE = 4
@@ -49,8 +48,8 @@ _SPARSE = 4
 def encode_locations(
     partition_paths: pa.Array, file_ids: pa.Array, instant_millis: int | pa.Array
 ) -> pa.Array:
-    """The values, a binary array, for keys that are at these places. The arrays are strings, plain or
-    dictionary encoded, and as long as each other; ``instant_millis`` is int64, or one for all.
+    """The values, a binary array, for keys that are at these places. The arrays are strings, plain
+    or dictionary encoded, and as long as each other; ``instant_millis`` is int64, or one for all.
 
     A file id that is a UUID, with a number or without, is stored as such, any other one as text.
     Source: ``HoodieMetadataPayload.createRecordIndexUpdate``.
@@ -78,8 +77,8 @@ def _path_bytes(path: str | None) -> bytes:
 
 
 def _id_bytes(file_id: str | None) -> tuple[bytes, bytes]:
-    """What is before the instant, and what is after it: the halves of a UUID, its number, the id as text;
-    which of them counts, no position, and no other kind of row."""
+    """What is before the instant, and what is after it: the halves of a UUID, its number, the id as
+    text; which of them counts, no position, and no other kind of row."""
     if file_id is None:
         raise _placeless("file id")
     parts = _UUID.fullmatch(file_id)
@@ -124,8 +123,9 @@ def _placeless(what: str) -> CorruptTableError:
 def decode_locations(
     values: pa.Array, schema_text: str | None = None
 ) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Partition paths and file ids (strings) and instants in milliseconds (int64) that ``values`` name;
-    null where a value is null. ``schema_text``: what they were written with; None: that of version 9.
+    """Partition paths and file ids (strings) and instants in milliseconds (int64) that ``values``
+    name; null where a value is null. ``schema_text``: what they were written with; None: that of
+    version 9.
 
     Raises CorruptTableError.
     """
@@ -137,7 +137,8 @@ def decode_locations(
 
 
 def _coded(column: pa.Array) -> tuple[Codes, list[Any]]:
-    """Which of the list's elements each row has, and the list: what occurs in ``column``, or more."""
+    """Which of the list's elements each row has, and the list: what occurs in ``column``, or
+    more."""
     if isinstance(column, pa.ChunkedArray):
         if pa.types.is_dictionary(column.type):
             column = column.unify_dictionaries()
@@ -170,7 +171,8 @@ def millis_of(instant: str, timezone: str = "UTC") -> int:
 
 
 def instants_of(millis: pa.Array, timezone: str = "UTC") -> pa.Array:
-    """The instants, strings of 17 digits in ``timezone``, of milliseconds since 1970; null of null."""
+    """The instants, strings of 17 digits in ``timezone``, of milliseconds since 1970; null of
+    null."""
     codes, moments = _coded(millis)
     texts = [
         None if m is None else from_datetime(_EPOCH + m * _MILLISECOND, timezone) for m in moments

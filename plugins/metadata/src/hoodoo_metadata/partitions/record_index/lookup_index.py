@@ -1,8 +1,7 @@
 """Record index: the record level index of RFC-08, in the table's metadata table. Global.
 
-A lookup costs with the keys asked for, not with the table. Hudi's GLOBAL_RECORD_LEVEL_INDEX, with its
-RECORD_INDEX of before.
-"""
+A lookup costs with the keys asked for, not with the table. Hudi's GLOBAL_RECORD_LEVEL_INDEX, with
+its RECORD_INDEX of before."""
 
 from __future__ import annotations
 
@@ -42,7 +41,8 @@ class RecordLevelIndex:
         return cls(moves, how_of(settings))
 
     def stands_in(self, context: IndexContext) -> LookupIndex | None:
-        """What is asked of virtual keys where it is not there, or others have written without it: the files."""
+        """What is asked of virtual keys where it is not there, or others have written without it:
+        the files."""
         own = self._own(context)
         if own is None or (context.key_generator is None and not _is_listed(own, context)):
             return None
@@ -90,8 +90,8 @@ class RecordLevelIndex:
 
 
 def opened_to_write(storage: Storage, seen: Timeline, how: str, partition: str) -> RecordIndex:
-    """The index ``partition`` for a write that has ``seen`` the timeline. CommitConflictError where it is being made again
-    meanwhile, or was: then files are gone that the timeline names."""
+    """The index ``partition`` for a write that has ``seen`` the timeline. CommitConflictError where
+    it is being made again meanwhile, or was: then files are gone that the timeline names."""
     try:
         return RecordIndex.open(storage, seen, how=how, partition=partition)
     except CorruptTableError as error:
@@ -110,8 +110,8 @@ def missing_fix(context: IndexContext, name: str) -> str:
 
 
 def refuse_doubled(context: IndexContext, partition: str, name: str) -> None:
-    """ConfigError where somebody would go by a global index that is not the table's own, and has one place of keys that
-    have had several."""
+    """ConfigError where somebody would go by a global index that is not the table's own, and has
+    one place of keys that have had several."""
     timeline = None if context.compares else context.timeline
     if timeline is not None and is_refused(timeline.config, partition):
         raise ConfigError(

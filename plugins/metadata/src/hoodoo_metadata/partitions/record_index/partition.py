@@ -31,7 +31,8 @@ _ASKS = (Operation.UPSERT, Operation.DELETE)
 
 @frozen
 class RecordIndexPartition(OfKeys):
-    """Global, or with file groups for each partition path. See :class:`hoodoo_metadata.partitions.api.Partition`."""
+    """Global, or with file groups for each partition path. See
+    :class:`hoodoo_metadata.partitions.api.Partition`."""
 
     name: str = RECORD_INDEX
     keys: bool = True
@@ -103,7 +104,8 @@ def placed(work: Work) -> list[tuple[int, str, str, int]]:
 
 
 def placed_slices(missed: Missed) -> list[tuple[int, str, str, int]]:
-    """The same of keys that changed meanwhile: their time is that of the file slice that they are in."""
+    """The same of keys that changed meanwhile: their time is that of the file slice that they are
+    in."""
     return [
         (
             n,
@@ -116,8 +118,8 @@ def placed_slices(missed: Missed) -> list[tuple[int, str, str, int]]:
 
 
 def may_repeat(work: Work, partition: str, by_paths: bool) -> bool:
-    """Whether the action may put a key into a second place of a table that has none in two. A write that asked an
-    index of the same kind lets no key come twice."""
+    """Whether the action may put a key into a second place of a table that has none in two. A write
+    that asked an index of the same kind lets no key come twice."""
     keys, change = work.keys, work.change
     asked = change.operation in _ASKS and not isinstance(change.index, COMPUTED)
     return (
@@ -128,8 +130,8 @@ def may_repeat(work: Work, partition: str, by_paths: bool) -> bool:
 
 
 def not_unique(work: Work, partition: str) -> None:
-    """A key has come into a second place. Said first, so that nobody takes the index for complete; of a commit that
-    fails then, it does no harm."""
+    """A key has come into a second place. Said first, so that nobody takes the index for complete;
+    of a commit that fails then, it does no harm."""
     config = work.table.data.config
     properties.update(work.change.storage, config, {UNIQUE_OF[partition]: "false"})
 
@@ -149,8 +151,9 @@ def index_groups(
     options: Mapping[str, str],
     paths: set[str],
 ) -> tuple[IndexGroups, frozenset[int]]:
-    """The groups of the record index in ``partition`` for rows of the partition ``paths``, and the slots of those that
-    are new: where the index is ``by_paths``, each path gets its own when it first has rows."""
+    """The groups of the record index in ``partition`` for rows of the partition ``paths``, and the
+    slots of those that are new: where the index is ``by_paths``, each path gets its own when it
+    first has rows."""
     ids = [slice_.file_id for slice_ in table.slices(partition)]
     if not by_paths:
         if not ids:

@@ -1,9 +1,9 @@
 """Replaced: the keys that the record index says are in file groups which a commit replaces.
 
-Asked of the index where files don't tell. In a table that is merged on read by ordering columns nobody knows, when
-a row is written that is marked as deleted, whether a stored row outlasts it: so the index is not told, and may
-know keys that no file holds any more. When their file group goes they have to go, too.
-"""
+Asked of the index where files don't tell. In a table that is merged on read by ordering columns
+nobody knows, when a row is written that is marked as deleted, whether a stored row outlasts it: so
+the index is not told, and may know keys that no file holds any more. When their file group goes
+they have to go, too."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ from hoodoo_metadata.table.slice import layers, merged
 def told_rows(
     table: MetadataTable, partition: str, gone: Sequence[FileSlice], first: int = 0
 ) -> pa.Table:
-    """INDEX_ROWS, deleted, of the keys in the file groups of ``gone``, numbered from ``first`` on. Reads the whole
-    index in ``partition``, one batch of entries at a time. Raises CorruptTableError."""
+    """INDEX_ROWS, deleted, of the keys in the file groups of ``gone``, numbered from ``first`` on.
+    Reads the whole index in ``partition``, one batch of entries at a time. Raises
+    CorruptTableError."""
     each = (_of_growing if partition == GROWING_INDEX else _of_groups)(table, partition)
     found = [batch for told in each for batch in _in(told, gone, first)]
     return pa.Table.from_batches(found, INDEX_ROWS)

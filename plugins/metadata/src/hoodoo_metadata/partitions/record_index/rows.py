@@ -1,8 +1,9 @@
-"""Index rows: what writes tell of record keys, on their way into the file groups of ``record_index``.
+"""Index rows: what writes tell of record keys, on their way into the file groups of
+``record_index``.
 
-An index row carries no row data (RFC-84). The tasks that write data files emit one for each key that came
-in or went; they meet by file group of the index, which one task then writes as a whole.
-"""
+An index row carries no row data (RFC-84). The tasks that write data files emit one for each key
+that came in or went; they meet by file group of the index, which one task then writes as a
+whole."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ from hoodoo_metadata.table.layout import RECORD_INDEX
 from hoodoo_metadata.table.log_places import LogPlaces
 
 _ROUTED = pa.schema([(PART, pa.int32()), (SLOT, pa.int32()), *INDEX_ROWS])
-# The file groups of the data table that index rows are of, by the number ``file``. ``millis``: when the
-# keys came, since the epoch.
+# The file groups of the data table that index rows are of, by the number ``file``. ``millis``: when
+# the keys came, since the epoch.
 PLACES = pa.schema(
     [
         ("file", pa.int64()),
@@ -50,8 +51,8 @@ _TASKS_PER_CORE = 2
 
 @frozen
 class GroupFiles:
-    """How tasks write the file groups of an index: ``base`` files of all of them, for a new index, or log
-    files of those that something changed in."""
+    """How tasks write the file groups of an index: ``base`` files of all of them, for a new index,
+    or log files of those that something changed in."""
 
     storage: Storage
     pending: Pending
@@ -61,7 +62,8 @@ class GroupFiles:
     # Slots of groups that are new, and written though nothing comes into them.
     new: frozenset[int] = frozenset()
     partition: str = RECORD_INDEX
-    # Of an index whose buckets get more file groups: those that each has, and how many entries one takes.
+    # Of an index whose buckets get more file groups: those that each has, and how many entries one
+    # takes.
     buckets: tuple[tuple[FileSlice, ...], ...] | None = None
     cap: int = 0
     # File groups by slot, where it has to be told which keys lie elsewhere already.
@@ -88,10 +90,11 @@ def write_index_rows(
     files: GroupFiles,
     serializer: Serializer | None = None,
 ) -> tuple[tuple[WriteStat, ...], int]:
-    """The stats of the files, and how many keys were found in more than one place: always for a new index, else
-    where ``files`` says which groups know of older places.
+    """The stats of the files, and how many keys were found in more than one place: always for a new
+    index, else where ``files`` says which groups know of older places.
 
-    ``rows``: of INDEX_ROWS, whose files are in ``places`` (PLACES). Of a key that comes more than once, the one that is not deleted counts."""
+    ``rows``: of INDEX_ROWS, whose files are in ``places`` (PLACES). Of a key that comes more than
+    once, the one that is not deleted counts."""
     side = engine.side(places)
     parts = max(1, min(len(files.groups.file_ids), engine.parallelism * _TASKS_PER_CORE))
     routed = engine.map(rows, _Route(files.groups, parts, side))
@@ -171,8 +174,9 @@ class _WriteGroups:
         return _done(self._put(group, one_each), repeated)
 
     def _known(self, slot: int, rows: pa.Table) -> pa.Table | None:
-        """Where the index says that keys of ``rows``, one row each, lie: ``record_key``, ``deleted`` as in the row, and
-        whether the place is that of the row (``same``), or its partition path (``same_path``). None: nobody asks."""
+        """Where the index says that keys of ``rows``, one row each, lie: ``record_key``,
+        ``deleted`` as in the row, and whether the place is that of the row (``same``), or its
+        partition path (``same_path``). None: nobody asks."""
         if self.files.known is None:
             return None
         keys = rows.column("record_key").combine_chunks()
@@ -187,8 +191,8 @@ class _WriteGroups:
         return pa.table(columns, names=["record_key", "deleted", "same", "same_path"])
 
     def _gone_from_there(self, rows: pa.Table, known: pa.Table) -> pa.Table:
-        """``rows`` without deletes of keys that lie in another partition path: a write whose index computes the
-        file group of a key puts deletes without knowing whether there is a row."""
+        """``rows`` without deletes of keys that lie in another partition path: a write whose index
+        computes the file group of a key puts deletes without knowing whether there is a row."""
         stays = known.filter(pc.and_not(known.column("deleted"), known.column("same_path")))
         if not stays.num_rows:
             return rows
@@ -254,7 +258,8 @@ def _entries(rows: pa.Table, places: pa.Table) -> pa.Table:
 
 
 def _one_each(rows: pa.Table) -> pa.Table:
-    """Ascending by key, as bytes are compared; one row for each key: one that stays, if there is one."""
+    """Ascending by key, as bytes are compared; one row for each key: one that stays, if there is
+    one."""
     key = _flat(rows.column("record_key")).cast(pa.binary())
     order = pc.sort_indices(
         pa.table({"key": key, "deleted": rows.column("deleted"), "file": rows.column("file")}),

@@ -1,4 +1,5 @@
-"""Shape: with how many buckets, and by which hash, a record index is rebuilt, as ``table.rebuild_index`` is told."""
+"""Shape: with how many buckets, and by which hash, a record index is rebuilt, as
+``table.rebuild_index`` is told."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ _JAVA = "java"
 
 
 def sized(size: IndexSize, shape: Mapping[str, Any], partition: str | None) -> IndexSize:
-    """``size`` with as many file groups as ``shape`` says of Hudi's record index. Raises ConfigError for what
-    ``partition`` can't be made by; None: everything is rebuilt."""
+    """``size`` with as many file groups as ``shape`` says of Hudi's record index. Raises
+    ConfigError for what ``partition`` can't be made by; None: everything is rebuilt."""
     if not shape:
         return size
     said = ", ".join(sorted(shape))
@@ -55,8 +56,9 @@ def sized(size: IndexSize, shape: Mapping[str, Any], partition: str | None) -> I
 
 
 def shaped(config: TableConfig, shape: Mapping[str, Any]) -> Changes:
-    """What changes of the properties of a table whose growing record index is made by ``shape``: all that decides
-    where entries lie is said there from then on. Raises ConfigError, PluginError."""
+    """What changes of the properties of a table whose growing record index is made by ``shape``:
+    all that decides where entries lie is said there from then on. Raises ConfigError,
+    PluginError."""
     there = GROWING_INDEX in (*listed(config), *building(config))
     changes: Changes = {}
     for option in keys.GROWING_OPTIONS:

@@ -1,4 +1,5 @@
-"""Index size: how many file groups a record index is made with; they stay so many (features page 1.3)."""
+"""Index size: how many file groups a record index is made with; they stay so many (features page
+1.3)."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ class IndexSize:
 
     @classmethod
     def of(cls, options: Mapping[str, str], partitioned: bool = False) -> IndexSize:
-        """By Hudi's options. Raises ConfigError for what is no number, or a minimum above the maximum."""
+        """By Hudi's options. Raises ConfigError for what is no number, or a minimum above the
+        maximum."""
         of_paths = keys.PATH_KEYS_LEAST, keys.PATH_KEYS_MOST
         least, most = of_paths if partitioned else (keys.KEYS_LEAST, keys.KEYS_MOST)
         found = cls(
@@ -56,7 +58,8 @@ class IndexSize:
         )
 
     def of_partition(self, partition: str) -> IndexSize:
-        """The same for the record index in ``partition``: some say by their names whether they are partitioned."""
+        """The same for the record index in ``partition``: some say by their names whether they are
+        partitioned."""
         if partition not in VIRTUAL_INDEXES:
             return self
         return evolve(self, partitioned=partition == VIRTUAL_PATH_INDEX)

@@ -39,8 +39,8 @@ _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
 
 @frozen
 class _Step:
-    """A field on the way through a value. ``branch``: it is a union of which this branch must be taken;
-    what the branch holds are the next steps."""
+    """A field on the way through a value. ``branch``: it is a union of which this branch must be
+    taken; what the branch holds are the next steps."""
 
     name: str
     field: Any
@@ -48,8 +48,8 @@ class _Step:
 
 
 def read_places(values: pa.Array, schema_text: str | None) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Partition paths (null where none is stored), file ids and instants in milliseconds of ``values``,
-    a binary array without nulls. Raises CorruptTableError."""
+    """Partition paths (null where none is stored), file ids and instants in milliseconds of
+    ``values``, a binary array without nulls. Raises CorruptTableError."""
     steps = _steps(schema_text)
     parts = []
     for first in range(0, len(values), ROWS):

@@ -33,8 +33,9 @@ def check_growing(
     places: pa.Array,
     slices: Sequence[FileSlice],
 ) -> Iterator[Finding]:
-    """``places``: of each of ``keys``, the number of its slice. Nothing is said of an index that lookups refuse,
-    as others have written since. Raises CorruptTableError for what can't be read."""
+    """``places``: of each of ``keys``, the number of its slice. Nothing is said of an index that
+    lookups refuse, as others have written since. Raises CorruptTableError for what can't be
+    read."""
     if why_stale(storage, timeline, GROWING_INDEX) is not None:
         return
     index = RecordIndex.open(storage, timeline, partition=GROWING_INDEX)
@@ -73,8 +74,8 @@ def check_growing(
 
 
 def may_outlive_rows(config: TableConfig) -> bool:
-    """Whether a record index may rightly know keys that the table does not have: where rows are merged on read, and a
-    row marked as deleted may lose, its key stays."""
+    """Whether a record index may rightly know keys that the table does not have: where rows are
+    merged on read, and a row marked as deleted may lose, its key stays."""
     by_time = config.merge_mode or ("EVENT_TIME_ORDERING" if config.ordering_fields else "")
     return config.table_type == "MERGE_ON_READ" and by_time not in ("", "COMMIT_TIME_ORDERING")
 

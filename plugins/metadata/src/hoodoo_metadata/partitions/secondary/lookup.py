@@ -1,8 +1,8 @@
 """Secondary lookup: the record keys of the values that a filter asks for, by a secondary index.
 
-An entry names a value and a record key, and no partition path. Of a key that is in two places with one value there is
-one entry, which goes when the first of the two rows goes. So these indexes hold while each key is in one place.
-"""
+An entry names a value and a record key, and no partition path. Of a key that is in two places with
+one value there is one entry, which goes when the first of the two rows goes. So these indexes hold
+while each key is in one place."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ Asked = Callable[[pc.Expression, pa.Schema, str], "list[Any] | None"]
 
 
 def keys_of_values(request: PruneRequest, asked: Asked) -> pa.Array | None:
-    """The record keys of all rows that the filter can let through, and perhaps others; None where it does not ask for
-    certain values of an indexed column, or the index does not describe what is read. ``asked``: the values of a column
-    beside which alone a filter can be true."""
+    """The record keys of all rows that the filter can let through, and perhaps others; None where
+    it does not ask for certain values of an indexed column, or the index does not describe what is
+    read. ``asked``: the values of a column beside which alone a filter can be true."""
     storage, timeline, bound = request.storage, request.timeline, request.as_of
     for partition, column in secondaries(timeline.config).items():
         usable = partition in listed(timeline.config) and column not in request.hidden

@@ -101,7 +101,8 @@ class SecondaryPartition(OfKeys):
         return IndexGroups(ids, hash=PrefixHash())
 
     def _changes(self, state: TableState, schema: pa.Schema, pairs: Sequence[Pair]) -> Stream:
-        """KEY_CHANGES whose keys are those of entries. A file slice is read in the columns that it takes."""
+        """KEY_CHANGES whose keys are those of entries. A file slice is read in the columns that it
+        takes."""
         assert isinstance(state, WriteTarget)
         column = secondaries(state.config)[self.name]
         rule = state.merge_rule(with_meta(schema)).narrowed([RECORD_KEY, column])
@@ -133,7 +134,8 @@ def _changed(
 
 @frozen
 class _Changes:
-    """Step: pairs of slices in, each as it was and as it is; entries that came, and that went, out."""
+    """Step: pairs of slices in, each as it was and as it is; entries that came, and that went,
+    out."""
 
     storage: Storage
     file_format: BaseFileFormat

@@ -19,7 +19,8 @@ from hoodoo.model.java_hash import string_hash
 from hoodoo_metadata.table.layout import SECONDARY, is_secondary
 from hoodoo_metadata.table.schema import KEY_OF_VALUE, encode_row
 
-# A property of the table: those that Hoodoo keeps, as `partition:column`; what another engine made, it does not.
+# A property of the table: those that Hoodoo keeps, as `partition:column`; what another engine made,
+# it does not.
 KEPT = "hoodoo.metadata.secondary"
 LIVE = encode_row({"type": KEY_OF_VALUE, "SecondaryIndexMetadata": {"isDeleted": False}})
 DEAD = encode_row({"type": KEY_OF_VALUE, "SecondaryIndexMetadata": {"isDeleted": True}})
@@ -69,7 +70,8 @@ def record_keys_of(keys: pa.Array) -> pa.Array:
 
 @frozen
 class PrefixHash:
-    """The hash of what an entry's key begins with (:class:`hoodoo_metadata.hookspecs.index_hash.KeyHash`)."""
+    """The hash of what an entry's key begins with
+    (:class:`hoodoo_metadata.hookspecs.index_hash.KeyHash`)."""
 
     def spread(self, keys: pa.Array) -> pa.Array:
         found = pc.extract_regex(keys.cast(pa.string()), _PREFIX).field("prefix")

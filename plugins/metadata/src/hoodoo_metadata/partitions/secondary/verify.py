@@ -1,7 +1,7 @@
 """Verify: do the secondary indexes say which record keys have which values?
 
-Memory: the entries of the table's rows, of one index after the other those of one file group besides.
-"""
+Memory: the entries of the table's rows, of one index after the other those of one file group
+besides."""
 
 from __future__ import annotations
 

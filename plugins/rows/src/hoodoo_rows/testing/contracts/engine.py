@@ -345,7 +345,8 @@ class EngineContract:
     def test_spreads_a_table_that_its_driver_does_not_hold(
         self, engine: Engine, workspace: Workspace
     ) -> None:
-        """Each task sees all rows of the stream, as ``made`` makes them; without the member, of what is collected."""
+        """Each task sees all rows of the stream, as ``made`` makes them; without the member, of
+        what is collected."""
         source = engine.map(self.spread(engine, rows(100)), steps.Same(ROWS))
         words = spread(engine, source, workspace, steps.words)
         found = engine.collect(

@@ -1,4 +1,5 @@
-"""What every function of the package that a plugin brings promises: the contract of the hook ``hoodoo_functions``.
+"""What every function of the package that a plugin brings promises: the contract of the hook
+``hoodoo_functions``.
 
 Usage::
 

@@ -1,4 +1,5 @@
-"""What every query type promises: the contract of :class:`hoodoo.hookspecs.query_type.QueryType` as tests.
+"""What every query type promises: the contract of :class:`hoodoo.hookspecs.query_type.QueryType` as
+tests.
 
 Usage::
 
@@ -55,7 +56,8 @@ class QueryTypeContract:
 
     @pytest.fixture
     def table(self, tmp_path: Path) -> Any:
-        """Inserts, updates and deletes in two partition paths; override it for tables of another kind."""
+        """Inserts, updates and deletes in two partition paths; override it for tables of another
+        kind."""
         table = create(
             str(tmp_path / "table"),
             _SCHEMA,

@@ -164,7 +164,8 @@ class SerializerContract:
         assert rows.to_pylist() == before and bytes(message) == kept
 
     def test_its_version(self, serializer: Serializer) -> None:
-        """Of the code: it is the same in a copy that travelled, and each message that crosses ends with it."""
+        """Of the code: it is the same in a copy that travelled, and each message that crosses ends
+        with it."""
         number = getattr(serializer, "version", 1)
         assert isinstance(number, int) and number >= 1
         assert message_format(serializer) == f"{serializer.name}/{number}"

@@ -18,7 +18,8 @@ from hoodoo_services.hookspecs.cleaning import Aged, History
 
 @frozen
 class ByVersions:
-    """The newest ``retained`` slices of each group stay; a group that was replaced goes as a whole."""
+    """The newest ``retained`` slices of each group stay; a group that was replaced goes as a
+    whole."""
 
     retained: int = 3
     policy = "KEEP_LATEST_FILE_VERSIONS"

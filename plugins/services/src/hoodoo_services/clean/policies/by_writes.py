@@ -42,8 +42,8 @@ class ByCommits:
 class ByHours:
     """What the writes of the last ``hours`` made stays, and what was the newest before them.
 
-    Where there are none, what the last write made counts: other than Hudi, which then cleans nothing.
-    """
+    Where there are none, what the last write made counts: other than Hudi, which then cleans
+    nothing."""
 
     hours: float = 24.0
     policy = "KEEP_LATEST_BY_HOURS"

@@ -9,8 +9,8 @@ from hoodoo.hookspecs.registration import Option, Settings
 
 
 def number(settings: Settings, names: tuple[Option, Option], least: int) -> float:
-    """The value of the first of ``names`` that is set, or its default. A whole number where ``least``
-    is at least 1. ConfigError for what is no number, or below ``least``."""
+    """The value of the first of ``names`` that is set, or its default. A whole number where
+    ``least`` is at least 1. ConfigError for what is no number, or below ``least``."""
     option = next((o for o in names if settings.get(o.key) is not None), names[0])
     text = settings.get(option.key, names[0].default) or ""
     try:
