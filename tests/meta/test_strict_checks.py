@@ -15,7 +15,7 @@ PAGE = REPO / "docs/strict-checks.md"
 # Where files of a table are read.
 ROOTS = {
     "core/src": ("hoodoo/timeline", "hoodoo/participants", "hoodoo/storage", "hoodoo/model/schema"),
-    "plugins/rows/src": ("hoodoo_rows/read", "hoodoo_rows/merge"),
+    "plugins/rows/src": ("hoodoo_rows/read", "hoodoo_rows/merge", "hoodoo_rows/evolution"),
     "plugins/formats/src": ("hoodoo_formats",),
     "plugins/metadata/src": ("hoodoo_metadata",),
     "plugins/services/src": ("hoodoo_services/archived",),
