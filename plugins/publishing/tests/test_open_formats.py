@@ -13,7 +13,9 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from hoodoo.errors import ConfigError, HoodooWarning, SchemaError
 from hoodoo_publishing.delta.log import DeltaLog
-from open_readers import SCHEMA, check, delta, iceberg, snapshots, some_rows, texts
+from hoodoo_publishing.iceberg.metadata import IcebergMetadata
+from open_readers import SCHEMA, check, delta, iceberg, row, snapshots, some_rows, texts
+from pyiceberg.expressions import EqualTo
 
 BOTH = {"hoodoo.open.formats": "iceberg,delta"}
 MERGE = {**BOTH, "hoodoo.open.read.optimized": "true", "hoodie.compact.inline": "false"}
@@ -61,6 +63,8 @@ def test_bounds_lose_no_row(tmp_path: Path) -> None:
     found = DeltaTable(path).to_pyarrow_table(filters=[("n", ">", 0)])
     assert set(found["id"].to_pylist()) == right
     assert iceberg(path, row_filter="place = 'c/d'").num_rows == 13
+    exact = row(0, 99)["long"]
+    assert iceberg(path, row_filter=EqualTo("long", exact)).num_rows == 10
 
 
 def test_nothing_else_writes_the_delta_table(tmp_path: Path) -> None:
@@ -81,6 +85,42 @@ def test_an_undone_commit_is_taken_back(tmp_path: Path) -> None:
     table.upsert(some_rows(range(3, 9), 3))
     table.restore(getattr(point, "instant", point))
     check(table)
+
+
+def test_the_only_commit_is_taken_back(tmp_path: Path) -> None:
+    table = made(tmp_path / "t")
+    table.rollback(table.upsert(some_rows(range(5), 1)).instant)
+    check(table)
+    table.upsert(some_rows(range(3), 2))
+    check(table)
+
+
+def test_a_compaction_brings_rows(tmp_path: Path) -> None:
+    table = made(tmp_path / "t", table_type="MERGE_ON_READ", options=MERGE)
+    table.upsert(some_rows(range(5), 1))
+    table.upsert(some_rows(range(5), 2))
+    table.compact()
+    check(table)
+    last = max((tmp_path / "t/_delta_log").glob("*.json")).read_text()
+    changes = [json.loads(line) for line in last.splitlines()]
+    assert all(a["add"]["dataChange"] for a in changes if "add" in a)
+    assert snapshots(str(tmp_path / "t"))[-1].summary.operation.value == "overwrite"
+
+
+def test_a_clean_goes_on_where_the_metadata_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = made(tmp_path / "t")
+    for value in range(1, 5):
+        table.upsert(some_rows(range(6), value))
+
+    def failing(*given: Any) -> int:
+        raise EOFError("cut short")
+
+    monkeypatch.setattr(IcebergMetadata, "expire", failing)
+    with pytest.warns(HoodooWarning, match="cut short"):
+        assert table.clean(commits_retained=1).instant
+    assert not [i for i in table.timeline().pending() if i.action == "clean"]
 
 
 def test_snapshots_of_cleaned_files_are_not_listed(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime, timezone
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +14,7 @@ from hoodoo.model.filegroup import BaseFile
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import arrow_schema
+from hoodoo.timeline.instants import to_datetime
 from hoodoo.timeline.names import parse_path
 
 
@@ -40,25 +40,20 @@ class Step:
     completed: str
     operation: Operation
     schema: pa.Schema
+    milliseconds: int
     added: tuple[BaseFile, ...] = ()
     removed: tuple[BaseFile, ...] = ()
 
     @property
-    def milliseconds(self) -> int:
-        """Of the completion, since the epoch."""
-        return milliseconds(self.completed)
-
-    @property
     def changes_rows(self) -> bool:
-        """Clustering and compaction write the same rows to other files."""
-        return self.operation not in (Operation.CLUSTER, Operation.COMPACT, Operation.LOG_COMPACT)
+        """A clustering writes the same rows to other files. So does a compaction, but its rows are
+        new in the base files, which alone are published."""
+        return self.operation is not Operation.CLUSTER
 
 
-def milliseconds(instant: str) -> int:
-    """Of an instant's text (UTC), since the epoch."""
-    digits = instant.ljust(17, "0")
-    at = datetime.strptime(digits[:14], "%Y%m%d%H%M%S").replace(tzinfo=timezone.utc)
-    return int(at.timestamp()) * 1000 + int(digits[14:17])
+def milliseconds(instant: str, state: TableState) -> int:
+    """Since the epoch, of an instant of the table."""
+    return round(to_datetime(instant, state.config.timezone).timestamp() * 1000)
 
 
 def base_files(state: TableState) -> dict[str, BaseFile]:
@@ -74,14 +69,16 @@ def steps(head: Head, state: TableState, shows: Callable[[pa.Schema], bool]) -> 
     the schema of ``head`` is the one given."""
     writes = sorted(state.timeline.writes(), key=completion)
     if not writes:
-        return []
+        return _emptied(head, state)
     newest, target = writes[-1], base_files(state)
     found: list[Step] = []
     files = dict(head.files)
-    for write in _since(head, writes)[:-1]:
+    since = _since(head, writes)
+    is_one = since is not None
+    for write in (since or ())[:-1]:
         step = _step(files, write, state)
         if step is None:
-            found, files = [], dict(head.files)
+            found, files, is_one = [], dict(head.files), False
             break
         found.append(step)
         files = applied(files, step)
@@ -90,8 +87,9 @@ def steps(head: Head, state: TableState, shows: Callable[[pa.Schema], bool]) -> 
     last = Step(
         newest.requested,
         completion(newest),
-        _operation(newest, state),
+        _operation(newest, state) if is_one else Operation.UNKNOWN,
         state.schema,
+        milliseconds(completion(newest), state),
         added,
         removed,
     )
@@ -120,7 +118,8 @@ def merged(steps: Iterable[Step], files: Mapping[str, BaseFile]) -> Step:
         target = applied(target, step)
     added = tuple(file for path, file in target.items() if path not in files)
     removed = tuple(file for path, file in files.items() if path not in target)
-    return evolve(each[-1], added=added, removed=removed)
+    several = Operation.UNKNOWN if len(each) > 1 else each[-1].operation
+    return evolve(each[-1], added=added, removed=removed, operation=several)
 
 
 def completion(write: Instant) -> str:
@@ -133,13 +132,22 @@ def _differs(one: BaseFile | None, other: BaseFile) -> bool:
     return one is None or (one.size != other.size and bool(one.size and other.size))
 
 
-def _since(head: Head, writes: list[Instant]) -> list[Instant]:
-    """The writes after the commit of ``head``; only the newest one, if that commit is not among
-    ``writes``."""
+def _since(head: Head, writes: list[Instant]) -> list[Instant] | None:
+    """The writes after the commit of ``head``; None if that commit is not among ``writes``, unless
+    there has been only one write."""
     for number, write in enumerate(writes):
         if write.requested == head.instant:
-            return writes[number + 1 :] or writes[-1:]
-    return writes[-1:]
+            return writes[number + 1 :]
+    return writes if not head.files and len(writes) == 1 else None
+
+
+def _emptied(head: Head, state: TableState) -> list[Step]:
+    """The step after the only commit was undone."""
+    at = state.timeline.last_instant_time()
+    if not head.files or at is None:
+        return []
+    removed, time = tuple(head.files.values()), milliseconds(at, state)
+    return [Step(at, at, Operation.UNKNOWN, state.schema, time, (), removed)]
 
 
 def _step(files: Mapping[str, BaseFile], write: Instant, state: TableState) -> Step | None:
@@ -160,7 +168,9 @@ def _step(files: Mapping[str, BaseFile], write: Instant, state: TableState) -> S
     groups = {(file.partition_path, file.file_id) for file in written} | metadata.replaced_groups
     removed = tuple(f for f in files.values() if (f.partition_path, f.file_id) in groups)
     operation = Operation.COMPACT if metadata.compacted else metadata.operation
-    return Step(write.requested, completion(write), operation, schema, tuple(written), removed)
+    done = completion(write)
+    time = milliseconds(done, state)
+    return Step(write.requested, done, operation, schema, time, tuple(written), removed)
 
 
 def _operation(write: Instant, state: TableState) -> Operation:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attrs import frozen
-from hoodoo.errors import ConfigError, HoodooError, PluginError, UnsupportedTableError
+from hoodoo.errors import ConfigError, HoodooError, PluginError, UnsupportedTableError, warn
 from hoodoo.hookspecs.participant import RebuildRequest
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.config import TableConfig
@@ -64,7 +64,11 @@ class Publisher(_AfterActions):
     def before_clean(self, request: RebuildRequest, paths: Sequence[str]) -> None:
         """Snapshots that name one of ``paths`` are not listed any more."""
         for form in self.formats:
-            form.expire(request.storage, paths)
+            try:
+                form.expire(request.storage, paths)
+            except Exception as error:  # the clean goes on: it must not depend on this metadata
+                name = f"{form.name} metadata of {request.config.name}"
+                warn(f"{name}: older states may name files that are cleaned now ({error}).")
 
 
 def publish(request: RebuildRequest, formats: Sequence[Format]) -> tuple[str, ...]:

@@ -53,7 +53,7 @@ def _refuse_moved(form: Format, state: TableState) -> None:
         raise UnsupportedTableError(
             f"column {moved[0]} of {state.storage.root}",
             f"has another name in older files, and readers of {form.name} find columns by name.",
-            "Write the rows into a new table, or drop the word from hoodoo.open.formats.",
+            "Write the rows into a new table, or create it without hoodoo.open.formats.",
         )
 
 

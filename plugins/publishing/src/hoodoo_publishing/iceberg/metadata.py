@@ -44,6 +44,7 @@ _MAPPING = "schema.name-mapping.default"
 _FILES = 500  # of a manifest
 _SNAPSHOTS = 100  # that are listed
 _INSTANT = "hoodoo.instant"
+_DAMAGE = (ValueError, KeyError, TypeError, IndexError, EOFError, FileNotFoundError)
 
 
 @frozen
@@ -193,7 +194,7 @@ def _read(storage: Storage, path: str) -> _State | None:
         rows = manifests.read(storage.get(_below(storage, current["manifest-list"])))
         calls = (partial(storage.get, _below(storage, row["manifest_path"])) for row in rows)
         each = together(storage, *calls)
-    except (ValueError, KeyError, FileNotFoundError) as error:
+    except _DAMAGE as error:
         raise CorruptTableError(
             f"{storage.root}/{path}",
             f"the Iceberg metadata can't be read ({type(error).__name__}: {error}).",
@@ -396,6 +397,8 @@ def _operation(step: Step, adds: bool, deletes: bool) -> str:
 def _that_stand(snapshots: list[dict[str, Any]], state: TableState) -> list[dict[str, Any]]:
     """Those of ``snapshots`` whose commits were not undone. A commit before the active timeline is
     archived."""
+    if not state.timeline.writes():
+        return []  # archiving leaves the newest one
     first = min((i.requested for i in state.timeline.instants), default="")
     return [
         snapshot
@@ -418,6 +421,6 @@ def _named_files(
             if path not in read:
                 read[path] = manifests.read(storage.get(_below(storage, path)))
             found.update(e["data_file"]["file_path"] for e in read[path] if e["status"] != DELETED)
-    except FileNotFoundError:  # expired by another process
+    except _DAMAGE:  # expired by another process, or damaged
         return found
     return found

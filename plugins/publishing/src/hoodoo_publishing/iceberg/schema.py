@@ -94,8 +94,15 @@ def _type(kind: pa.DataType, ids: Ids, path: str) -> Any:
 def name_mapping(fields: list[Field], ids: Ids) -> list[Field]:
     """The names of all columns of the files. Meta columns are among them: readers that miss one of
     a file's columns here fail, or answer null for all."""
-    meta = [{"field-id": ids.of(name), "names": [name]} for name in META_COLUMNS]
-    return [_named(f["id"], f["name"], f["type"]) for f in fields] + meta
+    named = [_named(f["id"], f["name"], f["type"]) for f in fields]
+    # Older files have columns that were dropped since.
+    others = [*META_COLUMNS, *(path for path in ids.known if "." not in path)]
+    there = {f["name"] for f in fields}
+    return named + [
+        {"field-id": ids.of(name), "names": [name]}
+        for name in dict.fromkeys(others)
+        if name not in there
+    ]
 
 
 def _named(number: int, name: str, kind: Any) -> Field:

@@ -66,7 +66,12 @@ def single(kind: str, value: Any) -> bytes:
         return struct.pack("<q", (at - _EPOCH) // timedelta(microseconds=1))
     if kind.startswith("decimal("):
         assert isinstance(value, Decimal)
-        digits = int(value.scaleb(int(kind[8:-1].split(", ")[1])))
+        # With integers: a Decimal is rounded to the 28 digits of Python's context.
+        sign, digits_, exponent = value.as_tuple()
+        assert isinstance(exponent, int)
+        scale = int(kind[8:-1].split(", ")[1])
+        digits = int("".join(map(str, digits_)) or "0") * 10 ** (scale + exponent)
+        digits = -digits if sign else digits
         size = max(1, ((digits if digits >= 0 else ~digits).bit_length() + 8) // 8)
         return digits.to_bytes(size, "big", signed=True)
     text: str = value
