@@ -150,10 +150,11 @@ class Described:
 
     def changed_since(self, state: Mapping[str, str]) -> frozenset[str] | None:
         """The partition paths that writes have changed since the ``state`` of an entry; None if
-        only a comparison of all partitions can say it: there is no state, or its write was archived
-        or undone."""
+        only a comparison of all partitions can say it: there is no state, its write was archived or
+        undone, or the table is of version 6."""
         known = self.timeline.find(state.get(REQUESTED, ""))
-        if known is None:
+        # Where completion times are not noted, a write that began before may have ended since.
+        if known is None or not self.timeline.layout.names_completion:
             return None
         since = state.get(COMPLETED) or known.completion_order
         paths: set[str] = set()
