@@ -22,7 +22,7 @@ from hoodoo.log import get_logger
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.timeline.placement import rows_follow_columns
 from hoodoo_rows.read.known import pruned
-from hoodoo_rows.read.plan import SNAPSHOT
+from hoodoo_rows.read.plan import SNAPSHOT, moves
 from hoodoo_rows.read.prune import outside
 from hoodoo_rows.read.scan import Scan
 from hoodoo_rows.read.schema import hidden
@@ -136,6 +136,8 @@ def _kept(scan: Scan, where: pc.Expression) -> tuple[FileSlice, ...]:
     kept = plan.slices
     if gone and rows_follow_columns(source.storage, source.timeline):
         kept = tuple(s for s in kept if s.partition_path not in gone)
+    if moves(plan.file_format, spec):  # statistics are of the names that columns had
+        return kept
     merged = plan.mode == SNAPSHOT
     return pruned(source, spec, plan.stored, kept, plan.as_of, merged) if kept else kept
 

@@ -181,7 +181,7 @@ def plan_scan(
     found = _slices(view_as_of(source, bound, paths) if view is None else view, mode)
     kept = _by_partition(found, spec, source, file_format)
     in_paths = len(kept)
-    if spec.where is not None and kept and not given and not _moves(file_format, spec):
+    if spec.where is not None and kept and not given and not moves(file_format, spec):
         kept = pruned(source, spec, stored, kept, bound, mode == SNAPSHOT)
     if any(slice_.log_files for slice_ in kept):
         kept = with_committed_sizes(source.storage, source.timeline, kept)
@@ -242,7 +242,7 @@ def narrowed(
         kept = _by_partition(kept, spec, source, plan.file_format)
     in_paths = plan.in_paths - len(plan.slices) + len(kept)
     given = plan.until is not None  # pruners know the table at an instant
-    if where is not None and kept and not given and not _moves(plan.file_format, spec):
+    if where is not None and kept and not given and not moves(plan.file_format, spec):
         kept = pruned(source, spec, plan.stored, kept, plan.as_of, plan.mode == SNAPSHOT)
     if rule is not None:
         whole = MergeRule.of(
@@ -281,7 +281,7 @@ def merge_rule(
     return whole.narrowed(spec.schema.names)
 
 
-def _moves(file_format: BaseFileFormat, spec: RowSpec) -> bool:
+def moves(file_format: BaseFileFormat, spec: RowSpec) -> bool:
     """Whether some column of the filter has another name in older files: what is stored of columns
     elsewhere, by their names, does not count then."""
     history = history_of(file_format)
