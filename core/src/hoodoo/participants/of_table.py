@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from hoodoo.errors import PluginError, UnsupportedTableError
+from hoodoo.errors import HoodooError, PluginError, UnsupportedTableError
 from hoodoo.hookspecs import USUAL, install
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.participant import (
@@ -167,7 +167,16 @@ class Participants:
 
     def after_action(self, request: RebuildRequest, timeline: Timeline) -> tuple[str, ...]:
         """The work of all of them after an action; what was done."""
-        return sum(self._tell("after_action", request, timeline), ())
+        done: tuple[str, ...] = ()
+        failed: HoodooError | None = None
+        for tell in self._having("after_action"):  # one that fails does not stop the others
+            try:
+                done += tell(request, timeline)
+            except HoodooError as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
+        return done
 
     def before_clean(self, request: RebuildRequest, paths: Sequence[str]) -> None:
         """A clean is about to delete ``paths``."""

@@ -213,7 +213,7 @@ class Timeline(Shown):
     def latest_schema_text(self, storage: Storage, as_of: str | None = None) -> str | None:
         """The Avro schema that :meth:`latest_schema` has noted."""
         found = self.latest_schema(storage, as_of)
-        return found and found.schema_text
+        return None if found is None else found.schema_text
 
     def latest_schema(self, storage: Storage, as_of: str | None = None) -> CommitMetadata | None:
         """What the newest completed write says of itself that carries the table's schema;
