@@ -492,6 +492,7 @@ NO_ANSWER = {
 # Protocols whose wrong answers this net does not draw: where they are judged instead.
 ELSEWHERE = {
     "RowsLayer": "a layer of Hoodoo, whose answers core passes on as they are",
+    "FirstRows": "the same: its schema is checked as that of a new table, and it writes as a call does",
     "TableState": "core makes it",
     "DoublesRows": "a flag: see ClusteringUpdatesContract",
     "PathBuckets": "see PathIndexContract",

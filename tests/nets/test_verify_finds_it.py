@@ -326,7 +326,7 @@ DAMAGES: list[tuple[Callable[[Kind, Path], set[str]], Callable[[Kind], bool]]] =
     (fewer_rows, everywhere),
     (stray_file, everywhere),
     (unnamed_file, everywhere),
-    (replaced_group_seen, everywhere),
+    (replaced_group_seen, lambda kind: "bucket" not in kind.index),
     (missing_entry, lambda kind: kind.has_index),
     (stale_entry, lambda kind: kind.has_index),
     (misplaced_entry, lambda kind: kind.has_index),

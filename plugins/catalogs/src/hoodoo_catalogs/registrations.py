@@ -87,7 +87,7 @@ def hoodoo_commands() -> Iterable[Registration]:
         Registration(
             "sync",
             "hoodoo_catalogs.commands.sync:sync",
-            summary="Update the catalogs that have a table.",
+            summary="Update the catalogs that have the table: columns, partitions, the newest commit.",
         )
     ]
 

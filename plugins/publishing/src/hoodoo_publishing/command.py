@@ -17,8 +17,7 @@ def publish(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Write the metadata of Delta Lake or Apache Iceberg for the newest state of a table. Nothing
-    is copied.
+    """Write the metadata of Delta Lake or Apache Iceberg beside a table. Nothing is copied.
 
     Example: hoodoo publish trips --as delta,iceberg
     """
