@@ -6,6 +6,7 @@ where the pool began, and the pool ends with the longest of it.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -32,6 +33,8 @@ from tests.bench.scale import fabricate
 T = TypeVar("T")
 SCHEMA = pa.schema([("id", pa.int64()), ("v", pa.int64()), ("ts", pa.int64())])
 NOTHING: Mapping[str, Any] = {}
+# Threads that renew heartbeats and locks each minute, in the midst of any call. No call waits for them.
+RENEWALS = ("hoodoo-heartbeat", "hoodoo-lock-renewal")
 POOLS = (hoodoo.participants.lost, hoodoo.storage.together, hoodoo_cloud.remembering)
 
 
@@ -65,7 +68,8 @@ class Far(Delegating):
         self.around("discard", " ".join(paths), delete)
 
     def around(self, op: str, path: str, call: Callable[[], T]) -> T:
-        self.clock.tick(op, path)
+        if threading.current_thread().name not in RENEWALS:
+            self.clock.tick(op, path)
         return call()
 
 
@@ -298,7 +302,7 @@ def test_partition_paths(tmp_path: Path, kind: str, how: str) -> None:
         clock = Far.clock = Clock()
         verb(rows)
         found.append(clock.deepest)
-    assert found[1] - found[0] <= 3, found  # a heartbeat falls into a slow one
+    assert found[1] - found[0] <= 3, found
 
 
 def test_a_new_process_needs_no_more_of_many_replacecommits(tmp_path: Path) -> None:
