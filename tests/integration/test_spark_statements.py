@@ -209,3 +209,39 @@ def test_short_forms_take_data_frames(tmp_path: Path, spark: Any) -> None:
     for number, count in (("1", 5), ("-1", 8)):
         frame = spark.read.format("hoodoo").option("as_of", number).load(path)
         assert frame.count() == made.count(as_of=int(number)) == count
+
+
+def test_a_session_of_sql(spark: Any, tmp_path: Path) -> None:
+    table = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id", partition_by="city")
+    table.upsert(
+        [{"id": i, "city": ("oslo", "rome")[i % 2], "fare": i / 1, "n": i} for i in range(6)]
+    )
+    lake = hoodoo.catalog(str(tmp_path / "lake"))
+    made = lake.create("db.c", {"city": "string", "of": "string"}, record_key="city")
+    made.upsert([{"city": "oslo", "of": "no"}, {"city": "rome", "of": "it"}])
+    spark.createDataFrame([(1, 10.0), (9, 90.0)], "id long, fare double").createOrReplaceTempView(
+        "more"
+    )
+    before = {t.name for t in spark.catalog.listTables()}
+    session = hoodoo.session(spark, lake, {"t": str(tmp_path / "t")})
+    changed = session.sql(
+        "MERGE INTO t USING more ON t.id = more.id WHEN MATCHED THEN UPDATE SET fare = more.fare "
+        "WHEN NOT MATCHED THEN INSERT (id, city, fare) VALUES (more.id, :city, more.fare)",
+        {"city": "oslo"},
+    )
+    assert (changed.commit.updated, changed.commit.inserted) == (1, 1)
+    found = session.sql(
+        "SELECT of, sum(t.fare) AS fare, max(m.fare) AS more FROM t JOIN db.c c USING (city) "
+        "LEFT JOIN more m ON m.id = t.id WHERE t.id > ? GROUP BY of ORDER BY of",
+        [0],
+    )
+    assert found.to_spark().columns == ["of", "fare", "more"]
+    rows = [{"of": "it", "fare": 18.0, "more": 10.0}, {"of": "no", "fare": 96.0, "more": 90.0}]
+    assert found.to_pylist() == rows and pa.table(found).num_rows == found.count() == 2
+    old = session.sql(
+        "SELECT count(*) AS n FROM t VERSION AS OF 1 WHERE fare < 10 AND id = :id", {"id": 1}
+    )
+    assert old.to_pylist() == [{"n": 1}]
+    assert {t.name for t in spark.catalog.listTables()} == before
+    with pytest.raises(ConfigError, match="not among the tables of the session"):
+        session.sql("SELECT * FROM nowhere")

@@ -201,6 +201,10 @@ from pyspark.sql import SparkSession
 spark = SparkSession.builder.getOrCreate()
 hoodoo.spark_view("rides", "converted", spark)
 assert spark.sql("SELECT max(fare) FROM rides").first()[0] == 12.0""",
+    "hoodoo.session": """\
+session = hoodoo.session(tables={"trips": "converted"})
+found = session.sql("SELECT city, max(fare) AS best FROM trips GROUP BY city ORDER BY city")
+assert found.to_pylist() == [{"city": "oslo", "best": 9.5}, {"city": "rome", "best": 12.0}]""",
     "hoodoo.sql": 'best = hoodoo.sql("SELECT max(fare) AS best FROM r", tables={"r": rides})\nassert best.to_pylist() == [{"best": 12.0}]',
     "hoodoo.where": 'assert rides.filter(hoodoo.where("fare > 10", rides.schema)).num_rows == 1',
     "hoodoo.write": 'hoodoo.write("rides", [{"ride": 3, "city": "bern", "fare": 7.0}], record_key="ride")\nassert hoodoo.open("rides").count() == 3',

@@ -73,6 +73,7 @@ GUIDES = {
     "hoodoo.catalog": "catalogs.md",
     "table.sync": "catalogs.md#what-is-updated-and-when",
     "hoodoo.convert": "converting.md",
+    "hoodoo.session": "session.md",
     "hoodoo.sql": "statements.md#sql",
     "hoodoo.scan_polars": "reading.md#in-data-frames",
     "hoodoo.spark_view": "spark-source.md",

@@ -16,8 +16,8 @@ from hoodoo.kernel.registry import Offer, kernel
 OF_READS = "Scan."
 _READS = ("limit", "to_dataset", "to_duckdb", "to_pandas", "to_polars")  # for errors alone
 _FRAMES = ("convert", "scan_polars", *(OF_READS + name for name in _READS))
-_USUAL = dict.fromkeys(_FRAMES, "hoodoo-frames")
-_USUAL |= dict.fromkeys(("sql", "where"), "hoodoo-statements") | {"catalog": "hoodoo-catalogs"}
+_USUAL = dict.fromkeys(_FRAMES, "hoodoo-frames") | {"catalog": "hoodoo-catalogs"}
+_USUAL |= dict.fromkeys(("session", "sql", "where"), "hoodoo-statements")
 
 
 def function(name: str) -> Callable[..., Any] | None:

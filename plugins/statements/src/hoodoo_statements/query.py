@@ -23,6 +23,7 @@ from hoodoo_statements.spark_sql.queries import for_duckdb, named
 from hoodoo_statements.spark_sql.translate import Refused
 from hoodoo_statements.text.chains import shallow
 from hoodoo_statements.text.dialect import DIALECT
+from hoodoo_statements.text.moments import moment
 from hoodoo_statements.text.parse import at_moment, checked
 from hoodoo_statements.text.pruning import implied
 from hoodoo_statements.text.scope import Scope
@@ -45,7 +46,7 @@ class Query:
         read = self._tables(tree)
         if self.spark is not None:
             return self._on_spark(tree, read)
-        rows = {name: _arrow(found) for name, found in read.items()}
+        rows = {name: arrow_of(found) for name, found in read.items()}
         text = tree.sql(DIALECT)
         try:
             with shallow("query", text):
@@ -82,14 +83,16 @@ class Query:
                     f"table {name}", f"is not among tables= ({', '.join(self.known) or 'none'}).",
                     f'Name it: tables={{"{name}": table}}.',
                 )  # fmt: skip
-            if node.args.get("version"):
-                raise ConfigError(
-                    f"table {name}", "has a time or version in the statement, which is not supported.",
-                    f'Pass a read of that time: tables={{"{name}": table.read(as_of=...)}}.',
-                )  # fmt: skip
             called = f"hoodoo_{uuid.uuid4().hex[:12]}"
-            found = lower[name.lower()]
-            read[called] = self._read(found, tree, node, len(nodes) == 1)
+            found, version = lower[name.lower()], node.args.get("version")
+            as_of = None if version is None else moment(version, name)
+            if as_of is not None and not isinstance(found, Table):
+                raise ConfigError(
+                    f"table {name}", f"has a time or version, and is a {type(found).__name__}.",
+                    'Name a table of Hoodoo there: hoodoo.open(path).',
+                )  # fmt: skip
+            node.set("version", None)
+            read[called] = self._read(found, tree, node, len(nodes) == 1, as_of)
             if not node.alias:
                 node.set("alias", exp.TableAlias(this=exp.to_identifier(node.name, quoted=True)))
             node.set("this", exp.to_identifier(called))
@@ -97,12 +100,13 @@ class Query:
             node.set("catalog", None)
         return read
 
-    def _read(self, found: Any, tree: Any, node: Any, alone: bool) -> Any:
-        """Of a table, the columns that the query names anywhere; of the only one, what its
-        condition lets through."""
+    def _read(self, found: Any, tree: Any, node: Any, alone: bool, as_of: Any) -> Any:
+        """Of a table at the time ``as_of``, the columns that the query names anywhere; of the only
+        one, what its condition lets through."""
         if not isinstance(found, Table):
             return found
-        schema, columns = found.schema, list[str]()
+        schema = found.schema if as_of is None else found.read(as_of=as_of).schema
+        columns = list[str]()
         whole = pa.schema([*schema, *META_FIELDS])
         if not _takes_all(tree):
             named = {c.name.lower() for c in tree.find_all(exp.Identifier)}
@@ -114,10 +118,11 @@ class Query:
             names = frozenset(t.alias_or_name.lower() for t in tree.find_all(exp.Table))
             try:
                 scope = Scope("table", whole, None, names)
-                return found.read(columns, implied(checked(where.this, scope, "where").tree, whole))
+                filtered = implied(checked(where.this, scope, "where").tree, whole)
+                return found.read(columns, filtered, as_of)
             except HoodooError:
                 pass  # the query says what is wrong with it
-        return found.read(columns)
+        return found.read(columns, as_of=as_of)
 
     def _on_spark(self, tree: Any, read: Mapping[str, Any]) -> Any:
         # The DataFrames travel with the query: over Connect it is looked at when it runs, and names
@@ -133,11 +138,11 @@ class Query:
             elif hasattr(found, "createOrReplaceTempView"):
                 frames[name] = found
             else:
-                frames[name] = _frame(self.spark, _arrow(found))
+                frames[name] = frame_of(self.spark, arrow_of(found))
         return self.spark.sql(text, **frames)
 
 
-def _frame(spark: Any, rows: pa.Table) -> Any:
+def frame_of(spark: Any, rows: pa.Table) -> Any:
     """``rows`` as a DataFrame with the same types. SchemaError for a type that Spark lacks."""
     import pyspark
     from pyspark.errors import PySparkTypeError
@@ -198,7 +203,8 @@ def _takes_all(tree: Any) -> bool:
     )
 
 
-def _arrow(found: Any) -> pa.Table:
+def arrow_of(found: Any) -> pa.Table:
+    """All rows of ``found``: a read, Arrow data, a frame, other rows that a write accepts."""
     kind = type(found)  # a DataFrame of Spark Connect has an attribute of any name
     if hasattr(kind, "to_arrow"):
         return found.to_arrow()

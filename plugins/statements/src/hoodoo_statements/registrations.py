@@ -51,6 +51,11 @@ def hoodoo_functions() -> Iterable[Registration]:
             summary="runs MERGE INTO, UPDATE, DELETE FROM, INSERT INTO, SELECT",
         ),
         Registration(
+            "session",
+            "hoodoo_statements.session.session:session",
+            summary="tables that have names, for statements of SQL by DuckDB or Spark",
+        ),
+        Registration(
             "where",
             "hoodoo_statements.text.filters:where",
             summary="a condition of SQL, or a Column of Spark, as a pyarrow expression",

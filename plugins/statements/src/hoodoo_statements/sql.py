@@ -48,11 +48,21 @@ def sql(
 
     Raises ConfigError for a text that is not such a statement, and SchemaError and DataError as the
     methods do."""
+    check_session(spark)
+    tree = tree_of(statement)
+    check_names(tables or ())
+    return run_tree(tree, tables or {}, spark, engine)
+
+
+def check_session(spark: Any) -> None:
+    """Raise ConfigError for a ``spark`` that is no session."""
     if spark is not None and not hasattr(type(spark), "createDataFrame"):
         raise ConfigError(f"spark={spark!r}", "is no SparkSession.", "Give one, or leave it out.")
-    tree = tree_of(statement)
-    _check_names(tables or ())
-    names = Names(tables or {})
+
+
+def run_tree(tree: Any, tables: Mapping[str, Any], spark: Any, engine: Any = None) -> Any:
+    """Run the statement ``tree`` as :func:`sql` does."""
+    names = Names(tables)
     if spark is not None and engine is None:
         engine = "spark"
     if isinstance(tree, exp.Delete):
@@ -69,7 +79,7 @@ def sql(
     return table.handle.run("alter", engine=engine, **arguments(tree, table.schema))
 
 
-def _check_names(given: Iterable[str]) -> None:
+def check_names(given: Iterable[str]) -> None:
     """Each name in a statement means one table, and SQL takes names in any case."""
     seen: dict[str, str] = {}
     for name in given:
@@ -83,25 +93,31 @@ def _check_names(given: Iterable[str]) -> None:
 def tree_of(statement: str) -> Any:
     """The one statement of a text, as sqlglot reads it. ConfigError for a text that is not a statement of the kinds that
     :func:`sql` takes; whether its names mean something is not known yet."""
+    tree = read_statement(statement)
+    kinds = (exp.Delete, exp.Update, exp.Merge, exp.Insert, exp.Query)
+    if not isinstance(tree, kinds) and altered_table(tree) is None:
+        raise ConfigError(
+            f"statement {cut(statement)}", "is of another kind.", f"It takes {_KNOWN}."
+        )
+    return tree
+
+
+def read_statement(statement: str, known: str = _KNOWN) -> Any:
+    """The one statement of a text, of any kind. ConfigError for a text that is none; the error
+    names those that are ``known``."""
     try:
         with shallow("statement", statement):
             found = [t for t in sqlglot.parse(statement, read=DIALECT) if t is not None]
     except sqlglot.errors.SqlglotError as error:
         said = str(error).splitlines()[0].rstrip(".")
         raise ConfigError(
-            f"statement {_cut(statement)}", f"is no SQL: {said}.", f"It takes {_KNOWN}."
+            f"statement {cut(statement)}", f"is no SQL: {said}.", f"It takes {known}."
         ) from None
     if len(found) != 1:
         raise ConfigError(
-            f"statement {_cut(statement)}", f"is {len(found)} statements.", "Give one at a time."
+            f"statement {cut(statement)}", f"is {len(found)} statements.", "Give one at a time."
         )
-    tree = found[0]
-    kinds = (exp.Delete, exp.Update, exp.Merge, exp.Insert, exp.Query)
-    if not isinstance(tree, kinds) and altered_table(tree) is None:
-        raise ConfigError(
-            f"statement {_cut(statement)}", "is of another kind.", f"It takes {_KNOWN}."
-        )
-    return tree
+    return found[0]
 
 
 @frozen
@@ -117,14 +133,14 @@ class Names:
         _refuse_more(node, *_NAME)
         if not isinstance(found, Table):
             raise ConfigError(
-                f"table {_named(node)}",
+                f"table {name_of(node)}",
                 f"is a {type(found).__name__}, and no table of Hoodoo.",
                 "Open it: hoodoo.open(path).",
             )
         return found
 
     def rows(self, node: Any) -> Any:
-        name = _named(node)
+        name = name_of(node)
         lower = {key.lower(): value for key, value in self.known.items()}
         if name.lower() not in lower:
             close = difflib.get_close_matches(name, list(self.known), 3, 0.5) or list(self.known)
@@ -137,10 +153,11 @@ class Names:
         return lower[name.lower()]
 
 
-def _named(node: Any) -> str:
+def name_of(node: Any) -> str:
+    """The name of the table ``node``. ConfigError where something else stands in its place."""
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
         raise ConfigError(
-            f"statement {_cut(str(node))}", "has this in the place of the name of a table.", "Name the table."
+            f"statement {cut(str(node))}", "has this in the place of the name of a table.", "Name the table."
         )  # fmt: skip
     return ".".join(part.name for part in node.parts)
 
@@ -171,7 +188,7 @@ def _merge(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
     table, using = names.table(tree.this), tree.args["using"]
     if not tree.args.get("on"):
         raise ConfigError(
-            f"MERGE INTO {_named(tree.this)}", "lacks ON.", "Say which rows match: ON t.id = s.id."
+            f"MERGE INTO {name_of(tree.this)}", "lacks ON.", "Say which rows match: ON t.id = s.id."
         )
     if isinstance(using, exp.Table) and _only_named(using):
         source = names.rows(using)
@@ -275,7 +292,7 @@ def _insert(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
     query = tree.expression
     if not isinstance(query, (exp.Query, exp.Values)):
         raise ConfigError(
-            f"statement {_cut(tree.sql(DIALECT))}", "has no rows that are known here.", "Give VALUES or a SELECT."
+            f"statement {cut(tree.sql(DIALECT))}", "has no rows that are known here.", "Give VALUES or a SELECT."
         )  # fmt: skip
     if isinstance(query, exp.Values):
         query = exp.select("*").from_(
@@ -354,11 +371,12 @@ def _refuse_more(tree: Any, *known: str) -> None:
         parts.append("columns after its name")
     if parts:
         raise ConfigError(
-            f"statement {_cut(tree.sql(DIALECT))}", f"has {parts[0].rstrip('_').upper()}, which is not known here.",
+            f"statement {cut(tree.sql(DIALECT))}", f"has {parts[0].rstrip('_').upper()}, which is not known here.",
             "Leave it out; to use other rows, MERGE INTO ... USING them.",
         )  # fmt: skip
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
+    """The text of a statement for an error."""
     text = " ".join(text.split())
     return repr(text if len(text) <= 60 else text[:57] + "...")

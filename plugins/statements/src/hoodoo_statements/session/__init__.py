@@ -1,0 +1,1 @@
+"""Sessions: SQL over tables that have names, by DuckDB in this process or by Spark."""

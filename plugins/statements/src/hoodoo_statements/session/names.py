@@ -1,0 +1,160 @@
+"""Names: what the tables in a statement are, by the session, its catalogs and Spark."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import field, frozen
+from hoodoo.calls import nearest
+from hoodoo.errors import ConfigError, NotATableError
+from hoodoo.kernel.functions import function
+from hoodoo.table.table import Table
+from hoodoo.table.table import open as open_table
+from sqlglot import exp
+
+from hoodoo_statements.alter_sql import altered_table
+from hoodoo_statements.sql import check_names, name_of
+
+_PATHS = ("hudi", "hoodoo")  # hudi.`/path/of/table`
+
+
+@frozen
+class SessionNames:
+    """``own``: tables and rows by name, which come first. ``catalogs``: catalogs by name, in the
+    order in which they are asked; the name may stand before that of a table."""
+
+    own: dict[str, Any]
+    catalogs: Mapping[str, Any]
+    spark: Any = None
+    views: dict[str, Any] = field(factory=dict)
+
+    def of_tree(self, tree: Any) -> dict[str, Any]:
+        """The tables of a statement by their names in it. ConfigError for a name without one."""
+        nodes = [node for node in tree.find_all(exp.Table) if isinstance(node.this, exp.Identifier)]
+        altered = altered_table(tree)
+        queries = {cte.alias_or_name.lower() for cte in tree.find_all(exp.CTE)}
+        found: dict[str, Any] = {}
+        for node in [*nodes, *([] if altered is None else [altered])]:
+            name = name_of(node)
+            if name.lower() in found:
+                continue
+            rows = self.find(name, node)
+            if rows is not None:
+                found[name.lower()] = rows
+            elif name.lower() not in queries:
+                raise self.unknown(name)
+        return found
+
+    def table(self, node: Any) -> Table:
+        """The Hoodoo table that ``node`` names. ConfigError if there is none."""
+        name = name_of(node)
+        found = self.find(name, node)
+        if found is None:
+            raise self.unknown(name)
+        if not isinstance(found, Table):
+            raise ConfigError(
+                f"table {name}",
+                f"is a {type(found).__name__}, and no table of Hoodoo.",
+                "Open it: hoodoo.open(path).",
+            )
+        return found
+
+    def find(self, name: str, node: Any) -> Any:
+        """What ``name`` means; None if nothing has it."""
+        own = {key.lower(): value for key, value in self.own.items()}
+        if name.lower() in own:
+            return own[name.lower()]
+        parts = [part.name for part in node.parts]
+        if len(parts) == 2 and parts[0].lower() in _PATHS and ("/" in parts[1] or "\\" in parts[1]):
+            return open_table(parts[1])
+        for lake, inner in self._asked(parts):
+            stored = entry_name(lake, inner)
+            if stored is not None:
+                return lake.open(stored)
+        if self.spark is not None and self.spark.catalog.tableExists(name):
+            return self.spark.table(name)
+        return None
+
+    def place(self, node: Any) -> tuple[Any, str] | None:
+        """The catalog that a new table of this name belongs to, and its name there; None if the
+        session has no catalog."""
+        return next(self._asked([part.name for part in node.parts]), None)
+
+    def unknown(self, name: str) -> ConfigError:
+        """The error for a name that nothing has."""
+        names = sorted({shown for shown, _ in self.listed()})
+        near = nearest(name, names)
+        shown = f"Did you mean {near}? " if near else f"There are {', '.join(names) or 'none'}. "
+        return ConfigError(
+            f"table {name}",
+            "is not among the tables of the session.",
+            f'{shown}Or add it: hoodoo.session(tables={{"{name}": path}}).',
+        )
+
+    def listed(self) -> Iterator[tuple[str, str]]:
+        """The names of all tables, and where they come from."""
+        for name in self.own:
+            yield name, "session"
+        for key, lake in self.catalogs.items():
+            for name in lake.tables():
+                yield name, key
+
+    def _asked(self, parts: Sequence[str]) -> Iterator[tuple[Any, str]]:
+        first, rest = parts[0].lower(), ".".join(parts[1:])
+        for key, lake in self.catalogs.items():
+            if key.lower() == first and rest:
+                yield lake, rest
+        for lake in self.catalogs.values():
+            yield lake, ".".join(parts)
+
+
+def entry_name(lake: Any, name: str) -> str | None:
+    """How the catalog ``lake`` spells ``name``, which SQL takes in any case; None if it has no
+    such table."""
+    try:
+        return str(lake.entry(name).name)
+    except NotATableError:
+        pass
+    except ConfigError:  # a name that a catalog can't have
+        return None
+    near = [one for one in lake.tables() if one.lower() == name.lower()]
+    return near[0] if len(near) == 1 else None
+
+
+def own_tables(tables: Mapping[str, Any] | None) -> dict[str, Any]:
+    """``tables`` as they are given, those that are paths opened. Raises what ``hoodoo.open``
+    raises."""
+    check_names(tables or ())
+    return {
+        name: open_table(given) if isinstance(given, (str, os.PathLike)) else given
+        for name, given in (tables or {}).items()
+    }
+
+
+def opened_catalogs(given: Any) -> dict[str, Any]:
+    """The catalogs of ``hoodoo.session(catalogs=...)`` by name: a place, a catalog, a list or a
+    dict of these. Without a name, it is that of the place."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        one = isinstance(given, (str, os.PathLike)) or not isinstance(given, (list, tuple))
+        found = [_catalog(place) for place in ([given] if one else given)]
+        return {str(lake.place): lake for lake in found}
+    check_names(map(str, given))
+    return {str(name): _catalog(place) for name, place in given.items()}
+
+
+def _catalog(place: Any) -> Any:
+    if isinstance(place, (str, os.PathLike)):
+        make = function("catalog")
+        assert make is not None  # where it is not installed, the call says so
+        return make(str(place))
+    if not all(hasattr(type(place), name) for name in ("entry", "open", "create", "tables")):
+        raise ConfigError(
+            f"catalogs={place!r}",
+            "is no catalog.",
+            'Give a place ("s3://lake", "glue://"), or what hoodoo.catalog(place) returns.',
+        )
+    return place

@@ -1,0 +1,77 @@
+"""``hoodoo.session(...)``: SQL over tables by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+from hoodoo.calls import checked_methods
+from sqlglot import exp
+
+from hoodoo_statements.alter_sql import altered_table
+from hoodoo_statements.session.names import SessionNames, opened_catalogs, own_tables
+from hoodoo_statements.session.parameters import bound
+from hoodoo_statements.session.result import Result
+from hoodoo_statements.session.unsupported import STATEMENTS, unsupported
+from hoodoo_statements.sql import check_session, read_statement, run_tree
+
+_CHANGES = (exp.Delete, exp.Update, exp.Merge, exp.Insert, exp.Query)
+
+
+@checked_methods
+@frozen(repr=False)
+class Session:
+    """Tables that have names, for statements of SQL. Returned by ``hoodoo.session``."""
+
+    names: SessionNames
+
+    def __repr__(self) -> str:
+        engine = "DuckDB" if self.names.spark is None else "Spark"
+        tables = ", ".join(self.names.own) or "none"
+        catalogs = ", ".join(self.names.catalogs) or "none"
+        return f"<session on {engine}, tables: {tables}, catalogs: {catalogs}>"
+
+    def table(self, name: str) -> Any:
+        """The table of this name, on which all methods of a table can be called; of other rows of
+        the session, the rows. Raises ConfigError if nothing has the name."""
+        node = exp.to_table(name, dialect="spark")
+        found = self.names.find(name, node)
+        if found is None:
+            raise self.names.unknown(name)
+        return found
+
+    def sql(self, text: str, args: Mapping[str, Any] | Sequence[Any] | None = None) -> Result:
+        """Run one statement of Spark's SQL. ``args`` are values for its parameters: a dict for
+        names such as ``:city``, a list for each ``?``.
+
+        A statement that changes rows is one commit, which is ``commit`` of the result. Without a
+        Spark session, DuckDB computes a query at once; with one, Spark runs it as the result is
+        used. Raises ConfigError for a statement that is not supported, and what the methods of a
+        table raise."""
+        tree = bound(read_statement(text, STATEMENTS), args)
+        if isinstance(tree, _CHANGES) or altered_table(tree) is not None:
+            return Result.of(run_tree(tree, self.names.of_tree(tree), self.names.spark))
+        raise unsupported(tree)
+
+
+def session(
+    spark: Any = None, catalogs: Any = None, tables: Mapping[str, Any] | None = None
+) -> Session:
+    """A session for statements of SQL over several tables.
+
+    ``tables`` maps names to tables, to paths of tables, and to any rows that a write accepts.
+    ``catalogs`` is a place as ``hoodoo.catalog`` takes it, a catalog, or a list or dict of these:
+    their tables are found as ``table`` or ``database.table``, and in a dict as
+    ``name.database.table``, too. With a SparkSession as ``spark``, Spark runs queries, and its own
+    tables and views can be used in them; else DuckDB runs queries in this process. The session of
+    Spark is not changed.
+
+    Raises ConfigError for arguments that are none of these, and what ``hoodoo.open`` and
+    ``hoodoo.catalog`` raise.
+
+    >>> session = hoodoo.session(tables={"trips": "/data/trips"})
+    >>> session.sql("SELECT city, max(fare) FROM trips GROUP BY city").to_arrow()
+    """
+    check_session(spark)
+    return Session(SessionNames(own_tables(tables), opened_catalogs(catalogs), spark))

@@ -1,0 +1,45 @@
+"""Statements that a session does not run, and what to call in their place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hoodoo.errors import ConfigError
+from sqlglot import exp
+
+from hoodoo_statements.sql import cut
+from hoodoo_statements.text.dialect import DIALECT
+
+STATEMENTS = (
+    "SELECT, INSERT INTO, INSERT OVERWRITE, UPDATE, DELETE FROM, MERGE INTO and ALTER TABLE"
+)
+# By the kind of a statement, or its first words.
+_INSTEAD = {
+    "CREATE DATABASE": "Create it in the catalog's own tools; a file catalog needs none.",
+    "CREATE VIEW": 'Write WITH v AS (SELECT ...), or hoodoo.session(tables={"v": rows}).',
+    "CREATE FUNCTION": "Compute it in Python, and pass the rows: hoodoo.session(tables={...}).",
+    "CREATE INDEX": 'Call session.table("t").create_index(name, columns).',
+    "DROP VIEW": "Views are not stored: leave it out.",
+    "DROP DATABASE": "Drop its tables, and the database in the catalog's own tools.",
+    "DROP INDEX": 'Call session.table("t").drop_index(name).',
+    "USE": "Write the whole name, db.t, or name catalogs: hoodoo.session(catalogs={...}).",
+    "SET": 'Options are of a table: hoodoo.session(tables={"t": hoodoo.open(path, options)}).',
+    "TRUNCATETABLE": "Write DELETE FROM t, or call table.delete_partitions(paths).",
+    "REFRESH": "Leave it out: each statement reads the newest state.",
+    "CACHE": 'Keep the rows: rows = session.sql("SELECT ...").to_arrow().',
+    "ANALYZE": "Leave it out: statistics are in the files; table.stats() shows figures.",
+    "EXPLAIN": 'Call session.table("t").read(columns, where).explain().',
+    "REPAIR": "Leave it out: partitions are found; table.sync() updates catalogs.",
+    "MSCK": "Leave it out: partitions are found; table.sync() updates catalogs.",
+}
+
+
+def unsupported(tree: Any) -> ConfigError:
+    """The error for a statement of another kind."""
+    kind = type(tree).__name__.upper()
+    if isinstance(tree, exp.Command):
+        kind = str(tree.this).upper()
+    elif isinstance(tree, (exp.Create, exp.Drop)):
+        kind = f"{kind} {str(tree.args.get('kind')).upper()}"
+    fix = _INSTEAD.get(kind, f"A session takes {STATEMENTS}.")
+    return ConfigError(f"statement {cut(tree.sql(DIALECT))}", "is not supported here.", fix)
