@@ -235,6 +235,26 @@ def test_savepoints(tmp_path: Path, version: int, kind: str) -> None:
 
 
 @versions
+def test_a_savepoint_keeps_what_an_older_plan_made_after_it(tmp_path: Path, version: int) -> None:
+    """The slice of a compaction that was planned before the savepoint is what reads as of it show."""
+    table = create(tmp_path, version, MOR)
+    written(table, 2)
+    table.upsert(data([0, 1, 2], "a", 10))
+    planned = table.schedule_compaction()
+    assert planned is not None
+    table.insert(data([50], "b", 11))
+    before, point = seen(table.read()), table.savepoint()
+    table.run_compaction(planned)
+    for value in (12, 13):
+        table.upsert(data([0, 1, 2], "c", value))
+        table.compact()
+    table.clean(commits_retained=1)
+    assert seen(table.read(as_of=point)) == before
+    table.restore(point)
+    assert seen(table.read()) == before
+
+
+@versions
 def test_a_pending_compaction_keeps_what_it_reads(tmp_path: Path, version: int) -> None:
     table = create(tmp_path, version, MOR)
     written(table, 2)

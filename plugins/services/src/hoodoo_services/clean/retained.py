@@ -24,22 +24,28 @@ Step = tuple[str, str, State]  # requested time, action, state
 @frozen
 class Hold:
     """``floor``: what was the newest of its group at this requested time, or came later, stays;
-    None for no such time. ``files``: paths that savepoints and pending plans name."""
+    None for no such time. ``files``: paths that savepoints and pending plans name. ``points``: the
+    savepoints. A compaction that was planned before one and is run after it makes slices that reads
+    as of the savepoint show, and that it does not name."""
 
     floor: str | None
     files: frozenset[str]
+    points: tuple[str, ...] = ()
 
     def keeps(self, aged: Aged, at: int) -> bool:
         """Whether slice number ``at`` of the group, counted from the newest, stays."""
         if aged.replaced_by is None and at == 0:
             return True
+        until = aged.group.slices[at - 1].instant if at else aged.replaced_by
+        since, end = order_key(aged.group.slices[at].instant), order_key(until or "")
+        if any(since <= order_key(point) < end for point in self.points):
+            return True
         if self.floor is not None:
             limit = order_key(self.floor)
             if aged.replaced_by is not None and order_key(aged.replaced_by) >= limit:
                 return True
-            newer = aged.group.slices[at - 1].instant if at else aged.replaced_by
             # Whoever looked before the next slice came has this one open.
-            if newer is None or order_key(newer) >= limit:
+            if until is None or order_key(until) >= limit:
                 return True
         return not self.files.isdisjoint(files_of(aged.group.slices[at]))
 
@@ -58,7 +64,8 @@ def is_beside(name: str) -> bool:
 
 def hold(storage: Storage, timeline: Timeline, hours: float, now: datetime) -> Hold:
     """``hours``: what a read that began within them may have open stays, too."""
-    return Hold(_floor(storage, timeline, hours, now), needed_files(storage, timeline))
+    points = tuple(timeline.savepointed())
+    return Hold(_floor(storage, timeline, hours, now), needed_files(storage, timeline), points)
 
 
 def needed_files(storage: Storage, timeline: Timeline) -> frozenset[str]:
