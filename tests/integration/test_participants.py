@@ -71,6 +71,8 @@ class Watcher:
     def after_action(self, request, timeline):
         if request.storage.head("down") is not None:
             raise DataError("catalog", "is down.", "Wait.")
+        if request.storage.head("lost") is not None:
+            raise TimeoutError("a library's")
         newest = timeline.instants[-1]
         SEEN.append((newest.action, newest.is_completed, len(request.look().slices)))
         return ("seen",)
@@ -81,7 +83,18 @@ class Watcher:
 
 @hookimpl
 def hoodoo_participants():
-    return [Registration("acme_watcher", lambda settings: Watcher())]
+    return [Registration("acme_watcher", lambda settings: MADE(Watcher()))]
+
+
+class Whole:
+    def __init__(self, one):
+        self.parts = (one,)
+
+    def join(self, storage, timeline):
+        return None
+
+
+MADE = lambda one: one
 """
 SCHEMA = pa.schema([("id", pa.int64()), ("n", pa.int64())])
 
@@ -209,3 +222,52 @@ def test_inline_cleans_are_said_before(tmp_path: Path) -> None:
     for n in range(4):
         table.upsert(rows(0, n + 1))
     assert acme_watcher.GOING and all(all(there) for there in acme_watcher.GOING)
+
+
+@pytest.mark.usefixtures("watcher")
+def test_it_is_called_once_and_only_if_something_happened(tmp_path: Path) -> None:
+    import acme_watcher
+
+    seen = acme_watcher.SEEN
+    table = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id", index="record_index")
+    table.upsert(rows(0, 10))
+    seen.clear()
+    table.locate([1, 2])
+    table.compare_indexes("record_index", "global_simple")
+    table.clean()
+    table.rollback()
+    table.update({"n": "n"}, where="id = 77")
+    assert not seen
+    for act in (
+        lambda: table.update({"n": "n + 1"}, where="id < 3"),
+        lambda: table.delete(where="id = 3"),
+        lambda: table.merge(rows(5, 2), on="id").when_matched_update({"n": "source.n"}).execute(),
+        lambda: table.alter(add={"m": "bigint"}),
+        lambda: table.savepoint(),
+    ):
+        act()
+        assert len(seen) == 1
+        seen.clear()
+
+
+@pytest.mark.usefixtures("watcher")
+@pytest.mark.parametrize("is_part", [False, True])
+def test_its_failure_is_none_of_the_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_part: bool
+) -> None:
+    import acme_watcher
+
+    if is_part:
+        monkeypatch.setattr(acme_watcher, "MADE", acme_watcher.Whole)
+    path = tmp_path / "t"
+    table = hoodoo.create(str(path), SCHEMA, record_key="id")
+    (path / "lost").touch()
+    for number, act in enumerate((table.upsert, table.insert)):
+        with pytest.warns(
+            HoodooWarning,
+            match=r"'acme_watcher' of distribution acme 1.0, after_action: raised TimeoutError",
+        ):
+            act(rows(number, 1))
+    with pytest.warns(HoodooWarning, match="participants after it failed"):
+        table.update({"n": "n + 1"}, where="id = 0")
+    assert table.read().count() == 2

@@ -60,10 +60,7 @@ class Option(Generic[T]):
 
     def given(self, options: Mapping[str, str]) -> T | None:
         """What ``options`` say; None where they do not."""
-        for name in self.names:
-            if name in options:
-                return self.parse(options[name], name)
-        return None
+        return next((self.parse(options[n], n) for n in self.names if n in options), None)
 
     def each(self, options: Mapping[str, str]) -> list[tuple[str, T]]:
         """What each of its names says, where ``options`` have it; an empty text says nothing."""

@@ -84,7 +84,5 @@ def is_known(timeline: Timeline) -> bool:
 
 
 def _lister(timeline: Timeline) -> Any:
-    for one in Participants.of_table(timeline.config).each:
-        if hasattr(one, "lists") and one.lists(timeline):
-            return one
-    return None
+    each = Participants.of_table(timeline.config).each
+    return next((one for one in each if hasattr(one, "lists") and one.lists(timeline)), None)

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from hoodoo.errors import HoodooError, PluginError, UnsupportedTableError
+from hoodoo.errors import PluginError, UnsupportedTableError
 from hoodoo.hookspecs import USUAL, install
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.participant import (
@@ -19,6 +19,7 @@ from hoodoo.hookspecs.participant import (
     RebuildRequest,
 )
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.answers import checked, who_is
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import make
 from hoodoo.model.column_range import ColumnRange
@@ -79,7 +80,8 @@ class Participants:
         """All that are installed, made for the table and the options of ``settings``. PluginError for one that
         fails, ConfigError for an option that it refuses."""
         offered = [make(offer, settings) for offer in kernel().offers("participant")]
-        parts = (part for one in offered for part in getattr(one, "parts", ()))
+        pairs = ((part, who_is(one)) for one in offered for part in getattr(one, "parts", ()))
+        parts = (checked("participant", part, who) for part, who in pairs if who)
         return cls((*offered, *parts))
 
     @classmethod
@@ -168,11 +170,11 @@ class Participants:
     def after_action(self, request: RebuildRequest, timeline: Timeline) -> tuple[str, ...]:
         """The work of all of them after an action; what was done."""
         done: tuple[str, ...] = ()
-        failed: HoodooError | None = None
+        failed: Exception | None = None
         for tell in self._having("after_action"):  # one that fails does not stop the others
             try:
                 done += tell(request, timeline)
-            except HoodooError as error:
+            except Exception as error:
                 failed = failed or error
         if failed is not None:
             raise failed
@@ -185,20 +187,16 @@ class Participants:
     # --- indexes ----------------------------------------------------------------------------------
     def maker(self, name: str | None) -> Any:
         """Who rebuilds ``name``; without a name, the first who makes anything. PluginError if nobody does."""
-        for one in self.each:
-            if hasattr(one, "rebuild") and (name is None or one.makes(name)):  # type: ignore[attr-defined]
-                return one
-        for one in self.each:  # it says which names it knows
-            if hasattr(one, "rebuild"):
-                return one
-        raise nobody_makes(name)
+        every: list[Any] = [one for one in self.each if hasattr(one, "rebuild")]
+        makers = [one for one in every if name is None or one.makes(name)]
+        if not every:
+            raise nobody_makes(name)
+        return (makers or every)[0]  # it says which names it knows
 
     def store_of(self, index: str) -> Any:
         """Who stores the entries of the index of this name; None if nobody does."""
-        for one in self.each:
-            if hasattr(one, "stores") and one.stores(index):
-                return one
-        return None
+        having = (one for one in self.each if hasattr(one, "stores"))
+        return next((one for one in having if one.stores(index)), None)
 
     def make(self, virtual: bool, request: RebuildRequest) -> TableConfig:
         """What goes on with virtual keys, or with stored ones, is made; the properties as they are then."""

@@ -29,6 +29,7 @@ class AfterWrites:
     def __init__(self, table: TableHandle) -> None:
         self.table = table
         self.seen: Timeline | None = None
+        self.asked: object = None  # the instants that participants were last asked after
         self._made: tuple[Kernel, Settings, list[AfterWrite]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -43,18 +44,26 @@ class AfterWrites:
                 timeline = timeline or table.load_timeline()
                 if _has_work(service, timeline) and service.run(timeline, engine):
                     timeline, self.seen = self.seen, None
-            except (HoodooError, FileNotFoundError) as error:  # others take files away
-                timeline = None  # the rows have landed: this is no failure of the write
+            except Exception as error:  # the rows have landed: this is no failure of the write
+                timeline = None
                 warn(
                     f"table {table.config.name}: the write is done, but the inline {service.what} after it failed ({error}); {service.by_hand} finishes it."
                 )
         if timeline is not None:
             timeline.note_replaced(table.storage)
 
-    def by_hand(self) -> None:
-        """After an action that follows no write: participants do their work."""
-        if due := _after_action(self.table):
-            self.run(due, lambda: self.table.engine(None, self.table.default_engine))
+    def instants(self) -> object:
+        """What :meth:`by_hand` compares: the instants there are. None if nobody follows actions."""
+        with suppress(HoodooError):
+            return self.table.load_timeline().instants if _after_action(self.table) else None
+        return None
+
+    def by_hand(self, before: object = None) -> None:
+        """After an action: participants do their work, unless the timeline is as ``before`` it,
+        or as when they were last asked: by a write that the action made."""
+        table = self.table
+        if (now := self.instants()) is not None and now not in (before, self.asked):
+            self.run(_after_action(table), lambda: table.engine(None, table.default_engine))
 
     def follow(
         self, due: Sequence[AfterWrite], seen: Timeline, files: KnownFiles
@@ -77,9 +86,8 @@ class AfterWrites:
 
 
 def _has_work(service: AfterWrite, timeline: Timeline) -> bool:
-    if len(timeline.writes()) >= service.writes:
-        return True
-    return any(instant.action == service.pending for instant in timeline.pending())
+    is_pending = any(instant.action == service.pending for instant in timeline.pending())
+    return is_pending or len(timeline.writes()) >= service.writes
 
 
 def _made(table: TableHandle) -> list[AfterWrite]:
@@ -110,6 +118,7 @@ def _after_action(table: TableHandle) -> list[AfterWrite]:
     """What participants do after every action; nothing if none of them has anything to do then."""
 
     def run(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
+        table.after_writes.asked = timeline.instants
         request = table.participants.request()
         return bool(table.participants.each.after_action(request, timeline))
 
@@ -126,8 +135,7 @@ def _told(table: TableHandle, action: str, run: Run) -> Run:
 
     def reported(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
         with action_run(table, action, quiet=True) as events:
-            done = run(timeline, engine)
-            if not done:
+            if not (done := run(timeline, engine)):
                 events.skip()
             return done
 

@@ -73,8 +73,9 @@ def call_action(
     refuse_options(call, getattr(plain(found), member), 1 + len(planned), arguments)
     check_engine(arguments.get("engine"))
     kind = resolved.ref.name if isinstance(action, str) else name
+    before = None if member == "schedule" else table.after_writes.instants()
     with action_run(table, kind, *planned, **_TOLD.get(member, {})) as events:
         done = answered(events, does(table, *planned, **arguments), plans=member == "schedule")
     if member != "schedule":
-        table.after_writes.by_hand()
+        table.after_writes.by_hand(before)
     return done

@@ -94,9 +94,7 @@ def alike(one: Any, other: Any) -> bool:
     one, other = plain(one), plain(other)
     if type(one) is not type(other) or one.is_global != other.is_global:
         return False
-    if not isinstance(one, ComputedIndex):
-        return True
-    return bool(one.buckets == other.buckets)
+    return not isinstance(one, ComputedIndex) or bool(one.buckets == other.buckets)
 
 
 def _beside(own: Any, asked: Any) -> bool:

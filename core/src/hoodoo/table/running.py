@@ -70,10 +70,10 @@ def rollback(table: TableHandle, instant: str | None = None) -> tuple[str, ...] 
     """
     participants = table.participants
     if instant is None:
-        recovered = recover(table.storage, table.config)
-        done = tuple(one.instant for one in recovered.done)
+        before = table.after_writes.instants()
+        done = tuple(one.instant for one in recover(table.storage, table.config).done)
         participants.repair()
-        table.after_writes.by_hand()
+        table.after_writes.by_hand(before)
         return done
     held = participants.before_rollback(instant, lambda: check_rollback(table, instant))
     table.check_writable()

@@ -150,9 +150,8 @@ class Timeline(Shown):
     # --- questions --------------------------------------------------------------------------------
     def contains_or_before_start(self, instant: str) -> bool:
         """Whether files of ``instant`` are committed: its write completed, or it is archived."""
-        if instant in self._selected.writes:
-            return True
-        return self.start is not None and order_key(instant) < order_key(self.start)
+        is_older = self.start is not None and order_key(instant) < order_key(self.start)
+        return is_older or instant in self._selected.writes
 
     def completion_time(self, instant: str) -> str:
         """When a committed instant completed; an archived one, and layout 1, give its own time."""
