@@ -213,3 +213,120 @@ def test_wrong_arguments_of_a_session(tmp_path: Path) -> None:
         hoodoo.session(catalogs=[5])
     with pytest.raises(ConfigError, match="one name"):
         hoodoo.session(tables={"t": [], "T": []})
+
+
+def test_tables_are_created_and_dropped(tmp_path: Path) -> None:
+    session = hoodoo.session(catalogs=str(tmp_path / "lake"))
+    made = session.sql(
+        "CREATE TABLE IF NOT EXISTS db.trips (id BIGINT NOT NULL, city STRING, ts BIGINT, fare DECIMAL(9, 2)) USING hudi "
+        "PARTITIONED BY (city) TBLPROPERTIES (primaryKey = 'id', 'preCombineField' = 'ts', type = 'mor', "
+        "hoodie.index.type = 'SIMPLE')"
+    )
+    assert made.to_arrow().num_rows == 0 and made.commit is None
+    session.sql("CREATE TABLE IF NOT EXISTS db.Trips (x INT) USING hudi")
+    table = session.table("db.trips")
+    assert table.schema.names == ["id", "ts", "fare", "city"]
+    assert (table.config.table_type, table.config.ordering_fields) == ("MERGE_ON_READ", ("ts",))
+    session.sql("INSERT INTO db.trips VALUES (1, 1, 1.5, 'oslo'), (2, 1, 2.5, 'rome')")
+    place = tmp_path / "cities"
+    session.sql(
+        f"CREATE TABLE cities USING hoodoo PARTITIONED BY (city) LOCATION '{place}' TBLPROPERTIES (primaryKey = 'id') "
+        "AS WITH t AS (SELECT * FROM db.trips) SELECT city, id, fare * 2 AS twice FROM t WHERE id > 1"
+    )
+    assert session.sql("SELECT * FROM cities").to_pylist() == [
+        {"id": 2, "twice": Decimal("5.00"), "city": "rome"}
+    ]
+    assert (place / "city=rome").is_dir()
+    assert session.sql("DROP TABLE cities").count() == 0
+    session.sql("DROP TABLE IF EXISTS cities")
+    with pytest.raises(ConfigError, match="table cities: is not among"):
+        session.sql("DROP TABLE cities")
+    alone = hoodoo.session()
+    alone.sql(f"CREATE TABLE again USING hudi LOCATION '{place}'")
+    alone.sql(
+        f"CREATE TABLE other (id INT, day DATE) USING hudi PARTITIONED BY (at STRING) LOCATION '{tmp_path}/o'"
+    )
+    assert alone.table("other").schema.names == ["id", "day", "at"]
+    assert alone.sql("SELECT id FROM again").to_pylist() == [{"id": 2}]
+    alone.sql("DROP TABLE again")
+    assert hoodoo.open(place).count() == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("CREATE TABLE x (id INT)", "USING hudi"),
+        ("CREATE TABLE x (id INT) USING parquet", "is of parquet"),
+        ("CREATE TABLE x (id INT) STORED AS PARQUET", "STORED AS PARQUET"),
+        ("CREATE TABLE x (id INT) USING hudi PARTITIONED BY (years(id))", "key_generator="),
+        ("CREATE TABLE x (id INT) USING hudi CLUSTERED BY (id) INTO 4 BUCKETS", "CLUSTERED BY"),
+        ("CREATE TABLE x USING hudi", "nor the LOCATION"),
+        ("CREATE OR REPLACE TABLE x (id INT) USING hudi", "OR REPLACE"),
+        ("CREATE TABLE x (id INT PRIMARY KEY) USING hudi", "primaryKey = 'id'"),
+        ("CREATE TABLE x (id INT COMMENT 'c') USING hudi", "comment"),
+        ("CREATE TABLE x (id INT) USING hudi COMMENT 'c'", "COMMENT"),
+        ("CREATE TABLE x (id INT) USING hudi TBLPROPERTIES (foo = 'x')", "property foo"),
+        ("CREATE TABLE x (id INT) USING hudi AS SELECT 1 AS id", "beside AS SELECT"),
+        ("CREATE TABLE x (id UUID) USING hudi", "uuid"),
+        ("CREATE TABLE x LIKE trips", "LIKE trips"),
+        ("CREATE TEMPORARY TABLE x (id INT) USING hudi", "TEMPORARY"),
+        ("CREATE TABLE TRIPS (id INT) USING hudi", "is in the session"),
+        ("CREATE TABLE geo.cities USING hudi AS SELECT 1 AS id", "is in the session"),
+        ("CREATE TABLE x USING hudi AS SELECT * FROM nope", "table nope"),
+        ("DROP TABLE geo.cities PURGE", "PURGE"),
+        ("TRUNCATE TABLE trips", "DELETE FROM t"),
+        ("SHOW DATABASES", "SHOW TABLES"),
+        ("SHOW PARTITIONS new", "no table of Hoodoo"),
+        ("DESCRIBE SELECT 1", "DESCRIBE"),
+        ("DESCRIBE nope", "table nope"),
+    ],
+)  # fmt: skip
+def test_definitions_that_would_lose_something_are_refused(
+    session: Any, text: str, says: str
+) -> None:
+    before = list(session.names.listed())
+    with pytest.raises(HoodooError, match=says):
+        session.sql(text)
+    assert list(session.names.listed()) == before
+
+
+def test_a_new_table_without_a_place_is_refused() -> None:
+    with pytest.raises(ConfigError, match="no LOCATION, and the session has no catalog"):
+        hoodoo.session().sql("CREATE TABLE x (id INT) USING hudi")
+
+
+def test_what_is_there_is_shown(session: Any) -> None:
+    def shown(text: str) -> list[Any]:
+        return [tuple(row.values()) for row in session.sql(text).to_pylist()]
+
+    assert shown("SHOW TABLES") == [
+        ("", "Trips", False),
+        ("", "new", False),
+        ("geo", "Cities", False),
+    ]
+    assert shown("SHOW TABLES IN geo LIKE 'c*|x'") == [("geo", "Cities", False)]
+    assert shown("show tables from nowhere") == []
+    assert shown("SHOW PARTITIONS trips") == [("oslo",), ("rome",)]
+    assert shown("SHOW COLUMNS IN geo.cities") == [("city",), ("country",)]
+    assert ("hoodie.table.recordkey.fields", "id") in shown("SHOW TBLPROPERTIES trips")
+    columns = [("id", "bigint", None), ("city", "string", None), ("fare", "double", None)]
+    info = [("# Partition Information", "", ""), ("# col_name", "data_type", "comment"), columns[1]]
+    assert shown("DESCRIBE trips") == columns + info
+    assert ("Location", session.table("trips").path, "") in shown("DESC TABLE EXTENDED trips")
+
+
+def test_a_table_is_created_again_by_what_is_shown(session: Any, tmp_path: Path) -> None:
+    session.sql(
+        "CREATE TABLE a (id BIGINT, `A_b` ARRAY<STRUCT<x: INT, Y: MAP<STRING, TIMESTAMP>>>, d DECIMAL(9, 2), at TIMESTAMP_NTZ) "
+        "USING hudi PARTITIONED BY (id) TBLPROPERTIES (type = 'mor', primaryKey = 'id', orderingFields = 'd', hoodie.table.version = '6')"
+    )
+    text = session.sql("SHOW CREATE TABLE a").to_pylist()[0]["createtab_stmt"]
+    again = text.replace("TABLE a", "TABLE b").replace(session.table("a").path, str(tmp_path / "b"))
+    session.sql(again)
+    made = session.sql("SHOW CREATE TABLE b").to_pylist()[0]["createtab_stmt"]
+    assert made.partition("LOCATION")[0] == text.partition("LOCATION")[0].replace(
+        "TABLE a", "TABLE b"
+    )
+    assert made.partition("TBLPROPERTIES")[2] == text.partition("TBLPROPERTIES")[2]
+    assert session.table("a").schema == session.table("b").schema
+    assert session.table("b").config.version == 6

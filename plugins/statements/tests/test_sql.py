@@ -211,7 +211,6 @@ def test_a_source_is_of_the_time_that_a_statement_says(table: Any) -> None:
         hoodoo.sql(text.replace("0 AS q", "nope AS q"), {"t": table})
 
 
-
 def test_with_before_insert_is_of_the_query(tmp_path: Path) -> None:
     made = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id")
     other = pa.table({"id": [1], "city": ["other"], "fare": [0.0]})

@@ -106,7 +106,7 @@ class Asked:
             kind = constraint.kind
             if isinstance(kind, exp.NotNullColumnConstraint) and kind.args.get("allow_null"):
                 continue
-            raise _constrained(what, kind)
+            raise constrained(what, kind)
         self.add[name] = arrow_type(column.kind, what)
 
     def placed(self, path: str, place: str) -> None:
@@ -150,7 +150,8 @@ class Asked:
             )  # fmt: skip
 
 
-def _constrained(what: str, kind: Any) -> SchemaError:
+def constrained(what: str, kind: Any) -> SchemaError:
+    """The error for a column with a constraint that tables don't store."""
     if isinstance(kind, exp.NotNullColumnConstraint):
         return SchemaError(
             what, "would be NOT NULL, and rows from before have no value for it.", "Leave NOT NULL out."

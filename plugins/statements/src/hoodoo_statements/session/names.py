@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import field, frozen
+from attrs import frozen
 from hoodoo.calls import nearest
 from hoodoo.errors import ConfigError, NotATableError
 from hoodoo.kernel.functions import function
@@ -28,7 +28,6 @@ class SessionNames:
     own: dict[str, Any]
     catalogs: Mapping[str, Any]
     spark: Any = None
-    views: dict[str, Any] = field(factory=dict)
 
     def of_tree(self, tree: Any) -> dict[str, Any]:
         """The tables of a statement by their names in it. ConfigError for a name without one."""
@@ -69,12 +68,19 @@ class SessionNames:
         parts = [part.name for part in node.parts]
         if len(parts) == 2 and parts[0].lower() in _PATHS and ("/" in parts[1] or "\\" in parts[1]):
             return open_table(parts[1])
-        for lake, inner in self._asked(parts):
-            stored = entry_name(lake, inner)
-            if stored is not None:
-                return lake.open(stored)
+        entry = self.stored(node)
+        if entry is not None:
+            return entry[0].open(entry[1])
         if self.spark is not None and self.spark.catalog.tableExists(name):
             return self.spark.table(name)
+        return None
+
+    def stored(self, node: Any) -> tuple[Any, str] | None:
+        """The catalog that has the table ``node``, and its name there."""
+        for lake, inner in self._asked([part.name for part in node.parts]):
+            name = entry_name(lake, inner)
+            if name is not None:
+                return lake, name
         return None
 
     def place(self, node: Any) -> tuple[Any, str] | None:
@@ -93,10 +99,10 @@ class SessionNames:
             f'{shown}Or add it: hoodoo.session(tables={{"{name}": path}}).',
         )
 
-    def listed(self) -> Iterator[tuple[str, str]]:
-        """The names of all tables, and where they come from."""
+    def listed(self) -> Iterator[tuple[str, str | None]]:
+        """The names of all tables, and of the catalog that has them; None: the session."""
         for name in self.own:
-            yield name, "session"
+            yield name, None
         for key, lake in self.catalogs.items():
             for name in lake.tables():
                 yield name, key

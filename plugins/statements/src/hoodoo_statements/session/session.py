@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
 from attrs import frozen
 from hoodoo.calls import checked_methods
 from sqlglot import exp
 
 from hoodoo_statements.alter_sql import altered_table
+from hoodoo_statements.session.definitions import create, drop
 from hoodoo_statements.session.names import SessionNames, opened_catalogs, own_tables
 from hoodoo_statements.session.parameters import bound
 from hoodoo_statements.session.result import Result
+from hoodoo_statements.session.shows import describe, show
 from hoodoo_statements.session.unsupported import STATEMENTS, unsupported
 from hoodoo_statements.sql import check_session, read_statement, run_tree
 
@@ -52,7 +55,17 @@ class Session:
         tree = bound(read_statement(text, STATEMENTS), args)
         if isinstance(tree, _CHANGES) or altered_table(tree) is not None:
             return Result.of(run_tree(tree, self.names.of_tree(tree), self.names.spark))
-        raise unsupported(tree)
+        if isinstance(tree, exp.Create) and tree.args["kind"] == "TABLE":
+            create(tree, self.names)
+        elif isinstance(tree, exp.Drop) and tree.args["kind"] == "TABLE":
+            drop(tree, self.names)
+        elif isinstance(tree, exp.Command) and str(tree.this).upper() == "SHOW":
+            return Result(show(tree, self.names))
+        elif isinstance(tree, exp.Describe):
+            return Result(describe(tree, self.names))
+        else:
+            raise unsupported(tree)
+        return Result(pa.table({}))
 
 
 def session(

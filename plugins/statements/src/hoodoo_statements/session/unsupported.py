@@ -11,7 +11,9 @@ from hoodoo_statements.sql import cut
 from hoodoo_statements.text.dialect import DIALECT
 
 STATEMENTS = (
-    "SELECT, INSERT INTO, INSERT OVERWRITE, UPDATE, DELETE FROM, MERGE INTO and ALTER TABLE"
+    "SELECT, INSERT INTO, INSERT OVERWRITE, UPDATE, DELETE FROM, MERGE INTO, CREATE TABLE, "
+    "DROP TABLE, ALTER TABLE, DESCRIBE, SHOW TABLES, SHOW PARTITIONS, SHOW COLUMNS, "
+    "SHOW TBLPROPERTIES and SHOW CREATE TABLE"
 )
 # By the kind of a statement, or its first words.
 _INSTEAD = {

@@ -1,0 +1,168 @@
+"""SHOW TABLES, SHOW PARTITIONS, SHOW COLUMNS, SHOW TBLPROPERTIES, SHOW CREATE TABLE, DESCRIBE: the
+columns of Spark's answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+from hoodoo.table.table import Table
+from sqlglot import exp
+
+from hoodoo_statements.session.names import SessionNames
+from hoodoo_statements.session.unsupported import unsupported
+from hoodoo_statements.text.dialect import DIALECT
+
+_TABLES = re.compile(
+    r"TABLES(?:\s+(?:IN|FROM)\s+`?(?P<space>[^\s`']+)`?)?(?:\s+(?:LIKE\s+)?'(?P<like>[^']*)')?",
+    re.I,
+)
+_OF_TABLE = re.compile(
+    r"(?P<what>PARTITIONS|TBLPROPERTIES|COLUMNS\s+(?:IN|FROM)|CREATE\s+TABLE)\s+(?P<name>\S+)", re.I
+)
+_NAMES = {
+    pa.bool_(): "boolean",
+    pa.int8(): "tinyint",
+    pa.int16(): "smallint",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.string(): "string",
+    pa.binary(): "binary",
+    pa.date32(): "date",
+}
+# Properties that CREATE TABLE has in other words, or by itself.
+_OWN = re.compile(
+    r"hoodie\.(table\.(name|initial\.version|type|recordkey\.fields|ordering\.fields|format|checksum"
+    r"|precombine\.field|partition\.fields|create\.schema|timeline\..*|metadata\..*)"
+    r"|datasource\.write\.drop\.partition\.columns|timeline\..*|archivelog\.folder|database\.name)"
+    r"|hoodoo\.(catalogs|partition\.rows\..*)"
+)
+
+
+def show(tree: exp.Command, names: SessionNames) -> pa.Table:
+    """What SHOW answers. ConfigError for something else, and for a table that is not there."""
+    text = str(getattr(tree.args.get("expression"), "name", "")).strip()
+    found = _TABLES.fullmatch(text)
+    if found is not None:
+        return _tables(names, found["space"], found["like"])
+    found = _OF_TABLE.fullmatch(text)
+    if found is None:
+        raise unsupported(tree)
+    table = names.table(exp.to_table(found["name"], dialect=DIALECT))
+    return _SHOWN[found["what"].split()[0].upper()](table, found["name"])
+
+
+def describe(tree: exp.Describe, names: SessionNames) -> pa.Table:
+    """What DESCRIBE answers of a table."""
+    if not isinstance(tree.this, exp.Table) or tree.args.get("partition"):
+        raise unsupported(tree)
+    table = names.table(tree.this)
+    rows: list[Any] = [(f.name, spark_name(f.type), None) for f in table.schema]
+    partitions = [table.schema.field(name) for name in _partition_columns(table)]
+    if partitions:
+        rows += [("# Partition Information", "", ""), ("# col_name", "data_type", "comment")]
+        rows += [(f.name, spark_name(f.type), None) for f in partitions]
+    if str(tree.args.get("style") or "").upper() in ("EXTENDED", "FORMATTED"):
+        config = table.config
+        rows += [("", "", ""), ("# Detailed Table Information", "", "")]
+        rows += [("Table", config.name, ""), ("Provider", "hudi", ""), ("Location", table.path, "")]
+        rows += [("Type", str(config.table_type), ""), ("Version", str(config.version), "")]
+        rows += [("Record Key", ",".join(config.record_key_fields), "")]
+    return _answer(("col_name", "data_type", "comment"), rows)
+
+
+def spark_name(kind: pa.DataType) -> str:
+    """What Spark calls the type."""
+    t = pa.types
+    if t.is_timestamp(kind):
+        return "timestamp_ntz" if kind.tz is None else "timestamp"
+    if t.is_decimal(kind):
+        return f"decimal({kind.precision},{kind.scale})"
+    if t.is_list(kind) or t.is_large_list(kind):
+        return f"array<{spark_name(kind.value_type)}>"
+    if t.is_map(kind):
+        return f"map<{spark_name(kind.key_type)},{spark_name(kind.item_type)}>"
+    if t.is_struct(kind):
+        return f"struct<{','.join(f'{f.name}:{spark_name(f.type)}' for f in kind)}>"
+    return _NAMES.get(kind, str(kind))
+
+
+def _tables(names: SessionNames, space: str | None, like: str | None) -> pa.Table:
+    rows = []
+    several = len(names.catalogs) > 1
+    for full, catalog in names.listed():
+        database, _, name = full.rpartition(".")
+        if catalog is not None and several:
+            database = ".".join(part for part in (catalog, database) if part)
+        if space is not None and space.lower() not in (database.lower(), (catalog or "").lower()):
+            continue
+        if like is not None and not _is_like(name, like):
+            continue
+        rows.append((database, name, False))
+    return _answer(("namespace", "tableName", "isTemporary"), rows)
+
+
+def _is_like(name: str, pattern: str) -> bool:
+    """As Spark has it: ``*`` is any text, ``|`` is or, in any case."""
+    ways = [re.escape(one.strip()).replace(r"\*", ".*") for one in pattern.split("|")]
+    return any(re.fullmatch(way, name, re.I) for way in ways)
+
+
+def _partitions(table: Table, name: str) -> pa.Table:
+    paths = sorted({one.partition_path for one in table.file_slices()})
+    return _answer(("partition",), [(path,) for path in paths if path])
+
+
+def _columns(table: Table, name: str) -> pa.Table:
+    return _answer(("col_name",), [(column,) for column in table.schema.names])
+
+
+def _properties(table: Table, name: str) -> pa.Table:
+    return _answer(("key", "value"), sorted(table.config.properties.items()))
+
+
+def _definition(table: Table, name: str) -> pa.Table:
+    config, indent = table.config, ",\n  "
+    columns = [f"{_quoted(f.name)} {spark_name(f.type)}" for f in table.schema]
+    said = {"type": "mor" if config.table_type == "MERGE_ON_READ" else "cow"}
+    if config.record_key_fields:
+        said["primaryKey"] = ",".join(config.record_key_fields)
+    if config.ordering_fields:
+        said["orderingFields"] = ",".join(config.ordering_fields)
+    said |= {k: v for k, v in sorted(config.properties.items()) if not _OWN.fullmatch(k)}
+    partitions = ", ".join(map(_quoted, _partition_columns(table)))
+    text = f"CREATE TABLE {name} (\n  {indent.join(columns)})\nUSING hudi\n"
+    text += f"PARTITIONED BY ({partitions})\n" if partitions else ""
+    text += f"LOCATION {_text(table.path)}\n"
+    pairs = indent.join(f"{_text(key)} = {_text(value)}" for key, value in said.items())
+    return _answer(("createtab_stmt",), [(f"{text}TBLPROPERTIES (\n  {pairs})\n",)])
+
+
+_SHOWN: dict[str, Callable[[Table, str], pa.Table]] = {
+    "PARTITIONS": _partitions,
+    "COLUMNS": _columns,
+    "TBLPROPERTIES": _properties,
+    "CREATE": _definition,
+}
+
+
+def _partition_columns(table: Table) -> list[str]:
+    return [name for name in table.config.partition_fields if name in table.schema.names]
+
+
+def _answer(names: tuple[str, ...], rows: list[Any]) -> pa.Table:
+    kinds = [pa.bool_() if name.startswith("is") else pa.string() for name in names]
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+    return pa.table([pa.array(c, k) for c, k in zip(columns, kinds, strict=True)], list(names))
+
+
+def _quoted(name: str) -> str:
+    return name if re.fullmatch(r"\w+", name) else "`{}`".format(name.replace("`", "``"))
+
+
+def _text(value: str) -> str:
+    return str(exp.Literal.string(value).sql(DIALECT))
