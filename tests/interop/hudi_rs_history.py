@@ -23,7 +23,7 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 from attrs import define, field, frozen
-from hoodoo.errors import HoodooError, HoodooWarning
+from hoodoo.errors import ConfigError, HoodooError, HoodooWarning
 from hudi_rs_peer import HudiRs, HudiRsError
 
 SCHEMA = pa.schema(
@@ -274,7 +274,13 @@ class History:
     def hoodoo_restore(self) -> None:
         at = self.chance.randrange(len(self.states))
         instant, rows = self.states[at]
-        self.table.restore(instant)
+        active = {each.requested for each in self.table.timeline().writes()}
+        try:
+            self.table.restore(instant)
+        except ConfigError as error:
+            if instant in active:
+                raise Difference(f"restore to a write of the active timeline: {error}") from error
+            raise
         self.states, self.rows = self.states[: at + 1], dict(rows)
 
     def hoodoo_index(self) -> None:
@@ -378,6 +384,7 @@ REFUSALS = (
     # A service came after it.
     ("hoodoo_rollback", "is not the newest completed write"),
     ("hoodoo_restore", "a clean has deleted files that it needs"),
+    ("hoodoo_restore", "is no completed write of the active timeline"),  # it was archived
 )
 
 
