@@ -209,8 +209,9 @@ def test_nested_values_without_a_type_have_that_of_the_table(
     assert row[column] == (["a"] if expected is ... else expected)
 
 
-def test_an_empty_list_of_sql_has_the_type_of_the_table(table: hoodoo.Table) -> None:
-    hoodoo.sql("INSERT INTO t (id, tags) SELECT 2, array()", {"t": table})
+@pytest.mark.parametrize("empty", ["array()", "[]"])
+def test_an_empty_list_of_sql_has_the_type_of_the_table(table: hoodoo.Table, empty: str) -> None:
+    hoodoo.sql(f"INSERT INTO t (id, tags) SELECT 2, {empty}", {"t": table})
     assert table.read(["tags"], where="id = 2").to_pylist() == [{"tags": []}]
 
 

@@ -524,6 +524,10 @@ class Translator:
     def _pipe(self, tree: Any) -> Made:
         return self._bound(FUNCTIONS["concat"], "||", [tree.this, tree.expression])
 
+    def _array(self, tree: Any) -> Made:
+        """A list in brackets. Spark has none; users of DuckDB and of Python write them."""
+        return self._call(exp.Anonymous(this="array", expressions=tree.expressions))
+
     def _bracket(self, tree: Any) -> Made:
         of, at = self._node(tree.this), [self._node(n) for n in tree.expressions]
         if (
@@ -725,5 +729,5 @@ _NODES: dict[type, Callable[[Translator, Any], Made]] = {
     exp.Trim: Translator._trim, exp.StrPosition: Translator._position, exp.Extract: Translator._extract,
     exp.DPipe: Translator._pipe, exp.Bracket: Translator._bracket, exp.Dot: Translator._dot,
     exp.Window: Translator._window, exp.Filter: Translator._filter, exp.Subquery: Translator._subquery,
-    exp.Select: Translator._subquery, exp.Exists: Translator._exists,
+    exp.Select: Translator._subquery, exp.Exists: Translator._exists, exp.Array: Translator._array,
 }  # fmt: skip
