@@ -291,6 +291,9 @@ plain.enable_virtual_keys()""",
     "table.sync": "assert table.sync() == ()  # it is in no catalog",
     "table.publish": 'assert len(table.publish("delta")) == 1',
     "table.stats": "assert table.stats().bytes > 0  # sizes are in bytes",
+    "table.search": """\
+points = hoodoo.create("points", pa.table({"id": [1, 2], "at": [[0.0, 1.0], [3.0, 4.0]]}), record_key="id")
+assert points.search("at", [3.0, 4.0], k=1)["id"].to_pylist() == [2]""",
     "table.verify": "assert table.verify().ok",
     # reads
     "scan.call_hint": "print(scan.call_hint)",
@@ -302,6 +305,9 @@ plain.enable_virtual_keys()""",
     "scan.plan": "print(scan.plan)",
     "scan.read_ahead": "assert scan.read_ahead >= 1",
     "scan.schema": 'assert scan.schema.names == ["ride", "city", "fare"]',
+    "scan.search": """\
+points = hoodoo.create("points", pa.table({"id": [1, 2], "at": [[0.0, 1.0], [3.0, 4.0]]}), record_key="id")
+assert points.read().search("at", [3.0, 4.0], k=1)["_distance"].to_pylist() == [0.0]""",
     "scan.source": "assert scan.source.config == table.config",
     "scan.step": "assert scan.step is not None",
     "scan.to_arrow": 'assert sorted(scan.to_arrow()["ride"].to_pylist()) == [1, 3]',

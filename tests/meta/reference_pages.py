@@ -67,6 +67,7 @@ GUIDES = {
     "table.report": "command-line.md#from-python",
     "table.stats": "command-line.md#stats",
     "table.publish": "open-formats.md",
+    "table.search": "vector-search.md",
     "table.verify": "command-line.md#verify",
     "hoodoo.create": "quickstart.md",
     "hoodoo.write": "quickstart.md#in-one-line",
@@ -79,6 +80,7 @@ GUIDES = {
     "hoodoo.spark_view": "spark-source.md",
     "hoodoo.hookimpl": "plugins/guide.md",
     "scan.to_spark": "spark.md#reading",
+    "scan.search": "vector-search.md",
     "scan.to_dataset": "reading.md#in-data-frames",
 }
 _PAGE = re.compile(r"\bdocs/([\w/-]+)\.md\b")

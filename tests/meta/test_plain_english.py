@@ -113,6 +113,7 @@ IN_SOURCE = {
     "plugins/spark": 7,
     "plugins/standard": 25,
     "plugins/statements": 4,
+    "plugins/vectors": 0,
 }
 
 

@@ -54,22 +54,21 @@ def _batches(
     encoded: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     shapes.having(answer, ("__iter__",), "an iterator of record batches")
-    whole = ask.inner.schema
-    names = frozenset(whole.names if columns is None else columns).intersection(whole.names)
-    return _counted(answer, ask, whole, names, batch_rows, encoded, where is None)
+    stored = ask.inner.schema.names
+    names = frozenset(stored if columns is None else columns).intersection(stored)
+    return _counted(answer, ask, names, batch_rows, encoded, where is None)
 
 
 def _counted(
     found: Iterator[Any],
     ask: Ask,
-    whole: pa.Schema,
     names: frozenset[str],
     batch_rows: int | None,
     encoded: bool,
     all_rows: bool,
 ) -> Iterator[pa.RecordBatch]:
     last: pa.Schema | None = None  # the last one that was found right
-    rows = 0
+    whole, rows = ask.inner.schema, 0
 
     def right(batch: Any, ask: Ask) -> pa.RecordBatch:
         nonlocal last, rows
@@ -163,5 +162,4 @@ def _key_range(answer: Any, ask: Ask) -> tuple[str, str] | None:
 @rule("FindsValues.batches_near")
 def _batches_near(answer: Any, ask: Ask, column: str, values: Any) -> Iterator[pa.RecordBatch]:
     shapes.having(answer, ("__iter__",), "an iterator of record batches")
-    whole, names = ask.inner.schema, frozenset({column})
-    return _counted(answer, ask, whole, names, None, False, all_rows=False)
+    return _counted(answer, ask, frozenset({column}), None, False, all_rows=False)

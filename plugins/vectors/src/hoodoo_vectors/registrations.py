@@ -1,0 +1,20 @@
+"""What hoodoo-vectors offers. Functions are named, not imported, so that discovery stays cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hoodoo import hookimpl
+from hoodoo.hookspecs import Registration
+
+
+@hookimpl
+def hoodoo_functions() -> Iterable[Registration]:
+    return [
+        Registration(
+            "Scan.search",
+            "hoodoo_vectors.search:search",
+            summary="The rows whose vectors are nearest to a given one.",
+            verbs={"search": "hoodoo_vectors.verbs:search"},
+        )
+    ]
