@@ -12,8 +12,10 @@ from hoodoo_vectors.metrics import Floats, bounds, distances
 from hoodoo_vectors.stored import matrix, of_row
 
 Ints = NDArray[np.int64]
-# So many numbers are compared at a time: they stay in the cache of the processor.
-_BLOCK = 1 << 18
+# So many numbers are compared at a time: a few MiB, which stay in the cache of the processor.
+_BLOCK = 1 << 20
+# So many pairs wait before the nearest of them are looked for.
+_FEW = 1024
 
 
 class Nearest:
@@ -46,19 +48,19 @@ class Nearest:
     def add(self, batch: pa.RecordBatch) -> None:
         """Take the rows of ``batch`` that may be among the nearest. Raises SchemaError for vectors
         that have another length than the queries, or numbers that have no distance."""
+        step = max(1, _BLOCK // max(self._queries.shape))
+        for start in range(0, batch.num_rows, step):
+            self._add(batch.slice(start, step))
+
+    def _add(self, batch: pa.RecordBatch) -> None:
         count, dimension = self._queries.shape
         rows, vectors = matrix(batch, self._column, dimension)
-        step = max(1, _BLOCK // max(count, dimension))
-        found = [
-            self._near(vectors[start : start + step], start)
-            for start in range(0, len(vectors), step)
-        ]
-        places, numbers, apart = map(np.concatenate, zip(_no_pairs(), *found, strict=True))
+        places, numbers, apart = self._near(vectors)
         unknown = np.flatnonzero(np.isnan(apart))
         if unknown.size:
             raise SchemaError(
                 f"column {self._column}",
-                "has a vector with NaN or infinity" + of_row(batch, rows[places[unknown[0]]]) + ".",
+                f"has a vector with NaN or infinity{of_row(batch, rows[places[unknown[0]]])}.",
                 "Write the row again, or leave it out by where.",
             )
         if places.size:
@@ -69,8 +71,9 @@ class Nearest:
         if sum(len(pairs[0]) for pairs in self._added_pairs) > 2 * self._k * count + _FEW:
             self._settle()
 
-    def _near(self, vectors: NDArray[np.number], start: int) -> tuple[Ints, Ints, Floats]:
-        """Pairs that may be among the nearest; positions count from ``start`` on."""
+    def _near(self, vectors: NDArray[np.number]) -> tuple[Ints, Ints, Floats]:
+        """Pairs that may be among the nearest: positions in ``vectors``, numbers of queries, and
+        distances."""
         lower, upper = bounds(
             self._metric, vectors.astype(self._queries.dtype, copy=False), self._queries
         )
@@ -88,7 +91,7 @@ class Nearest:
                 for at in range(0, len(places), size)
             )
         ]
-        return places + start, numbers, np.concatenate([_no_pairs()[2], *parts])
+        return places, numbers, np.concatenate([_no_pairs()[2], *parts])
 
     def _settle(self) -> None:
         """Only the nearest pairs stay, in their order, and the rows that they need."""
@@ -113,9 +116,6 @@ class Nearest:
         self._settle()
         places, numbers, apart = self._pairs
         return self._rows.take(pa.array(places)), numbers, apart
-
-
-_FEW = 1024  # pairs, before the nearest of them are looked for
 
 
 def _no_pairs() -> tuple[Ints, Ints, Floats]:

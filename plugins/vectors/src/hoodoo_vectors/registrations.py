@@ -18,3 +18,14 @@ def hoodoo_functions() -> Iterable[Registration]:
             verbs={"search": "hoodoo_vectors.verbs:search"},
         )
     ]
+
+
+@hookimpl
+def hoodoo_commands() -> Iterable[Registration]:
+    return [
+        Registration(
+            "search",
+            "hoodoo_vectors.command:search",
+            summary="Print the rows whose vectors are nearest to a given one.",
+        )
+    ]

@@ -6,7 +6,7 @@ each of its keys besides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 
@@ -71,20 +71,20 @@ def check_keys(
     except HoodooError as error:
         finding = Finding("read.failed", error.obj, error.rule.rstrip("."), error.fix)
         return Found((finding,), skipped=("record keys: the table can't be read",))
-    return _check(source, plan, file_format, instants, in_table, progress, locations)
+    read = partial(_read, source, plan, file_format, instants)
+    return _check(source, plan, read, in_table, progress, locations)
 
 
 def _check(
     source: ReadSource,
     plan: ScanPlan,
-    file_format: BaseFileFormat,
-    instants: Instants,
+    read: Callable[[FileSlice], Iterator[_Keys]],
     in_table: bool,
     progress: Progress,
     locations: Sequence[KeysCheck],
 ) -> Found:
     findings: list[Finding] = []
-    todo = [partial(_read, source, plan, file_format, instants, s) for s in plan.slices]
+    todo = [partial(read, s) for s in plan.slices]
     rows = done = partitions = 0
     hashes: list[doubles.Hashes] = []
     told: list[Finding | str] = []
