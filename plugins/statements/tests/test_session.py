@@ -11,7 +11,7 @@ import hoodoo
 import numpy as np
 import pyarrow as pa
 import pytest
-from hoodoo.errors import ConfigError, HoodooError, NotATableError, SchemaError
+from hoodoo.errors import ConfigError, CorruptTableError, HoodooError, NotATableError, SchemaError
 
 CITIES = [{"city": "oslo", "country": "no"}, {"city": "rome", "country": "it"}]
 
@@ -330,3 +330,29 @@ def test_a_table_is_created_again_by_what_is_shown(session: Any, tmp_path: Path)
     assert made.partition("TBLPROPERTIES")[2] == text.partition("TBLPROPERTIES")[2]
     assert session.table("a").schema == session.table("b").schema
     assert session.table("b").config.version == 6
+
+
+def test_a_query_reads_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hoodoo_rows.read.scan import Scan
+
+    schema = {"id": "bigint", "city": "string", "fare": "double"}
+    for name, kind in (("plain", "cow"), ("logs", "mor")):
+        table = hoodoo.create(tmp_path / name, schema, record_key="id", table_type=kind)
+        table.insert([trip(i) for i in range(6)])
+        table.upsert([trip(1, fare=float("nan"))])
+    session = hoodoo.session(tables={n: tmp_path / n for n in ("plain", "logs")})
+    monkeypatch.setattr(Scan, "to_arrow", None)  # which would read all rows
+    text = "SELECT p.id FROM plain p JOIN logs l ON p.id = l.id WHERE l.fare > 3 AND p.fare > 4 ORDER BY 1"
+    assert [row["id"] for row in session.sql(text).to_pylist()] == [1, 3, 4, 5]
+
+
+def test_errors_of_a_read_are_its_own(tmp_path: Path) -> None:
+    table = hoodoo.create(
+        tmp_path / "t", {"id": "bigint", "x": "int"}, record_key="id", table_type="mor"
+    )
+    table.insert([{"id": 1, "x": 1}])
+    table.upsert([{"id": 1, "x": 2}])
+    base = next(one for one in (tmp_path / "t").glob("*.parquet"))
+    base.write_bytes(base.read_bytes()[:4] + bytes(base.stat().st_size - 8) + b"PAR1")
+    with pytest.raises(CorruptTableError, match="base file"):
+        hoodoo.session(tables={"t": table}).sql("SELECT a.x FROM t a JOIN t b ON a.id = b.id")

@@ -11,6 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from attrs import define
 from hoodoo.errors import DataError, PluginError, SchemaError
+from hoodoo.kernel.registry import kernel
+from hoodoo_rows.read.scan import Scan
 
 ROW = "_hoodie__row"
 Places = npt.NDArray[np.int64]
@@ -68,8 +70,27 @@ class Evaluator:
         return at[order], of[order]
 
     def query(self, text: str, **tables: Any) -> pa.Table:
-        """What a whole query answers of ``tables``, by their names."""
-        return self._query(text, "query", **tables)
+        """What a whole query answers of ``tables``, by their names: Arrow tables, and scans, whose
+        rows are read as DuckDB asks for them."""
+        connection, scans = self._opened(), {n: t for n, t in tables.items() if isinstance(t, Scan)}
+        plain = {name: rows for name, rows in tables.items() if name not in scans}
+        try:
+            for name, scan in scans.items():
+                if kernel().find("function", "Scan.to_duckdb") is not None:
+                    scan.to_duckdb(connection).create_view(name)
+                else:
+                    plain[name] = scan.to_arrow()
+            return self._query(text, "query", **plain)
+        except DataError as error:
+            if "hoodoo.errors." in str(
+                error.__context__
+            ):  # of a read: it raises its own error here
+                for scan in scans.values():
+                    scan.to_arrow()
+            raise
+        finally:
+            for name in scans.keys() - plain.keys():
+                connection.execute(f"DROP VIEW IF EXISTS {name}")
 
     def _query(self, text: str, what: str, **tables: Any) -> pa.Table:
         duckdb = _duckdb()

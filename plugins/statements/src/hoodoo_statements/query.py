@@ -15,6 +15,7 @@ from hoodoo.model.schema.conform import conform
 from hoodoo.model.schema.normalize import plain_schema
 from hoodoo.table.table import Table
 from hoodoo_rows.engine.sources import as_arrow, known_data
+from hoodoo_rows.read.scan import Scan
 from sqlglot import exp
 
 from hoodoo_statements.evaluate import Evaluator, sql_type
@@ -46,7 +47,8 @@ class Query:
         read = self._tables(tree)
         if self.spark is not None:
             return self._on_spark(tree, read)
-        rows = {name: arrow_of(found) for name, found in read.items()}
+        # DuckDB itself asks a scan for what the query needs of it.
+        rows = {n: f if isinstance(f, Scan) else arrow_of(f) for n, f in read.items()}
         text = tree.sql(DIALECT)
         try:
             with shallow("query", text):
