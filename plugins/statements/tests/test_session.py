@@ -356,3 +356,77 @@ def test_errors_of_a_read_are_its_own(tmp_path: Path) -> None:
     base.write_bytes(base.read_bytes()[:4] + bytes(base.stat().st_size - 8) + b"PAR1")
     with pytest.raises(CorruptTableError, match="base file"):
         hoodoo.session(tables={"t": table}).sql("SELECT a.x FROM t a JOIN t b ON a.id = b.id")
+
+
+def test_procedures_of_hudi(tmp_path: Path) -> None:
+    schema = {"id": "bigint", "city": "string", "x": "int"}
+    table = hoodoo.create(
+        tmp_path / "t", schema, record_key="id", partition_by="city", table_type="mor"
+    )
+    for x in range(3):
+        table.upsert([{"id": i, "city": ("oslo", "rome")[i % 2], "x": x} for i in range(4)])
+    session = hoodoo.session(tables={"db.t": table})
+
+    def call(text: str) -> list[dict[str, Any]]:
+        return session.sql(f"CALL {text}").to_pylist()
+
+    shown = call("show_commits(table => 'db.t', limit => 2)")
+    assert [row["commit_time"] for row in shown] == [
+        i.requested for i in table.timeline().writes()[:0:-1]
+    ]
+    assert (shown[0]["action"], shown[0]["total_files_updated"], shown[0]["total_files_added"]) == (
+        "deltacommit",
+        2,
+        0,
+    )
+    assert (shown[0]["total_records_written"], shown[0]["total_partitions_written"]) == (4, 2)
+    assert call("create_savepoint('db.t', user => 'me', comments => 'it''s')") == [
+        {"create_savepoint_result": True}
+    ]
+    assert (table.savepoints()[0].user, table.savepoints()[0].comment) == ("me", "it's")
+    planned = call("run_compaction(op => 'schedule', table => 'db.t')")
+    assert [(row["operation_size"], row["state"]) for row in planned] == [(2, "REQUESTED")]
+    done = call("run_compaction('execute', 'db.t')")
+    assert done == [{**planned[0], "state": "COMPLETED"}]
+    assert call("run_compaction(op => 'run', table => 'db.t')") == []
+    made = call(
+        f"system.run_clustering(path => '{tmp_path}/t', order => 'x,id', show_involved_partition => true)"
+    )
+    assert [(r["input_group_size"], r["state"], r["involved_partitions"]) for r in made] == [
+        (2, "COMPLETED", "oslo,rome")
+    ]
+    cleaned = call(
+        "run_clean(table => 'db.t', clean_policy => 'KEEP_LATEST_FILE_VERSIONS', file_versions_retained => 1)"
+    )
+    assert cleaned == [] or cleaned[0]["total_files_deleted"] > 0
+    last = session.sql("INSERT INTO db.t VALUES (9, 'kyiv', 9)").commit.instant
+    assert call(f"rollback_to_instant('db.t', '{last}')") == [{"rollback_result": True}]
+    session.sql("DELETE FROM db.t")
+    assert call("rollback_to_savepoint('db.t')") == [{"rollback_savepoint_result": True}]
+    assert table.count() == 4
+    assert call("delete_savepoint(table => 'db.t')") == [{"delete_savepoint_result": True}]
+    assert table.savepoints() == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("show_commit(table => 'trips')", "Did you mean show_commits"),
+        ("hive_sync(table => 'trips')", r"table.sync\(\)"),
+        ("show_commits()", "lacks its argument table"),
+        ("show_commits(table => 'trips', nope => 1)", "It takes table, limit"),
+        ("show_commits('trips', 1, 2)", "argument number 3"),
+        ("show_commits('trips', table => 'trips')", "given twice"),
+        ("show_commits(table => concat('a', 'b'))", "no literal"),
+        ("show_commits(table => 'nope')", "not among the tables"),
+        ("show_commits", "is no call"),
+        ("create_savepoint()", "needs one table"),
+        ("run_clean(table => 'trips', skip_locking => true)", "skip_locking"),
+        ("run_compaction(op => 'go', table => 'trips')", "op 'go'"),
+        ("run_compaction(op => 'execute', table => 'trips', instants => '1')", "no pending compaction"),
+        ("rollback_to_savepoint(table => 'trips')", "table.restore"),
+    ],
+)  # fmt: skip
+def test_procedures_that_can_not_run_are_refused(session: Any, text: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        session.sql(f"CALL {text}")

@@ -14,11 +14,13 @@ from hoodoo_statements.alter_sql import altered_table
 from hoodoo_statements.session.definitions import create, drop
 from hoodoo_statements.session.names import SessionNames, opened_catalogs, own_tables
 from hoodoo_statements.session.parameters import bound
+from hoodoo_statements.session.procedures import call
 from hoodoo_statements.session.result import Result
 from hoodoo_statements.session.shows import describe, show
 from hoodoo_statements.session.unsupported import STATEMENTS, unsupported
 from hoodoo_statements.sql import check_session, read_statement, run_tree
 
+_COMMANDS = {"SHOW": show, "CALL": call}
 _CHANGES = (exp.Delete, exp.Update, exp.Merge, exp.Insert, exp.Query)
 
 
@@ -59,8 +61,8 @@ class Session:
             create(tree, self.names)
         elif isinstance(tree, exp.Drop) and tree.args["kind"] == "TABLE":
             drop(tree, self.names)
-        elif isinstance(tree, exp.Command) and str(tree.this).upper() == "SHOW":
-            return Result(show(tree, self.names))
+        elif isinstance(tree, exp.Command) and str(tree.this).upper() in _COMMANDS:
+            return Result(_COMMANDS[str(tree.this).upper()](tree, self.names))
         elif isinstance(tree, exp.Describe):
             return Result(describe(tree, self.names))
         else:
