@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 import shutil
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import hoodoo
 import pyarrow as pa
@@ -20,6 +20,7 @@ import pytest
 from attrs import frozen
 from hoodoo.errors import (
     CommitConflictError,
+    CommitUnknownError,
     ConfigError,
     CorruptTableError,
     DataError,
@@ -29,10 +30,16 @@ from hoodoo.errors import (
     OptionConflictError,
 )
 from hoodoo.hookspecs.merger import Merged
+from hoodoo.storage.api import Storage
+from hoodoo.table.settings import open_storage
+from hoodoo.table.table import Table
+from hoodoo.testing.stores import Delegating
+from hoodoo.timeline import properties
 from hoodoo.timeline.codec import avro
 
 pytestmark = pytest.mark.sampled
 
+T = TypeVar("T")
 ROWS = pa.table({"id": [1, 2], "v": [1.0, 2.0]})
 NUMBERS = pa.schema([("id", pa.int64()), ("n", pa.int64())])
 KINDS = [(t, v) for t in ("COPY_ON_WRITE", "MERGE_ON_READ") for v in (6, 9)]
@@ -572,3 +579,43 @@ def test_a_handle_of_a_deleted_table_says_so(tmp_path: Path, name: str) -> None:
     shutil.rmtree(tmp_path / "t")
     with pytest.raises(NotATableError):
         DELETED[name](table)
+
+
+class MovedBefore(Delegating):
+    """The table is moved away before the first put of a path that fits ``pattern``."""
+
+    def __init__(self, inner: Storage, pattern: str, move: Callable[[], object]) -> None:
+        super().__init__(inner)
+        self.pattern, self.move, self.moved = pattern, move, False
+
+    def around(self, op: str, path: str, call: Callable[[], T]) -> T:
+        if not self.moved and op.startswith("put") and re.search(self.pattern, path):
+            self.moved = True
+            self.move()
+        return call()
+
+
+# The steps of an upsert, in their order; the last is behind its decision.
+STEPS = {
+    "heartbeat": r"\.heartbeat/", "plan": r"commit\.requested$", "inflight": r"\.inflight$", "marker": r"\.marker",
+    "base file": r"\.parquet$", "decision": r"/ledger/\d+$", "commit": r"_\d+\.commit$",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_table_that_is_moved_in_mid_write_is_not_made_again_at_its_old_path(
+    tmp_path: Path, step: str
+) -> None:
+    """Half a table was there before, and a write whose decision lay in it was acknowledged."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    hoodoo.create(str(old), NUMBERS, record_key="id").upsert([{"id": 1, "n": 1}])
+    store = MovedBefore(open_storage(str(old), {}), STEPS[step], lambda: old.rename(new))
+    with pytest.raises(HoodooError) as error:
+        Table(store, properties.load(store), {}).upsert([{"id": 1, "n": 2}])
+    assert store.moved and not old.exists(), error.value
+    decided = step == "commit"
+    assert isinstance(error.value, CommitUnknownError) is decided
+    table = hoodoo.open(str(new))
+    table.upsert([{"id": 2, "n": 2}])
+    assert table.read().to_pylist() == [{"id": 1, "n": 1 + decided}, {"id": 2, "n": 2}]
+    assert not table.verify().findings

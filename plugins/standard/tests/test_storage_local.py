@@ -357,3 +357,26 @@ def test_temporaries_are_not_swept_through_a_link(storage: LocalStorage, tmp_pat
     top.symlink_to(outside, target_is_directory=True)
     assert storage.sweep() == 0
     assert (outside / "precious").exists()
+
+
+def test_a_table_that_went_away_is_not_made_again(storage: LocalStorage, tmp_path: Path) -> None:
+    """Not even by a copy of the store in another process; who deletes it by the store may."""
+    storage.put(".hoodie/hoodie.properties", b"p")
+    storage.get(".hoodie/hoodie.properties")
+    copy: LocalStorage = pickle.loads(pickle.dumps(storage))
+    assert copy == storage
+    os.rename(tmp_path / ".hoodie", tmp_path.parent / "moved")
+    for store in (storage, copy):
+        calls: list[Any] = [
+            store.scratch,
+            lambda store=store: store.put("a", b"1"),
+            lambda store=store: store.put_if_absent(".hoodie/a", b""),
+            lambda store=store: store.put_if_absent(".hoodie/timeline/a", b"1"),
+        ]
+        for call in calls:
+            with pytest.raises(StorageError, match=r"was deleted or moved away\. Fix: Open the"):
+                call()
+    assert os.listdir(tmp_path) == []
+    storage.delete_prefix(".hoodie")
+    storage.put("a", b"1")
+    assert storage.get("a") == b"1"

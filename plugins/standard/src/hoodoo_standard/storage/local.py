@@ -12,7 +12,7 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from operator import attrgetter
@@ -24,6 +24,7 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.options.table import STORAGE_URI
 from hoodoo.storage import temporaries, uri
 from hoodoo.storage.api import Entry
+from hoodoo.timeline.properties import PATH
 
 _FIXES = {
     errno.ENOSPC: "Free space on the file system, then try again.",
@@ -32,6 +33,7 @@ _FIXES = {
     errno.EPERM: "Check the permissions, and that the file system supports hard links.",
     errno.EROFS: "The file system is mounted read-only.",
     errno.ENAMETOOLONG: "Choose shorter partition values or a shorter table path.",
+    errno.ESTALE: "Open the table at the path where it is now.",
     errno.EMFILE: "Raise the limit of open files (ulimit -n).",
 }
 # Parts of a path that would make it another one.
@@ -49,6 +51,8 @@ class LocalStorage:
 
     base: str = field(converter=uri.local_path)
     durable: bool = field(default=True, kw_only=True)
+    # The directories of tables that were read here: of one at most. Nobody makes them again.
+    _tables: set[str] = field(factory=set, init=False, eq=False, repr=False)
 
     @classmethod
     def from_settings(cls, settings: Settings) -> LocalStorage:
@@ -123,6 +127,8 @@ class LocalStorage:
         """Temporaries, which another process may be writing, stay; :meth:`sweep` removes them. A
         link goes, not what it leads to, which may lie outside of the root."""
         top = self._directory(prefix)
+        if top in (self.base, *self._tables):
+            self._tables.clear()
         if prefix and os.path.islink(top):
             with self._guard("deleting", prefix, StorageUnknownError):
                 removed = int(_unlink(top))
@@ -147,6 +153,7 @@ class LocalStorage:
 
     def scratch(self) -> str:
         with self._guard("making the scratch directory", ""):
+            self._refuse_to_make(top for top in self._tables if not os.path.isdir(top))
             return temporaries.scratch(self.base)
 
     def sweep(self, older_than: float = temporaries.DAY) -> int:
@@ -163,6 +170,8 @@ class LocalStorage:
             self._missing_is_not_found(path),
             open(target, "rb") as file,
         ):
+            if path == PATH:
+                self._tables.add(os.path.dirname(target))
             return file.read()
 
     def open(self, path: str) -> pa.NativeFile:
@@ -325,11 +334,18 @@ class LocalStorage:
         while not os.path.isdir(directory):
             missing.append(directory)
             directory = os.path.dirname(directory)
+        self._refuse_to_make(missing)
         for made in reversed(missing):
             with suppress(FileExistsError):
                 os.mkdir(made)
             # Also when another process made it: its name has to be durable before ours below it.
             self._sync(os.path.dirname(made))
+
+    def _refuse_to_make(self, missing: Iterable[str]) -> None:
+        """A table that was renamed or deleted while it is written stays away: what was made at its
+        old path would be taken for a table, or a write as done that no table has."""
+        if not self._tables.isdisjoint(missing):
+            raise OSError(errno.ESTALE, "the table was deleted or moved away")
 
     def _settle(self, path: str, directory: str) -> None:
         """Make a changed name durable. The change is already visible, so failure means unknown."""
