@@ -28,6 +28,7 @@ from hoodoo_statements.text.moments import moment
 from hoodoo_statements.text.parse import at_moment, checked
 from hoodoo_statements.text.pruning import implied
 from hoodoo_statements.text.scope import Scope
+from hoodoo_statements.text.vector_search import search_of
 
 
 @frozen
@@ -105,8 +106,9 @@ class Query:
     def _read(self, found: Any, tree: Any, node: Any, alone: bool, as_of: Any) -> Any:
         """Of a table at the time ``as_of``, the columns that the query names anywhere; of the only
         one, what its condition lets through."""
+        search = search_of(node)
         if not isinstance(found, Table):
-            return found
+            return found if search is None else search.rows(found, ())
         schema = found.schema if as_of is None else found.read(as_of=as_of).schema
         columns = list[str]()
         whole = pa.schema([*schema, *META_FIELDS])
@@ -115,6 +117,8 @@ class Query:
             columns = [n for n in whole.names if n.lower() in named] or schema.names[:1]
         else:
             columns = schema.names
+        if search is not None:
+            return search.rows(found, columns)
         where = tree.args.get("where") if alone and _is_of(tree, node) else None
         if where is not None and not list(tree.find_all(exp.Subquery, exp.CTE)):
             names = frozenset(t.alias_or_name.lower() for t in tree.find_all(exp.Table))

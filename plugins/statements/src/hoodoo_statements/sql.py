@@ -23,6 +23,7 @@ from hoodoo_statements.query import Query
 from hoodoo_statements.text.chains import shallow
 from hoodoo_statements.text.dialect import DIALECT
 from hoodoo_statements.text.scope import named, unknown_column
+from hoodoo_statements.text.vector_search import without_calls
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 # What a node of sqlglot has that names a table.
@@ -93,7 +94,7 @@ def check_names(given: Iterable[str]) -> None:
 def tree_of(statement: str) -> Any:
     """The one statement of a text, as sqlglot reads it. ConfigError for a text that is not a statement of the kinds that
     :func:`sql` takes; whether its names mean something is not known yet."""
-    tree = read_statement(statement)
+    tree = without_calls(read_statement(statement))
     kinds = (exp.Delete, exp.Update, exp.Merge, exp.Insert, exp.Query)
     if not isinstance(tree, kinds) and altered_table(tree) is None:
         raise ConfigError(

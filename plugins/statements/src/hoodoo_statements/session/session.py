@@ -19,6 +19,7 @@ from hoodoo_statements.session.result import Result
 from hoodoo_statements.session.shows import describe, show
 from hoodoo_statements.session.unsupported import STATEMENTS, unsupported
 from hoodoo_statements.sql import check_session, read_statement, run_tree
+from hoodoo_statements.text.vector_search import without_calls
 
 _COMMANDS = {"SHOW": show, "CALL": call}
 _CHANGES = (exp.Delete, exp.Update, exp.Merge, exp.Insert, exp.Query)
@@ -54,7 +55,7 @@ class Session:
         Spark session, DuckDB computes a query at once; with one, Spark runs it as the result is
         used. Raises ConfigError for a statement that is not supported, and what the methods of a
         table raise."""
-        tree = bound(read_statement(text, STATEMENTS), args)
+        tree = without_calls(bound(read_statement(text, STATEMENTS), args))
         if isinstance(tree, _CHANGES) or altered_table(tree) is not None:
             return Result.of(run_tree(tree, self.names.of_tree(tree), self.names.spark))
         if isinstance(tree, exp.Create) and tree.args["kind"] == "TABLE":
