@@ -11,11 +11,18 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from hoodoo.errors import ConfigError, HoodooWarning, SchemaError
+from hoodoo.errors import (
+    CommitConflictError,
+    ConfigError,
+    HoodooError,
+    HoodooWarning,
+    SchemaError,
+)
 from hoodoo_publishing.delta.log import DeltaLog
 from hoodoo_publishing.iceberg.metadata import IcebergMetadata
 from open_readers import SCHEMA, check, delta, iceberg, row, snapshots, some_rows, texts
 from pyiceberg.expressions import EqualTo
+from pyiceberg.table import StaticTable
 
 BOTH = {"hoodoo.open.formats": "iceberg,delta"}
 MERGE = {**BOTH, "hoodoo.open.read.optimized": "true", "hoodie.compact.inline": "false"}
@@ -142,6 +149,74 @@ def test_a_long_log_has_checkpoints(tmp_path: Path) -> None:
         if int(old.stem) < 20:
             old.unlink()
     table.upsert(some_rows([1], 30))
+    check(table)
+
+
+def test_metadata_follows_the_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small manifests are merged, and what no snapshot and no log names is deleted."""
+    module = "hoodoo_publishing.iceberg.metadata."
+    for name, value in (("_SMALL", 5), ("_SNAPSHOTS", 6), ("_VERSIONS", 4)):
+        monkeypatch.setattr(module + name, value)
+    monkeypatch.setattr("hoodoo_publishing.delta.log._VERSIONS", 10)
+    table, path = made(tmp_path / "t", partition_by=()), tmp_path / "t"
+    for value in range(1, 45):
+        table.bulk_insert(some_rows([value], value))
+    check(table)
+    there = {file.name for file in (path / "metadata").iterdir()}
+    static = StaticTable.from_metadata(str(path))
+    io, log = static.io, static.metadata.metadata_log
+    named = {"version-hint.text", "v44.metadata.json", *(e.metadata_file for e in log)}
+    for snapshot in static.metadata.snapshots:
+        each = [m.manifest_path for m in snapshot.manifests(io)]
+        assert len(each) <= 7
+        named |= {snapshot.manifest_list, *each}
+    assert there == {name.rpartition("/")[2] for name in named}
+    assert (len(static.metadata.snapshots), len(log)) == (6, 4)
+    assert len(list((path / "_delta_log").glob("*.json"))) == 24
+    assert static.current_snapshot().summary["total-records"] == "44"
+    for version in (20, 30, 43):
+        assert delta(str(path), version).num_rows == version + 1
+    for step in (lambda: table.upsert(some_rows([1, 2, 50], 3)), lambda: table.cluster()):
+        step()
+        check(table)
+    assert table.verify().ok
+
+
+def test_other_spellings_of_a_place_are_no_copy(tmp_path: Path) -> None:
+    from hoodoo.testing.stores import Delegating
+
+    class Spelt(Delegating):
+        root = "s3a://bucket/t"
+
+    table = made(tmp_path / "t")
+    table.handle.storage = Spelt(table.handle.storage)
+    table.upsert(some_rows(range(5), 1))
+    Spelt.root = "s3://bucket/t"
+    table.upsert(some_rows(range(3), 2))
+    newest = json.loads((tmp_path / "t/metadata/v2.metadata.json").read_text())
+    assert [s["summary"]["added-data-files"] for s in newest["snapshots"]] == ["3", "3"]
+    assert all(s["manifest-list"].startswith("s3a://bucket/t/") for s in newest["snapshots"])
+
+
+def test_a_clean_waits_for_what_readers_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = made(tmp_path / "t", options={"hoodie.clean.automatic": "false"})
+    for value in range(1, 4):
+        table.upsert(some_rows(range(6), value))
+    with monkeypatch.context() as patch:
+
+        def failing(*given: Any) -> Any:
+            raise OSError("no space")
+
+        patch.setattr(IcebergMetadata, "publish", failing)
+        for value in (4, 5):
+            with pytest.warns(HoodooWarning, match="no space"):
+                table.upsert(some_rows(range(6), value))
+        with pytest.raises(CommitConflictError, match="readers of iceberg need.*no space"):
+            table.clean(commits_retained=1)
+        assert iceberg(str(tmp_path / "t")).num_rows == 6
+    assert table.clean(commits_retained=1).files
     check(table)
 
 

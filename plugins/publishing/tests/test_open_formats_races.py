@@ -10,7 +10,7 @@ from typing import Any
 import hoodoo
 import pytest
 from hoodoo.testing.stores import Crash, CrashingStorage
-from open_readers import SCHEMA, check, snapshots, some_rows
+from open_readers import SCHEMA, check, delta, iceberg, snapshots, some_rows, texts
 
 OPTIONS = {"hoodoo.open.formats": "iceberg,delta", "hoodie.metadata.enable": "false"}
 
@@ -48,6 +48,49 @@ def test_two_writers(tmp_path: Path) -> None:
     table.publish()
     check(table)
     assert table.read().count() == 15
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("action", ["upsert", "clean"])
+def test_readers_find_all_files_wherever_a_process_ends(
+    tmp_path: Path, action: str, when: Any
+) -> None:
+    """An inline clean deletes files right after the write. Until the next action, readers of both
+    formats see the table as it was before the write or after it."""
+    start = tmp_path / "start"
+    table = made(start, **{"hoodie.clean.automatic": "false"})
+    for value in (1, 2, 3):
+        table.upsert(some_rows(range(4), value))
+    names, inline = SCHEMA.names, {"hoodie.clean.automatic": "true"}
+    inline["hoodie.clean.commits.retained"] = "1"
+    rights = {str(texts(table.read().to_arrow(), names))}
+    at = 0
+    while True:
+        at += 1
+        target = tmp_path / f"t{at}"
+        shutil.copytree(start, target)
+        hoodoo.open(str(target)).publish()  # for the copy
+        table = hoodoo.open(str(target), inline)
+        store = ending(table, at, when)
+        try:
+            if action == "upsert":
+                table.upsert(some_rows(range(4), 9))
+            else:
+                table.clean(commits_retained=1)
+        except Crash:
+            pass
+        found = rights | {str(texts(hoodoo.open(str(target)).read().to_arrow(), names))}
+        assert str(texts(iceberg(str(target)), names)) in found, (action, when, at)
+        assert str(texts(delta(str(target)), names)) in found, (action, when, at)
+        hoodoo.open(str(target)).publish()
+        hint = (target / "metadata/version-hint.text").read_text()
+        newest = max(int(f.name[1:].split(".")[0]) for f in (target / "metadata").glob("v*.json"))
+        assert hint == str(newest), (action, when, at)
+        shutil.rmtree(target)
+        if not store.crashed:
+            break
+    assert at > 5
 
 
 @pytest.mark.sampled(3)

@@ -6,7 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attrs import frozen
-from hoodoo.errors import ConfigError, HoodooError, PluginError, UnsupportedTableError, warn
+from hoodoo.errors import (
+    CommitConflictError,
+    ConfigError,
+    HoodooError,
+    PluginError,
+    UnsupportedTableError,
+    warn,
+)
 from hoodoo.hookspecs.participant import RebuildRequest
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.config import TableConfig
@@ -62,13 +69,33 @@ class Publisher(_AfterActions):
         return publish(request, self.formats)
 
     def before_clean(self, request: RebuildRequest, paths: Sequence[str]) -> None:
-        """Snapshots that name one of ``paths`` are not listed any more."""
+        """The newest state of the table is published, and snapshots that name one of ``paths`` are
+        not listed any more. CommitConflictError where the newest published state can't be replaced
+        by one without these files: the clean stays pending."""
         for form in self.formats:
+            name = f"{form.name} metadata of {request.config.name}"
+            try:
+                publish(request, [form])
+            except HoodooError as error:
+                if needed := _needed(form, request.storage, paths):
+                    raise CommitConflictError(
+                        f"clean of {request.config.name}",
+                        f"would delete {needed}, which readers of {form.name} need: what is newer can't be published ({error})",
+                        f'Remove the cause, or publish {form.name} no longer: table.publish("", keep=True).',
+                    ) from error
             try:
                 form.expire(request.storage, paths)
-            except Exception as error:  # the clean goes on: it must not depend on this metadata
-                name = f"{form.name} metadata of {request.config.name}"
+            except Exception as error:  # the clean goes on: no reader needs these files by default
                 warn(f"{name}: older states may name files that are cleaned now ({error}).")
+
+
+def _needed(form: Format, storage: Storage, paths: Sequence[str]) -> str | None:
+    """One of ``paths`` that the newest published state has. None as well of metadata that can't be
+    read: nobody reads the table by it."""
+    try:
+        return min(form.head(storage).files.keys() & set(paths), default=None)
+    except Exception:
+        return None
 
 
 def publish(request: RebuildRequest, formats: Sequence[Format]) -> tuple[str, ...]:

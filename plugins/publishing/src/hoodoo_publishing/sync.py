@@ -35,6 +35,10 @@ class Format(Protocol):
         """Base files ``paths`` are about to be deleted: list no state any more that has one of
         them. Returns the number of states that were removed."""
 
+    def repair(self, storage: Storage, head: Head) -> None:
+        """Nothing is to be published after ``head``: write what readers find it by, if a process
+        ended before it could."""
+
     def shows(self, head: Head, schema: pa.Schema) -> bool:
         """Whether ``schema`` is that of ``head``."""
 
@@ -69,6 +73,8 @@ def sync(form: Format, storage: Storage, look: Callable[[], TableState]) -> list
         state = look()  # after the head: it is not older
         _refuse_moved(form, state)
         each = steps(head, state, partial(form.shows, head))
+        if not each and not done:
+            form.repair(storage, head)
         lost = False
         while each and not lost:
             try:

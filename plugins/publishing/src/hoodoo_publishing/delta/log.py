@@ -19,7 +19,7 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.participant import TableState
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.storage.api import Storage
-from hoodoo.storage.together import together
+from hoodoo.storage.together import discard, together
 from hoodoo.timeline.names import parse_path
 
 from hoodoo_publishing.delta.types import has_naive_timestamps, schema_text, statistics
@@ -30,6 +30,7 @@ FOLDER = "_delta_log"
 _LAST = f"{FOLDER}/_last_checkpoint"
 _VERSION = re.compile(rf"{FOLDER}/(\d{{20}})\.(json|checkpoint\.parquet)")
 _CHECKPOINT_EVERY = 20
+_VERSIONS = 100  # that are there after a checkpoint, at least
 _APP = "hoodoo"
 # A feature that no other writer knows: others read the table, and refuse to write it.
 GUARD = "hoodoo-managed"
@@ -83,6 +84,9 @@ class DeltaLog:
         """Versions of a Delta table can't be removed: older ones can't be read after a clean, as
         after VACUUM."""
         return 0
+
+    def repair(self, storage: Storage, head: Head) -> None:
+        """Readers list the log: they find the newest version in any case."""
 
     def head(self, storage: Storage) -> Head:
         versions: dict[int, str] = {}
@@ -286,6 +290,17 @@ def _checkpoint(storage: Storage, version: int, log: _Log) -> None:
     name = f"{FOLDER}/{version:020d}.checkpoint.parquet"
     storage.put_if_absent(name, target.getvalue())
     storage.put(_LAST, json.dumps({"version": version, "size": len(rows)}).encode())
+    _discard_old(storage, version - _VERSIONS)
+
+
+def _discard_old(storage: Storage, before: int) -> None:
+    """Delete what a reader of the version ``before`` and later ones does not need: the log before a
+    checkpoint."""
+    found = [
+        (int(m[1]), m[2], m[0]) for e in storage.list(FOLDER) if (m := _VERSION.fullmatch(e.path))
+    ]
+    begin = max((v for v, kind, _ in found if kind != "json" and v <= before), default=0)
+    discard(storage, [path for version, _, path in found if version < begin])
 
 
 def _checkpointed(storage: Storage, path: str) -> Iterable[_Action]:

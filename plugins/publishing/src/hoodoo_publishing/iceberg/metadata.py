@@ -10,6 +10,7 @@ import json
 import re
 import uuid
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -19,7 +20,7 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.participant import TableState
 from hoodoo.model.commit import Operation
 from hoodoo.model.filegroup import BaseFile
-from hoodoo.storage.api import Storage
+from hoodoo.storage.api import Storage, get_if_there
 from hoodoo.storage.together import discard, together
 from hoodoo.timeline.names import parse_path
 
@@ -42,17 +43,26 @@ _HINT = f"{FOLDER}/version-hint.text"
 _VERSION = re.compile(rf"{FOLDER}/v(\d+)\.metadata\.json")
 _MAPPING = "schema.name-mapping.default"
 _FILES = 500  # of a manifest
+_SMALL = 100  # manifests of less than half as many are merged when there are so many of them
 _SNAPSHOTS = 100  # that are listed
+_VERSIONS = 20  # metadata files before the newest one
+_SCHEMES = re.compile(r"^(s3|abfs|wasb)[an]?s?://", re.IGNORECASE)
+_PROPERTIES = {
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": str(_VERSIONS),
+}
 _INSTANT = "hoodoo.instant"
 _DAMAGE = (ValueError, KeyError, TypeError, IndexError, EOFError, FileNotFoundError)
 
 
 @frozen
 class _State:
-    """``metadata``: the newest metadata file; ``manifests``: those of its current snapshot."""
+    """``metadata``: the newest metadata file; ``manifests``: those of its current snapshot;
+    ``versions``: numbers of the metadata files that there are."""
 
     metadata: dict[str, Any]
     manifests: tuple[Manifest, ...]
+    versions: tuple[int, ...] = ()
 
     @property
     def current(self) -> dict[str, Any] | None:
@@ -82,22 +92,23 @@ class IcebergMetadata:
         return state is not None and state.fields == columns(schema, _ids(state.metadata))
 
     def head(self, storage: Storage) -> Head:
-        versions = {
-            int(match[1]): entry.path
-            for entry in storage.list(FOLDER)
-            if (match := _VERSION.fullmatch(entry.path))
-        }
+        versions = _versions(storage)
         if not versions:
             return Head(0)
-        newest = max(versions)
-        state = _read(storage, versions[newest])
+        try:
+            state = _read(storage, versions)
+        except CorruptTableError:
+            if _versions(storage)[-1:] == versions[-1:]:
+                raise
+            return self.head(storage)  # others have published, and deleted what they replaced
+        newest = versions[-1]
         if state is None:
             return Head(newest)
         files = {}
         for manifest in state.manifests:
             for entry in manifest.live:
                 file = entry["data_file"]
-                path = file["file_path"].removeprefix(f"{storage.root}/")
+                path = _below(state.metadata["location"], file["file_path"])
                 parsed = parse_path(path, file["file_size_in_bytes"])
                 if isinstance(parsed, BaseFile):
                     files[path] = parsed
@@ -118,12 +129,13 @@ class IcebergMetadata:
         # Two processes may publish the same step, and divide it otherwise: each has files of its
         # own.
         token = uuid.uuid4().hex[:12]
-        put = partial(_put_manifest, storage, token, snapshot, sequence, _schema(metadata))
-        kept, deleted = _without(
-            () if before is None else before.manifests, step, snapshot, storage.root, put
-        )
+        put = partial(_put_manifest, storage, token, snapshot, sequence, metadata)
+        root = metadata["location"]
+        older = () if before is None else before.manifests
+        kept, deleted = _without(older, step, snapshot, root, put)
+        kept = _merged(kept, snapshot, put)
         by_path = leaves(fields)
-        added = [_entry(storage, f, read[f.path], by_path, snapshot) for f in step.added]
+        added = [_entry(root, f, read[f.path], by_path, snapshot) for f in step.added]
         for begin in range(0, len(added), _FILES):
             kept.append(put(f"new{begin // _FILES}", added[begin : begin + _FILES]))
         parent = metadata["current-snapshot-id"]
@@ -136,22 +148,25 @@ class IcebergMetadata:
             "snapshot-id": snapshot,
             "sequence-number": sequence,
             "timestamp-ms": time,
-            "manifest-list": f"{storage.root}/{name}",
+            "manifest-list": f"{root}/{name}",
             "summary": _summary(step, added, deleted, kept),
             "schema-id": metadata["current-schema-id"],
         }
         if parent is not None:
             new["parent-snapshot-id"] = parent
+        listed = [*metadata["snapshots"], new]
         metadata["snapshots"] = [*_that_stand(metadata["snapshots"], state), new][-_SNAPSHOTS:]
         metadata["current-snapshot-id"] = snapshot
         metadata["refs"] = {"main": {"snapshot-id": snapshot, "type": "branch"}}
         metadata["snapshot-log"].append({"snapshot-id": snapshot, "timestamp-ms": time})
         metadata["last-sequence-number"] = sequence
-        if not _put(storage, metadata, head.version, time):
-            own = [_below(storage, r["manifest_path"]) for r in rows]
+        versions = () if before is None else before.versions
+        if not _put(storage, metadata, head.version, time, versions):
+            own = [_below(root, r["manifest_path"]) for r in rows]
             discard(storage, [name, *(path for path in own if f"/{token}-" in path)])
             return None
-        newer = _State(metadata, tuple(kept))
+        _discard_unlisted(storage, metadata, listed)
+        newer = _State(metadata, tuple(kept), (*versions, head.version + 1))
         return Head(head.version + 1, applied(head.files, step), step.instant, newer)
 
     def expire(self, storage: Storage, paths: Collection[str]) -> int:
@@ -161,38 +176,55 @@ class IcebergMetadata:
         state: _State | None = head.detail
         if state is None:
             return 0
-        wanted = {f"{storage.root}/{path}" for path in paths}
+        root = state.metadata["location"]
+        wanted = {f"{root}/{path}" for path in paths}
         read: dict[str, list[Row]] = {}
         listed = state.metadata["snapshots"]
-        last = -1
-        for number, snapshot in enumerate(listed[:-1]):
-            if wanted & _named_files(storage, snapshot, read):
-                last = number
-        if last < 0:
+        # From the newest on: none before the first one that names a file is looked at.
+        numbers = range(len(listed) - 2, -1, -1)
+        naming = (n for n in numbers if wanted & _named_files(storage, root, listed[n], read))
+        last = next(naming, None)
+        if last is None:
             return 0
         metadata = json.loads(json.dumps(state.metadata))
         metadata["snapshots"] = listed[last + 1 :]
         time = metadata["last-updated-ms"] + 1
-        if not _put(storage, metadata, head.version, time):
+        if not _put(storage, metadata, head.version, time, state.versions):
             return self.expire(storage, paths)
-        lists = [s["manifest-list"] for s in listed[: last + 1]]
-        discard(storage, [path.removeprefix(f"{storage.root}/") for path in lists])
+        _discard_unlisted(storage, metadata, listed)
         return last + 1
 
+    def repair(self, storage: Storage, head: Head) -> None:
+        """The hint names the newest version, also if a process ended before it could say so."""
+        newest = str(head.version).encode()
+        if head.version and get_if_there(storage, _HINT) != newest:
+            storage.put(_HINT, newest)
 
-def _read(storage: Storage, path: str) -> _State | None:
-    """The metadata file ``path``; None if it is of a table elsewhere, of which this one is a copy:
+
+def _versions(storage: Storage) -> tuple[int, ...]:
+    found = (_VERSION.fullmatch(entry.path) for entry in storage.list(FOLDER))
+    return tuple(sorted(int(match[1]) for match in found if match))
+
+
+def _path(version: int) -> str:
+    return f"{FOLDER}/v{version}.metadata.json"
+
+
+def _read(storage: Storage, versions: tuple[int, ...]) -> _State | None:
+    """The newest metadata file; None if it is of a table elsewhere, of which this one is a copy:
     all paths in it are absolute."""
+    path = _path(versions[-1])
     try:
         metadata = json.loads(storage.get(path))
-        if metadata["location"] != storage.root:
+        root = metadata["location"]
+        if _place(root) != _place(storage.root):
             return None
-        found = _State(metadata, ())
+        found = _State(metadata, (), versions)
         current = found.current
         if current is None:
             return found
-        rows = manifests.read(storage.get(_below(storage, current["manifest-list"])))
-        calls = (partial(storage.get, _below(storage, row["manifest_path"])) for row in rows)
+        rows = manifests.read(storage.get(_below(root, current["manifest-list"])))
+        calls = (partial(storage.get, _below(root, row["manifest_path"])) for row in rows)
         each = together(storage, *calls)
     except _DAMAGE as error:
         raise CorruptTableError(
@@ -201,27 +233,65 @@ def _read(storage: Storage, path: str) -> _State | None:
             f"Delete the folder {FOLDER}; the next write makes it again.",
         ) from error
     read = (tuple(manifests.read(data)) for data in each)
-    return _State(metadata, tuple(map(Manifest, rows, read)))
+    return _State(metadata, tuple(map(Manifest, rows, read)), versions)
 
 
-def _below(storage: Storage, uri: str) -> str:
-    return uri.removeprefix(f"{storage.root}/")
+def _place(root: str) -> str:
+    """``root`` without what is spelled in several ways: s3 and s3a are one bucket."""
+    return _SCHEMES.sub(r"\1://", root).rstrip("/")
 
 
-def _put(storage: Storage, metadata: dict[str, Any], version: int, time: int) -> bool:
-    """Decide the version after ``version``; False if another process was first."""
+def _below(root: str, uri: str) -> str:
+    return uri.removeprefix(f"{root}/")
+
+
+def _put(
+    storage: Storage, metadata: dict[str, Any], version: int, time: int, there: Iterable[int]
+) -> bool:
+    """Decide the version after ``version``; False if another process was first. Of the versions
+    that are ``there``, the newest stay."""
     if version:
-        before = f"{storage.root}/{FOLDER}/v{version}.metadata.json"
+        before = f"{metadata['location']}/{_path(version)}"
         log = {"timestamp-ms": metadata["last-updated-ms"], "metadata-file": before}
-        metadata["metadata-log"] = [*metadata["metadata-log"], log][-_SNAPSHOTS:]
+        metadata["metadata-log"] = [*metadata["metadata-log"], log][-_VERSIONS:]
     listed = {snapshot["snapshot-id"] for snapshot in metadata["snapshots"]}
     shown = [entry for entry in metadata["snapshot-log"] if entry["snapshot-id"] in listed]
     metadata["snapshot-log"], metadata["last-updated-ms"] = shown, time
-    path = f"{FOLDER}/v{version + 1}.metadata.json"
-    if not storage.put_if_absent(path, json.dumps(metadata).encode()):
+    metadata["properties"].update(_PROPERTIES)
+    if not storage.put_if_absent(_path(version + 1), json.dumps(metadata).encode()):
         return False
     storage.put(_HINT, str(version + 1).encode())
+    discard(storage, [_path(number) for number in there if number <= version - _VERSIONS])
     return True
+
+
+def _discard_unlisted(
+    storage: Storage, metadata: dict[str, Any], listed: list[dict[str, Any]]
+) -> None:
+    """Delete the manifest lists of those ``listed`` snapshots that ``metadata`` does not list any
+    more, and the manifests that only these name. A manifest is named by snapshots that follow each
+    other: of those that stay, the ones beside a removed one are read."""
+    stay = {snapshot["snapshot-id"] for snapshot in metadata["snapshots"]}
+    stays = [snapshot["snapshot-id"] in stay for snapshot in listed]
+    beside = [
+        n for n, it_stays in enumerate(stays) if it_stays and not all(stays[max(n - 1, 0) : n + 2])
+    ]
+    gone = [snapshot for snapshot, it_stays in zip(listed, stays, strict=True) if not it_stays]
+    root, named = metadata["location"], set[str]()
+    for snapshot in gone:
+        with suppress(*_DAMAGE):  # deleted already, or damaged
+            named |= _manifests(storage, root, snapshot)
+    try:
+        for number in beside if named else ():
+            named -= _manifests(storage, root, listed[number])
+    except _DAMAGE:  # what they name is not known
+        named = set()
+    discard(storage, [_below(root, s["manifest-list"]) for s in gone] + sorted(named))
+
+
+def _manifests(storage: Storage, root: str, snapshot: dict[str, Any]) -> set[str]:
+    rows = manifests.read(storage.get(_below(root, snapshot["manifest-list"])))
+    return {_below(root, row["manifest_path"]) for row in rows}
 
 
 def _new_table(storage: Storage) -> dict[str, Any]:
@@ -294,14 +364,14 @@ def _put_manifest(
     token: str,
     snapshot: int,
     sequence: int,
-    schema: dict[str, Any],
+    metadata: dict[str, Any],
     name: str,
     entries: list[Row],
 ) -> Manifest:
-    data = manifests.manifest_bytes(entries, schema)
+    data = manifests.manifest_bytes(entries, _schema(metadata))
     path = f"{FOLDER}/{token}-{name}.avro"
     storage.put(path, data)
-    uri = f"{storage.root}/{path}"
+    uri = f"{metadata['location']}/{path}"
     row = manifests.manifest_row(uri, len(data), entries, snapshot, sequence)
     return Manifest(row, tuple(entries))
 
@@ -332,8 +402,30 @@ def _without(
     return kept, deleted
 
 
+def _merged(each: list[Manifest], snapshot: int, put: Any) -> list[Manifest]:
+    """``each``, the small ones of older snapshots than ``snapshot`` as few full ones, if there are
+    many of them: each commit reads all manifests."""
+    small = [
+        manifest.row["added_snapshot_id"] != snapshot and len(manifest.live) < _FILES // 2
+        for manifest in each
+    ]
+    if sum(small) < _SMALL:
+        return each
+    entries = [
+        {**entry, "status": EXISTING}
+        for manifest, is_small in zip(each, small, strict=True)
+        if is_small
+        for entry in manifest.live
+    ]
+    full = [
+        put(f"all{begin // _FILES}", entries[begin : begin + _FILES])
+        for begin in range(0, len(entries), _FILES)
+    ]
+    return [*full, *(m for m, is_small in zip(each, small, strict=True) if not is_small)]
+
+
 def _entry(
-    storage: Storage,
+    root: str,
     file: BaseFile,
     footer: Footer,
     by_path: dict[str, tuple[int, str]],
@@ -341,7 +433,7 @@ def _entry(
 ) -> Row:
     data_file: Row = {
         "content": 0,
-        "file_path": f"{storage.root}/{file.path}",
+        "file_path": f"{root}/{file.path}",
         "file_format": "PARQUET",
         "partition": {},
         "record_count": footer.rows,
@@ -409,17 +501,15 @@ def _that_stand(snapshots: list[dict[str, Any]], state: TableState) -> list[dict
 
 
 def _named_files(
-    storage: Storage, snapshot: dict[str, Any], read: dict[str, list[Row]]
+    storage: Storage, root: str, snapshot: dict[str, Any], read: dict[str, list[Row]]
 ) -> set[str]:
     """The base files of ``snapshot``. ``read``: manifests by path, as far as they have been
     read."""
     found: set[str] = set()
     try:
-        rows = manifests.read(storage.get(_below(storage, snapshot["manifest-list"])))
-        for row in rows:
-            path = row["manifest_path"]
+        for path in _manifests(storage, root, snapshot):
             if path not in read:
-                read[path] = manifests.read(storage.get(_below(storage, path)))
+                read[path] = manifests.read(storage.get(path))
             found.update(e["data_file"]["file_path"] for e in read[path] if e["status"] != DELETED)
     except _DAMAGE:  # expired by another process, or damaged
         return found
