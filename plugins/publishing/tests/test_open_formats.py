@@ -198,6 +198,25 @@ def test_other_spellings_of_a_place_are_no_copy(tmp_path: Path) -> None:
     assert all(s["manifest-list"].startswith("s3a://bucket/t/") for s in newest["snapshots"])
 
 
+def test_formats_are_switched_on_and_off(tmp_path: Path) -> None:
+    table, path = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id"), str(tmp_path / "t")
+    table.upsert(some_rows(range(5), 1))
+    assert len(table.publish("iceberg,delta", keep=True)) == 2
+    hoodoo.open(path).upsert(some_rows(range(3), 2))
+    check(table)
+    table.publish(["Delta"], keep=True)
+    table.upsert(some_rows(range(3), 3))
+    assert texts(delta(path), SCHEMA.names) == texts(table.read().to_arrow(), SCHEMA.names)
+    assert len(snapshots(path)) == 2
+    assert table.publish("", keep=True) == ()
+    table.upsert(some_rows(range(3), 4))
+    assert DeltaTable(path).version() == 2 and "hoodoo.open.formats" not in table.config.properties
+    table.alter(rename={"place": "where"})
+    with pytest.raises(HoodooError, match="has another name in older files"):
+        table.publish("delta", keep=True)
+    assert "hoodoo.open.formats" not in hoodoo.open(path).config.properties
+
+
 def test_a_clean_waits_for_what_readers_need(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

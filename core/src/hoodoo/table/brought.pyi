@@ -266,10 +266,13 @@ class Brought:
         0
         """
     # hoodoo-publishing
-    def publish(self, formats: str | Sequence[str] | None = None) -> tuple[str, ...]:
+    def publish(
+        self, formats: str | Sequence[str] | None = None, *, keep: bool = False
+    ) -> tuple[str, ...]:
         """Write the metadata of other formats for the newest state of the table: ``"delta"``,
         ``"iceberg"``, or both. By default those of the table's property ``hoodoo.open.formats``, which
-        are also written after each action.
+        are also written after each action. ``keep`` stores ``formats`` in this property: from now on
+        they, and no others, are written after each action; ``""`` switches all off.
 
         Returns ``<format> <instant>`` of each new version; nothing if all are up to date. Raises
         ConfigError for an unknown format, for a merge-on-read table without

@@ -14,14 +14,18 @@ def publish(
         str | None,
         typer.Option("--as", help="delta, iceberg, or both with a comma; else the table's own."),
     ] = None,
+    keep: Annotated[
+        bool,
+        typer.Option("--keep", help='Also after each action from now on; --as "" ends it.'),
+    ] = False,
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Write the metadata of Delta Lake or Apache Iceberg beside a table. Nothing is copied.
 
-    Example: hoodoo publish trips --as delta,iceberg
+    Example: hoodoo publish trips --as delta,iceberg --keep
     """
     table = arguments.opened(path, options)
-    done = table.publish(formats)
+    done = table.publish(formats, keep=keep)
     lines = [f"Published {one}." for one in done] or ["All is up to date."]
     arguments.answer({"published": list(done)}, as_json, "\n".join(lines))

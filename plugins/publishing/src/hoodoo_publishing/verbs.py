@@ -13,10 +13,13 @@ from hoodoo_publishing.formats import named
 from hoodoo_publishing.participant import publish as publish_all
 
 
-def publish(table: TableHandle, formats: str | Sequence[str] | None = None) -> tuple[str, ...]:
+def publish(
+    table: TableHandle, formats: str | Sequence[str] | None = None, *, keep: bool = False
+) -> tuple[str, ...]:
     """Write the metadata of other formats for the newest state of the table: ``"delta"``,
     ``"iceberg"``, or both. By default those of the table's property ``hoodoo.open.formats``, which
-    are also written after each action.
+    are also written after each action. ``keep`` stores ``formats`` in this property: from now on
+    they, and no others, are written after each action; ``""`` switches all off.
 
     Returns ``<format> <instant>`` of each new version; nothing if all are up to date. Raises
     ConfigError for an unknown format, for a merge-on-read table without
@@ -29,15 +32,24 @@ def publish(table: TableHandle, formats: str | Sequence[str] | None = None) -> t
     table.refresh()
     names = [formats] if isinstance(formats, str) else formats
     names = names if names is not None else options.FORMATS.stored(table.config.properties)
-    if not names:
+    every = [part.strip().lower() for name in names or () for part in name.split(",")]
+    every = list(dict.fromkeys(filter(None, every)))
+    if keep and formats is not None and not every:
+        table.check_writable()
+        table.change_properties({options.FORMATS.key: None})
+        return ()
+    if not every:
         raise ConfigError(
             f"table {table.config.name}",
             f"has no {options.FORMATS.key}, and the call names no format.",
             'Call table.publish("delta"), or "iceberg".',
         )
-    every = [part for name in names for part in name.split(",") if part.strip()]
+    if keep:
+        table.check_writable()
     with action_run(table, PARTICIPANT_SERVICE) as events:
         done = publish_all(table.participants.request(), named(every))
         if not done:
             events.skip()
-        return done
+    if keep:
+        table.change_properties({options.FORMATS.key: ",".join(every)})
+    return done
