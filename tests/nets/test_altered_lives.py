@@ -21,7 +21,9 @@ def born(number: int, path: Path) -> AlteredLife:
     every = [kind for kind in kinds() if not kind.ordering]
     random.Random(7).shuffle(every)
     chance = random.Random(number)
-    life = AlteredLife(every[number % len(every)], chance.random() < 0.7, path, chance)
+    kind = every[number % len(every)]
+    partitioned = kind.index == "partitioned_record_index" or chance.random() < 0.7
+    life = AlteredLife(kind, partitioned, path, chance)
     life.begin()
     return life
 
