@@ -12,7 +12,10 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, HoodooWarning, OptionConflictError
 from hoodoo_catalogs import participant
+from hoodoo_catalogs.described import Described
 from hoodoo_catalogs.hookspecs.catalog import CatalogError
+from hoodoo_catalogs.places import Place
+from hoodoo_catalogs.sync import sync
 from hoodoo_catalogs.testing.fakes import Faulty, Hangs, MemoryCatalog, is_down
 
 SCHEMA = pa.schema(
@@ -116,6 +119,43 @@ def test_an_older_look_replaces_no_newer_entry(tmp_path: Path, fake: list[Any]) 
     table.handle.participants.each.after_action(request, seen)
     assert fake[0].find("db.t").parameters[LAST] == last.instant
     assert partitions(fake[0]) == ["mon", "tue"]
+
+
+@pytest.mark.parametrize("at", ["partitions", "drop_partitions", "put"])
+def test_a_late_sync_drops_no_partition_that_came_back(
+    tmp_path: Path, fake: list[Any], at: str
+) -> None:
+    """Another process writes, and syncs, while this one is about to drop the partition."""
+    table, catalog = table_at(tmp_path / "t"), fake[0]
+    table.upsert(trips(1))
+    table.upsert(trips(2, day="tue"))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(participant, "catalogs_of", lambda config, given: ())
+        table.delete_partitions("tue")
+    late, handle = [True], table.handle
+
+    class Between:
+        def __getattr__(self, name: str) -> Any:
+            found = getattr(catalog, name)
+            if name != at or not late:
+                return found
+            late.clear()
+
+            def call(*given: Any) -> Any:
+                answer = found(*given) if at == "partitions" else None
+                with pytest.MonkeyPatch.context() as patched:
+                    patched.setattr(participant, "catalogs_of", lambda config, given: ())
+                    other = hoodoo.open(str(tmp_path / "t"), OPTIONS)
+                    other.upsert(trips(3, day="tue"))
+                seen = Described(other.handle.storage, other.timeline(), other.handle.options)
+                sync(seen, Place.of("fake://db.t"), catalog)
+                return answer if at == "partitions" else found(*given)
+
+            return call
+
+    seen = Described(handle.storage, table.timeline(), handle.options)
+    sync(seen, Place.of("fake://db.t"), Between())
+    assert not late and partitions(catalog) == ["mon", "tue"]
 
 
 def test_one_that_is_down_fails_no_commit(tmp_path: Path, fake: list[Any]) -> None:

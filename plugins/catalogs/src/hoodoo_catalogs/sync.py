@@ -71,14 +71,15 @@ def sync(table: Described, place: Place, catalog: Catalog) -> Synced:
 def _sync_entry(
     table: Described, wanted: CatalogTable, catalog: Catalog, has_views: bool
 ) -> Synced:
-    for _ in range(ATTEMPTS):
+    for number in range(ATTEMPTS):
         found = catalog.find(wanted.name)
         if found is not None:
             refuse_other(found, wanted)
             if _is_ahead(table, found):  # another process has synced a later state
                 table = evolve(table, timeline=load(table.storage, table.config))
                 wanted = table.entry(wanted.name, wanted.view, has_views)
-        done = _attempt(table, wanted, found, catalog)
+        # An attempt that came too late may have dropped what others have added meanwhile.
+        done = _attempt(table, wanted, found, catalog, whole=number > 0)
         if done is not None:
             return done
     raise CatalogError(
@@ -89,9 +90,13 @@ def _sync_entry(
 
 
 def _attempt(
-    table: Described, wanted: CatalogTable, found: CatalogTable | None, catalog: Catalog
+    table: Described,
+    wanted: CatalogTable,
+    found: CatalogTable | None,
+    catalog: Catalog,
+    whole: bool,
 ) -> Synced | None:
-    """What was done; None if another one was faster."""
+    """What was done; None if another one was faster. ``whole``: compare all partitions."""
     instant = wanted.parameters.get(REQUESTED)
     said = Synced("", wanted.name, instant)
     if found is None:
@@ -101,7 +106,7 @@ def _attempt(
         if found is None:
             return None
         said = evolve(said, created=True)
-    added, dropped = _sync_partitions(table, wanted, found, catalog)
+    added, dropped = _sync_partitions(table, wanted, found, catalog, whole)
     said = evolve(said, partitions_added=added, partitions_dropped=dropped)
     parameters = {**_lasting(found.parameters), **wanted.parameters}
     now = evolve(found, columns=wanted.columns, partition_keys=wanted.partition_keys)
@@ -119,14 +124,14 @@ def _attempt(
 
 
 def _sync_partitions(
-    table: Described, wanted: CatalogTable, found: CatalogTable, catalog: Catalog
+    table: Described, wanted: CatalogTable, found: CatalogTable, catalog: Catalog, whole: bool
 ) -> tuple[int, int]:
     """How many partitions were added to the catalog (or had another location), and dropped from
     it."""
     held: Any = catalog
     if not wanted.partition_keys or not hasattr(held, "add_partitions"):
         return 0, 0
-    paths = table.changed_since(found.parameters)
+    paths = None if whole else table.changed_since(found.parameters)
     if paths is not None and not paths:
         return 0, 0
     there = table.locations(paths)
@@ -134,6 +139,9 @@ def _sync_partitions(
     known: Mapping[Values, str] = held.partitions(wanted.name, among)
     new = {values: at for values, at in there.items() if known.get(values) != at}
     gone = [values for values in known if values not in there]
+    if gone:  # a write that came since the look may have brought some back
+        now = evolve(table, timeline=load(table.storage, table.config)).locations(paths)
+        gone = [values for values in gone if values not in now]
     if new:
         held.add_partitions(evolve(wanted, version=found.version), new)
     if gone:
@@ -143,12 +151,17 @@ def _sync_partitions(
 
 def refuse_other(found: CatalogTable, wanted: CatalogTable) -> None:
     """CatalogError if the entry is one of another table."""
-    if _place(found.location) != _place(wanted.location):
+    if not is_same_place(found.location, wanted.location):
         raise CatalogError(
             f"{wanted.name} in the catalog",
             f"is the table at {found.location}, not the one at {wanted.location}.",
             "Give this table another name there, or drop the entry if it is not needed.",
         )
+
+
+def is_same_place(one: str, other: str) -> bool:
+    """Whether two locations are one, however they are spelled."""
+    return _place(one) == _place(other)
 
 
 def _place(location: str) -> str:
