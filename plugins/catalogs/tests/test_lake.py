@@ -39,6 +39,50 @@ def test_created_found_and_dropped(tmp_path: Path) -> None:
     assert again.read().count() == 2 and lake.tables() == ()
 
 
+def test_created_again(tmp_path: Path) -> None:
+    lake = hoodoo.catalog(str(tmp_path / "lake"))
+    for _ in range(2):
+        table = lake.create("trips", SCHEMA, record_key="id", exist_ok=True)
+        table.upsert(ROWS)
+    assert table.read().count() == 2
+    lake.create("trips", pa.Table.from_pylist(ROWS, SCHEMA), record_key="id", exist_ok=True)
+    hoodoo.catalog(str(tmp_path / "other")).register("mine", table.path)
+    lake.create("trips", SCHEMA, f"{tmp_path}/lake/trips/", record_key="id", exist_ok=True)
+    with pytest.raises(TableExistsError, match="trips"):
+        lake.create("trips", SCHEMA, str(tmp_path / "x"), record_key="id", exist_ok=True)
+    # A table that is there, and has no entry, gets one.
+    there = hoodoo.create(str(tmp_path / "lake/there"), SCHEMA, record_key="id")
+    lake.create("there", SCHEMA, record_key="id", exist_ok=True)
+    commit = hoodoo.open(there.path).upsert(ROWS)
+    assert lake.entry("there").parameters["last_commit_time_sync"] == commit.instant
+
+
+def test_the_entry_of_a_damaged_table_is_dropped(tmp_path: Path) -> None:
+    lake = hoodoo.catalog(str(tmp_path / "lake"))
+    for name, text in (("damaged", "\0no properties"), ("newer", "hoodie.table.version=99\n")):
+        lake.create(name, SCHEMA, record_key="id")
+        for file in (tmp_path / "lake" / name / ".hoodie").glob("hoodie.properties*"):
+            file.write_text(text)
+        assert lake.drop(name)
+    assert lake.tables() == ()
+
+
+def test_a_folder_is_noted_with_its_whole_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    options = {"hoodoo.catalogs": "lake, ./other#trips"}
+    hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id", options=options)
+    monkeypatch.chdir(tmp_path / "there")
+    commit = hoodoo.open(str(tmp_path / "t")).upsert(ROWS)
+    assert not list((tmp_path / "there").iterdir())
+    for place, name in (("lake", "t"), ("other", "trips")):
+        entry = hoodoo.catalog(str(tmp_path / "here" / place)).entry(name)
+        assert entry.parameters["last_commit_time_sync"] == commit.instant
+
+
 def test_any_writer_updates_the_catalog(tmp_path: Path) -> None:
     """The table notes its catalogs: nobody has to name them."""
     lake = hoodoo.catalog(str(tmp_path / "lake"))

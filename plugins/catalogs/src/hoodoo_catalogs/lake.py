@@ -7,8 +7,15 @@ from typing import Any
 
 from attrs import evolve, frozen
 from hoodoo.calls import checked
-from hoodoo.errors import ConfigError, NotATableError, TableExistsError
+from hoodoo.errors import (
+    ConfigError,
+    CorruptTableError,
+    NotATableError,
+    TableExistsError,
+    UnsupportedTableError,
+)
 from hoodoo.options.judge import as_text
+from hoodoo.storage.uri import absolute
 from hoodoo.table.table import Table
 from hoodoo.table.table import create as create_table
 from hoodoo.table.table import open as open_table
@@ -17,7 +24,7 @@ from hoodoo_catalogs import options as keys
 from hoodoo_catalogs.described import Described
 from hoodoo_catalogs.hookspecs.catalog import Catalog, CatalogError, CatalogTable
 from hoodoo_catalogs.places import Place
-from hoodoo_catalogs.sync import refuse_other, sync
+from hoodoo_catalogs.sync import is_same_place, refuse_other, sync
 
 
 @frozen
@@ -56,23 +63,29 @@ class Lake:
         it. The table notes its catalog, which all writers update. ``arguments`` are those of
         ``hoodoo.create``.
 
-        Raises TableExistsError if the catalog has the name, and what ``hoodoo.create`` raises.
+        Raises TableExistsError if the catalog has the name, unless ``exist_ok`` is given and the
+        entry is of the table at ``path``; and what ``hoodoo.create`` raises.
         """
         found = self.catalog.find(name)
-        if found is not None:
+        is_other = (
+            found is not None
+            and path is not None
+            and not is_same_place(found.location, absolute(path))
+        )
+        if found is not None and (is_other or not arguments.get("exist_ok")):
             raise TableExistsError(
                 f"{evolve(self.place, table=name)}",
                 f"is the table at {found.location}.",
                 "Choose another name, or open this table.",
             )
-        where = path or self._location_of(name)
+        where = path or (self._location_of(name) if found is None else found.location)
         arguments = self._with_options(arguments)
-        noted = self._noted(name, keys.CATALOGS.given(arguments["options"]) or ())
-        arguments["options"][keys.CATALOGS.key] = keys.CATALOGS.spell(noted)
+        if not (arguments.get("exist_ok") and self._is_table(where)):  # it may note others as well
+            noted = self._noted(name, keys.CATALOGS.given(arguments["options"]) or ())
+            arguments["options"][keys.CATALOGS.key] = keys.CATALOGS.spell(noted)
         arguments.setdefault("name", name.rpartition(".")[2])
         table = create_table(where, schema, **arguments)
-        self._sync(name, table)
-        return table
+        return self._kept(name, table)
 
     def register(self, name: str, path: str) -> Table:
         """Give the table at ``path`` an entry of this name. The table notes its catalog, which all
@@ -83,12 +96,7 @@ class Lake:
         wanted = Described(handle.storage, table.timeline(), handle.options).entry(name, "", False)
         if found is not None:
             refuse_other(found, wanted)
-        noted = keys.CATALOGS.stored(table.config.properties) or ()
-        if str(evolve(self.place, table=name)) not in map(str, map(Place.of, noted)):
-            now = keys.CATALOGS.spell(self._noted(name, noted))
-            handle.change_properties({keys.CATALOGS.key: now})
-        self._sync(name, table)
-        return table
+        return self._kept(name, table)
 
     def drop(self, name: str) -> bool:
         """Remove the entry, and no file. The table no longer notes this catalog. False if there is
@@ -98,7 +106,13 @@ class Lake:
             return False
         try:
             table = open_table(found.location, **self._with_options({}))
-        except (NotATableError, ConfigError, CatalogError):
+        except (
+            NotATableError,
+            ConfigError,
+            CatalogError,
+            CorruptTableError,
+            UnsupportedTableError,
+        ):
             return self.catalog.drop(name)
         noted = keys.CATALOGS.stored(table.config.properties) or ()
         names = {str(self.place), str(evolve(self.place, table=name))}
@@ -109,6 +123,22 @@ class Lake:
         return self.catalog.drop(name)
 
     # --- inside -----------------------------------------------------------------------------------
+    def _is_table(self, path: str) -> bool:
+        try:
+            open_table(path, **self._with_options({}))
+        except NotATableError:
+            return False
+        return True
+
+    def _kept(self, name: str, table: Table) -> Table:
+        """``table`` notes this catalog, whose entry ``name`` is what the table is now."""
+        noted = keys.CATALOGS.stored(table.config.properties) or ()
+        if str(evolve(self.place, table=name)) not in map(str, map(Place.of, noted)):
+            now = keys.CATALOGS.spell(self._noted(name, noted))
+            table.handle.change_properties({keys.CATALOGS.key: now})
+        self._sync(name, table)
+        return table
+
     def _noted(self, name: str, noted: tuple[str, ...]) -> tuple[str, ...]:
         return (*noted, str(evolve(self.place, table=name)))
 

@@ -50,7 +50,8 @@ class OfNoCatalog:
         noted = options.CATALOGS.given(self.settings.options)
         if not noted:
             return config
-        text = options.CATALOGS.spell(noted)
+        # Other processes may have another working directory.
+        text = options.CATALOGS.spell(tuple(str(Place.of(one)) for one in noted))
         return TableConfig({**config.properties, options.CATALOGS.key: text})
 
 
