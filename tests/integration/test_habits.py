@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import (
     CallError,
+    CommitUnknownError,
     ConfigError,
     DataError,
     DuplicateKeyError,
@@ -110,6 +111,40 @@ def test_a_row_without_its_key_leaves_an_empty_table(tmp_path: Path) -> None:
         hoodoo.create(tmp_path / "t", rows, record_key="id")
     made = hoodoo.create(tmp_path / "t", rows[:1], record_key="id", exist_ok=True)
     assert made.count() == 1
+
+
+@pytest.mark.parametrize("form", ["table", "reader", "dataset", "rows"])
+def test_rows_that_are_marked_as_deleted_double_no_key(
+    tmp_path: Path, kind: dict[str, Any], form: str
+) -> None:
+    marks = pa.table({"id": [1, 2, 3], "_hoodie_is_deleted": [False, True, None]})
+    made = hoodoo.create(tmp_path / "t", DATA[form](marks), **kind)
+    assert [row["id"] for row in in_order(made.to_arrow())] == [1, 3]
+    twice = pa.concat_tables([marks, marks.slice(2)])
+    with pytest.raises(DuplicateKeyError, match=r"1 of 3 have the key of another.*is empty"):
+        hoodoo.create(tmp_path / "twice", DATA[form](twice), **kind)
+
+
+@pytest.mark.parametrize(
+    ("lands", "said"),
+    [(True, "is there, and has the rows"), (False, r"may have the rows: table\.history\(\)")],
+)
+def test_a_commit_that_is_not_known_leaves_no_empty_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lands: bool, said: str
+) -> None:
+    from hoodoo_rows import writes
+
+    upsert = writes.upsert
+
+    def lost(*given: Any, **named: Any) -> Any:
+        if lands:
+            upsert(*given, **named)
+        raise CommitUnknownError("commit", "may have been published.", "Look at the timeline.")
+
+    monkeypatch.setattr(writes, "upsert", lost)
+    with pytest.raises(CommitUnknownError, match=said):
+        hoodoo.create(tmp_path / "t", RIDES, record_key="id")
+    assert hoodoo.open(tmp_path / "t").count() == 3 * lands
 
 
 @pytest.mark.parametrize(

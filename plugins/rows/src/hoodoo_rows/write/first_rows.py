@@ -5,11 +5,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import hoodoo
 import pyarrow as pa
-from hoodoo.errors import CallError, DuplicateKeyError, HoodooError, NotATableError
+import pyarrow.compute as pc
+from hoodoo.errors import (
+    CallError,
+    CommitUnknownError,
+    DuplicateKeyError,
+    HoodooError,
+    NotATableError,
+    StorageUnknownError,
+)
+from hoodoo.model.internal_row import PUT
+from hoodoo.model.meta import IS_DELETED, OPERATION
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.running import rollback
 from hoodoo.table.settings import arrow_schema
@@ -17,6 +28,7 @@ from hoodoo.timeline.batches import Batch
 
 from hoodoo_rows import writes
 from hoodoo_rows.engine.sources import as_arrow
+from hoodoo_rows.merge.rule import marked_operations
 from hoodoo_rows.write.commit import Commit
 
 _KEYS = ("hoodie.table.recordkey.fields", "hoodie.datasource.write.recordkey.field")
@@ -51,8 +63,20 @@ class GivenRows:
                 _refuse_doubles(table, self.commit, counted.rows)
         except HoodooError as error:
             if is_new:
-                error.fix = f"{error.fix} The new table {table.storage.root} is empty: write into it, or delete it."
+                error.fix = (
+                    f"{error.fix} The new table {table.storage.root} {_state(table, error)}."
+                )
             raise
+
+
+def _state(table: TableHandle, error: HoodooError) -> str:
+    """What has become of the new table after ``error``."""
+    with suppress(HoodooError):
+        if table.timeline().writes():
+            return "is there, and has the rows"
+        if not isinstance(error, (CommitUnknownError, StorageUnknownError)):
+            return "is empty: write into it, or delete it"
+    return "is there, and may have the rows: table.history() says whether it has"
 
 
 def first_rows(data: Any) -> GivenRows | None:
@@ -115,22 +139,31 @@ def write(
 
 
 class _Counted:
-    """Arrow data whose rows are counted, at once or as they are read."""
+    """Arrow data whose rows are counted, at once or as they are read. Rows that are marked as deleted
+    are none of the table."""
 
     def __init__(self, data: Any) -> None:
         self.rows = 0
         self.data = data
         if isinstance(data, pa.Table):
-            self.rows = data.num_rows
+            self.rows = _unmarked(data)
         elif isinstance(data, pa.RecordBatchReader):
             self.data = pa.RecordBatchReader.from_batches(data.schema, self._count(data))
         else:
-            self.rows = data.count_rows()
+            marks = [name for name in (IS_DELETED, OPERATION) if name in data.schema.names]
+            found = data.to_batches(columns=marks) if marks else ()
+            self.rows = sum(map(_unmarked, found)) if marks else data.count_rows()
 
     def _count(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            self.rows += batch.num_rows
+            self.rows += _unmarked(batch)
             yield batch
+
+
+def _unmarked(rows: pa.Table | pa.RecordBatch) -> int:
+    if not {IS_DELETED, OPERATION} & set(rows.schema.names):
+        return int(rows.num_rows)
+    return int(pc.sum(pc.equal(marked_operations(rows), PUT)).as_py() or 0)
 
 
 def _refuse_doubles(table: TableHandle, commit: Commit, rows: int) -> None:
