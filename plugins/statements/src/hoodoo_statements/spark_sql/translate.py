@@ -530,17 +530,13 @@ class Translator:
 
     def _bracket(self, tree: Any) -> Made:
         of, at = self._node(tree.this), [self._node(n) for n in tree.expressions]
-        if (
-            of.kind is None
-            or not pa.types.is_list(of.kind)
-            or len(at) != 1
-            or at[0].kind not in WHOLE
-        ):
+        inner = of.kind.value_type if of.kind is not None and pa.types.is_list(of.kind) else None
+        if inner is None or len(at) != 1 or at[0].kind not in WHOLE:
             raise Refused(f"has {tree.sql('spark')}", self.instead)
         place = at[0].sql
         past = f"{place} < 0 OR {place} >= len({of.sql})"
         sql = f"(CASE WHEN {past} THEN error('an array has no such element') ELSE list_extract({of.sql}, {place} + 1) END)"
-        return Made(sql, of.kind.value_type, True)
+        return Made(sql, inner, True)
 
     def _dot(self, tree: Any) -> Made:
         return self._field(self._node(tree.this), tree.expression.name)
