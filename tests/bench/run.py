@@ -4,7 +4,7 @@
                                                             logs,logs_spark,reads,serializers,
                                                             growth,writers,keys,hfile,index,buckets,
                                                             cluster,plans,beside,far,stored,queries,
-                                                            queries_spark]
+                                                            queries_spark,vectors]
 
 Every contender writes the same rows and is asked for row count and checksums afterwards.
 """
@@ -26,7 +26,7 @@ from tests.bench.measure import Report
 PARTS = (
     "bulk", "merge", "logs_spark", "serializers", "local", "statements", "logs", "reads", "wide", "partial",
     "memory", "growth", "writers", "keys", "hfile", "index", "points", "buckets", "cluster", "plans", "beside", "far",
-    "stored", "queries", "queries_spark",
+    "stored", "queries", "queries_spark", "vectors",
 )  # fmt: skip
 
 
@@ -89,6 +89,7 @@ def main() -> None:
         points,
         queries,
         stored,
+        vectors,
         writes,
     )  # fmt: skip
 
@@ -151,6 +152,8 @@ def main() -> None:
             far.run(report, folder, chosen.runs)
         if "stored" in parts:
             stored.run(report, folder, chosen.scale, chosen.runs)
+        if "vectors" in parts:
+            vectors.run(report, folder, chosen.scale, chosen.runs)
         report.write(str(Path(chosen.json)))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
