@@ -81,7 +81,8 @@ class Publisher(_AfterActions):
                     raise CommitConflictError(
                         f"clean of {request.config.name}",
                         f"would delete {needed}, which readers of {form.name} need: what is newer can't be published ({error})",
-                        f'Remove the cause, or publish {form.name} no longer: table.publish("", keep=True).',
+                        f"Remove the cause, or publish {form.name} no longer: "
+                        'table.publish("", keep=True).',
                     ) from error
             try:
                 form.expire(request.storage, paths)
