@@ -80,7 +80,7 @@ class Participants:
         """All that are installed, made for the table and the options of ``settings``. PluginError for one that
         fails, ConfigError for an option that it refuses."""
         offered = [make(offer, settings) for offer in kernel().offers("participant")]
-        pairs = ((part, who_is(one)) for one in offered for part in getattr(one, "parts", ()))
+        pairs = [(part, who_is(one)) for one in offered for part in getattr(one, "parts", ())]
         parts = (checked("participant", part, who) for part, who in pairs if who)
         return cls((*offered, *parts))
 
