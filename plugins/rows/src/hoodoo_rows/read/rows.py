@@ -24,7 +24,7 @@ class Rows(Shown):
     call_hint: ClassVar[str] = "A read is not a Dataset; its method to_dataset() returns one. "
 
     if TYPE_CHECKING:  # methods that plugins bring; type checkers know the usual ones
-        limit = to_dataset = to_duckdb = to_pandas = to_polars = cast(Any, None)
+        limit = search = to_dataset = to_duckdb = to_pandas = to_polars = cast(Any, None)
     else:
 
         def __getattr__(self, name: str) -> Any:
