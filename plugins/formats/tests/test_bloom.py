@@ -311,3 +311,18 @@ def test_all_rounds_at_once_are_those_one_by_one(texts: list[str]) -> None:
     wanted = [one.next(43133).tolist() for _ in range(30)] + [one.next(97).tolist()]
     found = [*other.all(43133, 30).reshape(30, -1).tolist(), other.next(97).tolist()]
     assert found == wanted
+
+
+@pytest.mark.parametrize("others", [0, 3, 100])
+def test_a_few_long_keys_are_hashed_by_pythons_integers(others: int) -> None:
+    """Each of their words was calls of NumPy: a key of 64 KB took a second in the bloom filter of its file."""
+    keys = ["a" * 9_001, *(f"key-{n}" for n in range(others)), "\u00e9b" * 2_002, "c" * 1_030]
+    rounds = list(murmur.rounds(pa.array(keys)))
+    assert sum(len(one._words) for one in rounds) < murmur.LONG + 40
+    filled = bloom.parse(bloom.build(pa.array(keys)))
+    for one in rounds:
+        found = one.all(filled.size, 3).reshape(3, -1)
+        for at, row in enumerate(one.rows):
+            assert found[:, at].tolist() == positions(keys[row], 3, filled.size)
+    asked = [*keys, "a" * 9_002, "d" * 5_000, "no"]
+    assert filled.might_contain(pa.array(asked)).to_pylist() == [True] * len(keys) + [False] * 3

@@ -19,6 +19,9 @@ UInt32s = npt.NDArray[np.uint32]
 Indices = npt.NDArray[np.intp]
 
 BLOCK = 16384
+# Where so few keys of a block have so many more words than the others, each of these words would be
+# calls of NumPy for a handful of numbers: their rest goes through Python's integers.
+FEW, LONG = 32, 256
 _M = np.uint32(0x5BD1E995)
 _R24 = np.uint32(24)
 # What each round uses, as arrays: NumPy needs a microsecond more to make one of a number.
@@ -32,9 +35,15 @@ class Rounds:
     """
 
     def __init__(
-        self, rows: Indices, words: list[UInt32s], lengths: UInt32s, tails: UInt32s
+        self,
+        rows: Indices,
+        words: list[UInt32s],
+        rest: list[list[int]],
+        lengths: UInt32s,
+        tails: UInt32s,
     ) -> None:
         self.rows = rows
+        self._rest = rest  # of the first keys: the mixed words that follow these
         self._words = words  # word i of the first len(words[i]) keys, mixed
         self._lengths = lengths
         self._tails = tails
@@ -78,6 +87,11 @@ class Rounds:
             head = h if len(word) == len(h) else h[: len(word)]
             np.multiply(head, _MANY, head)
             np.bitwise_xor(head, word, head)
+        for at, rest in enumerate(self._rest):
+            value = int(h[at])
+            for more in rest:
+                value = (value * 0x5BD1E995 & 0xFFFFFFFF) ^ more
+            h[at] = value
         np.bitwise_xor(h, self._tails, h)
         np.multiply(h, self._last, h)
         np.right_shift(h, _BY_13, shifted)
@@ -91,6 +105,7 @@ class Rounds:
         self._words = [w[chosen[: np.searchsorted(chosen, len(w))]] for w in self._words]
         while self._words and not len(self._words[-1]):
             self._words.pop()
+        self._rest = [self._rest[at] for at in chosen[: np.searchsorted(chosen, len(self._rest))]]
         self.rows, self._h = self.rows[chosen], self._h[chosen]
         self._lengths, self._tails = self._lengths[chosen], self._tails[chosen]
         self._last = self._last[chosen]
@@ -134,16 +149,22 @@ def _mixed(
     data: npt.NDArray[np.uint8],
     starts: npt.NDArray[np.int64],
     lengths: npt.NDArray[np.int64],
-) -> tuple[list[UInt32s], UInt32s, UInt32s]:
+) -> tuple[list[UInt32s], list[list[int]], UInt32s, UInt32s]:
     """Mixed words, lengths and tails of one block, whose keys have falling word counts."""
     counts = lengths >> 2
-    mixed = []
-    for i in range(int(counts[0])):
-        k = words[starts[: np.searchsorted(-counts, -i)] + 4 * i].astype(np.uint32)
-        k *= _M
-        k ^= k >> _R24
-        k *= _M
-        mixed.append(k)
+    common, longest = int(counts[FEW] if len(counts) > FEW else 0), int(counts[0])
+    if longest <= common + LONG:
+        common = longest
+    falling = -counts
+    mixed = [
+        _mix(words[starts[: np.searchsorted(falling, -i)] + 4 * i].astype(np.uint32))
+        for i in range(common)
+    ]
+    rest = [
+        _mix(words[start + 4 * common : start + 4 * count : 4].astype(np.uint32)).tolist()
+        for start, count in zip(starts[:FEW], counts[:FEW])
+        if count > common
+    ]
     # The tail is counted from the end of the key, and its bytes are sign-extended, not masked.
     tails = np.zeros(len(starts), np.uint32)
     left, signed, ends = lengths & 3, data.view(np.int8), starts + lengths
@@ -151,4 +172,11 @@ def _mixed(
         has = np.flatnonzero(left >= back)
         byte = signed[ends[has] - back].astype(np.int32).view(np.uint32)
         tails[has] ^= byte << np.uint32(8 * (back - 1))
-    return mixed, lengths.astype(np.uint32), tails
+    return mixed, rest, lengths.astype(np.uint32), tails
+
+
+def _mix(k: UInt32s) -> UInt32s:
+    k *= _M
+    k ^= k >> _R24
+    k *= _M
+    return k
