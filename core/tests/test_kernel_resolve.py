@@ -86,6 +86,7 @@ def test_the_default_is_who_says_so() -> None:
         ("change_log", "DATA_BEFORE", "hoodoo-history"),
         ("engine", "spark", '"hoodoo[spark]"'),
         ("merger", "event_time", "hoodoo-standard"),
+        ("action", "retention", "hoodoo-retention"),
     ],
 )
 def test_what_is_not_installed_says_what_brings_it(family: str, name: str, bring: str) -> None:

@@ -559,6 +559,31 @@ def test_a_plan_that_names_what_is_outside_of_the_table_is_named_and_refused(
     assert ids(table.read()) == [1, 2]
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "run_restore",
+        "restore",
+        "rollback",
+        "run_clean",
+        "run_compaction",
+        "run_clustering",
+        "savepoint",
+    ],
+)
+def test_an_instant_that_is_none_is_refused_and_nothing_is_reported_as_done(
+    tmp_path: Path, call: str
+) -> None:
+    """run_restore said that it had undone it."""
+    schema = pa.schema([("id", pa.int64())])
+    table = hoodoo.create(str(tmp_path / "t"), schema, record_key="id", table_type="MERGE_ON_READ")
+    table.upsert([{"id": 1}])
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(ConfigError, match=r"\.\./\.\./victim: is no"):
+        getattr(table, call)("../../victim")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 DELETED: dict[str, Any] = {
     "schema": lambda t: t.schema,
     "timeline": lambda t: t.timeline(),

@@ -152,6 +152,19 @@ def test_values_without_a_scale_are_in_their_order(tmp_path: Path) -> None:
         assert [(b["least"], b["from"]) for b in found["bars"]] == [("a", 0), ("b", 0.5), ("c", 1)]
 
 
+def test_zero_has_no_sign(tmp_path: Path) -> None:
+    """Footers of Parquet have -0.0 for the least of zeros, and the axis began there."""
+    table = hoodoo.create(str(tmp_path / "t"), "id bigint, fare double", record_key="id")
+    table.upsert([{"id": 1, "fare": 0.0}, {"id": 2, "fare": 1.5}])
+    with served(tmp_path / "t") as server:
+        found = said(server, "api/layout?column=fare")
+        assert (found["least"], found["bars"][0]["least"], found["greatest"]) == (
+            "0.0",
+            "0.0",
+            "1.5",
+        )
+
+
 def test_a_new_commit_has_another_mark(tmp_path: Path) -> None:
     table = create(tmp_path / "t")
     table.upsert(rows(range(4), 1))
