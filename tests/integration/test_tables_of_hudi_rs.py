@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import hoodoo
 import pyarrow as pa
 import pytest
-from hoodoo.errors import CorruptTableError, UnsupportedTableError
+from hoodoo.errors import CorruptTableError, HoodooWarning, UnsupportedTableError
 from hoodoo.timeline import properties
+from hoodoo_metadata.hfile import Checksum
+from hoodoo_metadata.hfile.format import DATA, HEADER, HEADER_BYTES, INFO, ROOT
 from hoodoo_standard.index.bucket_rows import SEEN
 from hoodoo_standard.storage.local import LocalStorage
 
@@ -161,3 +164,30 @@ def test_what_others_put_into_the_right_buckets_is_looked_at_once(tmp_path: Path
     seen = timeline.metadata(table.handle.storage, timeline.writes()[-1]).extra[SEEN]
     assert timeline.writes()[-2].requested in seen
     assert table.read().count() == 6 and table.verify().ok
+
+
+def test_zeros_in_the_place_of_checksums_are_said_once_and_verify_notes_them(
+    tmp_path: Path,
+) -> None:
+    """Every table of hudi-rs has them: it was corrupt at the first read."""
+    path = str(tmp_path / "t")
+    table = hoodoo.create(path, SCHEMA, record_key="id", index="record_index")
+    table.upsert(ROWS)
+    table.rebuild_index()
+    for file in (tmp_path / "t/.hoodie/metadata").rglob("*.hfile"):
+        data, at = bytearray(file.read_bytes()), 0
+        while bytes(data[at : at + 8]) in (DATA, ROOT, INFO):
+            magic, size, plain, before, _, chunk, end = HEADER.unpack_from(data, at)
+            HEADER.pack_into(data, at, magic, size, plain, before, Checksum.CRC32C, chunk, end)
+            assert not any(data[at + end : at + end + 4])
+            at += HEADER_BYTES + size
+        file.write_bytes(data)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            hoodoo.open(path).upsert(ROWS.slice(0, 1))
+            assert hoodoo.open(path).read(where="id = 2").count() == 1
+        report = hoodoo.open(path).verify()
+    assert report.ok and any("checksums" in note for note in report.notes)
+    told = [str(one.message) for one in caught if issubclass(one.category, HoodooWarning)]
+    assert len([text for text in told if "checksums" in text and "rebuild-index" in text]) == 1

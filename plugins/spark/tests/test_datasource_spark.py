@@ -83,6 +83,37 @@ def test_errors_begin_with_one_sentence(spark: Any, tmp_path: Path) -> None:
         spark.sql("DROP TABLE altered")
 
 
+def test_what_spark_does_not_pass_on(spark: Any, tmp_path: Path) -> None:
+    """What the page on the source says can't be refused, because Spark asks no source. Where a new version of Spark
+    makes this test fail, it can be."""
+    path, other = str(tmp_path / "t"), str(tmp_path / "other")
+    for rows, where in ((3, path), (5, other)):
+        rides = spark.range(rows).selectExpr(*COLUMNS)
+        rides.write.format("hoodoo").options(**KEYS).mode("append").save(where)
+    spark.sql(f"CREATE TABLE columns (id BIGINT) USING hoodoo LOCATION '{tmp_path / 'none'}'")
+    spark.sql(f"CREATE TABLE moved USING hoodoo LOCATION '{path}'")
+    try:
+        with pytest.raises(
+            Exception, match=r"was given no path.*columns of its own.*make the table first"
+        ):
+            spark.sql("SELECT * FROM columns").collect()
+        spark.sql(f"ALTER TABLE moved SET LOCATION '{other}'")
+        assert spark.sql("SELECT count(*) FROM moved").first()[0] == 3
+        with pytest.raises(Exception, match="was given no path"):
+            rides.write.format("hoodoo").options(**KEYS).mode("overwrite").saveAsTable("moved")
+        assert not spark.catalog.tableExists("moved")
+    finally:
+        for name in ("columns", "moved"):
+            spark.sql(f"DROP TABLE IF EXISTS {name}")
+    assert hoodoo.open(path).read().count() == 3
+    stream = spark.readStream.format("hoodoo").load(path).writeStream.format("hoodoo")
+    stream = stream.options(**KEYS, checkpointLocation=str(tmp_path / "checkpoint"))
+    query = stream.partitionBy("ts").trigger(availableNow=True).start(str(tmp_path / "copy"))
+    query.awaitTermination()
+    copy = hoodoo.open(str(tmp_path / "copy"))
+    assert copy.read().count() == 3 and copy.config.partition_fields == ("city",)
+
+
 def test_sql(spark: Any, tmp_path: Path) -> None:
     path = str(tmp_path / "t")
     spark.range(6).selectExpr(*COLUMNS).write.format("hoodoo").options(**KEYS).mode("append").save(
