@@ -129,6 +129,14 @@ def test_where_and_columns(tmp_path: Path) -> None:
     assert table.search("e", [0, 0, 1], k=1000).num_rows == 40  # those that have a vector
 
 
+def test_no_rows_and_no_columns(tmp_path: Path) -> None:
+    table = hoodoo.create(str(tmp_path / "t"), documents(range(1)).schema, record_key="id")
+    assert table.search("e", [1, 2, 3]).schema.names == ["id", "city", "ts", "e", "_distance"]
+    table.upsert(documents(range(5)))
+    assert table.search("e", [1, 2, 3], columns=[]).column_names == ["_distance"]
+    assert table.search("e", [[1, 2, 3]], k=10**12, columns=[]).num_rows == 4
+
+
 def test_many_vectors_at_once(tmp_path: Path) -> None:
     table = created(tmp_path / "t", documents(range(50)))
     vectors = [[1.0, 2.0, 3.0], [-4.0, 0.0, 0.5], [1.0, 2.0, 3.0]]
