@@ -245,3 +245,28 @@ def test_a_session_of_sql(spark: Any, tmp_path: Path) -> None:
     assert {t.name for t in spark.catalog.listTables()} == before
     with pytest.raises(ConfigError, match="not among the tables of the session"):
         session.sql("SELECT * FROM nowhere")
+
+
+def test_a_session_on_spark_creates_tables_and_runs_services(spark: Any, tmp_path: Path) -> None:
+    session = hoodoo.session(spark, str(tmp_path / "lake"))
+    session.sql(
+        "CREATE TABLE db.trips (id BIGINT, fare DECIMAL(9, 2), city STRING) USING hudi PARTITIONED BY (city) "
+        "TBLPROPERTIES (primaryKey = 'id', type = 'mor')"
+    )
+    session.sql(
+        "INSERT INTO db.trips SELECT id, id + 0.5, if(id % 2 = 0, 'oslo', 'rome') FROM range(6)"
+    )
+    session.sql("UPDATE db.trips SET fare = fare * 2 WHERE city = 'rome'")
+    session.sql(
+        "CREATE TABLE dear USING hudi PARTITIONED BY (city) TBLPROPERTIES (primaryKey = 'id') "
+        "AS SELECT city, id, round(fare) AS fare FROM db.trips WHERE fare > :least",
+        {"least": 3},
+    )
+    assert session.table("dear").schema.names == ["id", "fare", "city"]
+    rows = session.sql("SELECT id, CAST(fare AS INT) AS fare FROM dear ORDER BY id").to_pylist()
+    assert rows == [{"id": 3, "fare": 7}, {"id": 4, "fare": 5}, {"id": 5, "fare": 11}]
+    done = session.sql("CALL run_compaction(op => 'run', table => 'db.trips')").to_pylist()
+    assert [(row["operation_size"], row["state"]) for row in done] == [(1, "COMPLETED")]
+    assert session.sql("SHOW TABLES").to_spark(spark).count() == 2
+    old = session.sql("SELECT max(fare) AS best FROM db.trips TIMESTAMP AS OF '2020-01-01'")
+    assert old.to_pylist() == [{"best": None}]

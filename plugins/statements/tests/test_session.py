@@ -125,12 +125,12 @@ def test_states_of_other_times(session: Any) -> None:
 
 
 def test_hudis_times_are_of_the_tables_zone(session: Any) -> None:
-    from hoodoo_statements.text.moments import _instant
+    from hoodoo_statements.text.moments import instant_of
 
-    assert _instant("2026-01-31") == "20260131000000"
-    assert _instant("2026-01-31 12:30:01.5") == "20260131123001500"
-    assert _instant("2026-01-31 12:30:01.5+02:00") == "2026-01-31T12:30:01.5+02:00"
-    assert _instant("20260131123001500") == "20260131123001500"
+    assert instant_of("2026-01-31") == "20260131000000"
+    assert instant_of("2026-01-31 12:30:01.5") == "20260131123001500"
+    assert instant_of("2026-01-31 12:30:01.5+02:00") == "2026-01-31T12:30:01.5+02:00"
+    assert instant_of("20260131123001500") == "20260131123001500"
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,12 @@ def test_tables_are_created_and_dropped(tmp_path: Path) -> None:
         ("CREATE TABLE geo.cities USING hudi AS SELECT 1 AS id", "is in the session"),
         ("CREATE TABLE x USING hudi AS SELECT * FROM nope", "table nope"),
         ("DROP TABLE geo.cities PURGE", "PURGE"),
-        ("TRUNCATE TABLE trips", "DELETE FROM t"),
+        ("TRUNCATE TABLE trips PARTITION (city = 'oslo')", "DELETE FROM t"),
+        ("TRUNCATE TABLE nope", "table nope"),
+        ("SELECT * FROM hudi_table_changes('trips')", "takes the name of a table"),
+        ("SELECT * FROM hudi_table_changes('trips', 'cdc', 'earliest')", "changes"),
+        ("SELECT * FROM hudi_table_changes('nope', 'latest_state', 'earliest')", "table nope"),
+        ("SELECT * FROM hudi_query_timeline('trips', 'true')", "makes rows"),
         ("SHOW DATABASES", "SHOW TABLES"),
         ("SHOW PARTITIONS new", "no table of Hoodoo"),
         ("DESCRIBE SELECT 1", "DESCRIBE"),
@@ -430,3 +435,39 @@ def test_procedures_of_hudi(tmp_path: Path) -> None:
 def test_procedures_that_can_not_run_are_refused(session: Any, text: str, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         session.sql(f"CALL {text}")
+
+
+def test_changed_rows(session: Any) -> None:
+    first = session.table("trips").timeline().writes()[-1].requested
+    second = session.sql("UPDATE trips SET fare = 100 WHERE id < 2").commit.completed
+    session.sql("UPDATE trips SET fare = 200 WHERE id = 5")
+    session.sql("INSERT INTO geo.cities VALUES ('bonn', 'de')")
+
+    def ids(text: str) -> list[Any]:
+        return [row["id"] for row in session.sql(f"SELECT id FROM {text} ORDER BY id").to_pylist()]
+
+    assert ids("hudi_table_changes('trips', 'latest_state', 'earliest') WHERE fare >= 100") == [
+        0,
+        1,
+        5,
+    ]
+    assert ids(f"hudi_table_changes('trips', 'latest_state', '{second}') t") == [5]
+    assert ids(
+        f"hudi_table_changes('trips', 'latest_state', '{first}', '{second}') WHERE fare > 100 OR fare = 100"
+    ) == [0, 1]
+    assert ids(
+        f"hudi_table_changes('{session.table('trips').path}', 'latest_state', '{second}')"
+    ) == [5]
+    text = f"SELECT * FROM hudi_table_changes('trips', 'latest_state', '{second}')"
+    assert session.sql(text).schema.names[:2] == ["_hoodie_commit_time", "_hoodie_commit_seqno"]
+    both = (
+        "SELECT a.id FROM hudi_table_changes('trips', 'latest_state', 'earliest') a LEFT ANTI JOIN "
+    )
+    both += f"hudi_table_changes('trips', 'latest_state', '{second}') b ON a.id = b.id"
+    assert session.sql(both).count() == 5
+
+
+def test_a_table_is_emptied(session: Any) -> None:
+    assert session.sql("TRUNCATE TABLE trips").commit.deleted == 6
+    assert session.table("trips").count() == 0
+    assert session.sql("TRUNCATE TABLE trips").commit.instant == ""

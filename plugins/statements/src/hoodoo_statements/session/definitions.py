@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from hoodoo_statements.alter_sql import constrained
 from hoodoo_statements.query import Query
+from hoodoo_statements.session.changed_rows import with_changed_rows
 from hoodoo_statements.session.names import SessionNames
 from hoodoo_statements.sql import name_of
 from hoodoo_statements.text.dialect import DIALECT
@@ -143,7 +144,8 @@ def create(tree: exp.Create, names: SessionNames) -> None:
         )
     rows = None
     if query is not None:
-        rows = Query(names.of_tree(query), names.spark).run(query)
+        changed = with_changed_rows(query, names)
+        rows = Query(names.of_tree(query, changed), names.spark).run(query)
     if rows is None and not wanted.fields:
         _add(names, name, location, place)
     elif place is None:

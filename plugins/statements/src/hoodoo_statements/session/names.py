@@ -29,12 +29,13 @@ class SessionNames:
     catalogs: Mapping[str, Any]
     spark: Any = None
 
-    def of_tree(self, tree: Any) -> dict[str, Any]:
-        """The tables of a statement by their names in it. ConfigError for a name without one."""
+    def of_tree(self, tree: Any, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The tables of a statement by their names in it, and ``more``. ConfigError for a name
+        without one."""
         nodes = [node for node in tree.find_all(exp.Table) if isinstance(node.this, exp.Identifier)]
         altered = altered_table(tree)
         queries = {cte.alias_or_name.lower() for cte in tree.find_all(exp.CTE)}
-        found: dict[str, Any] = {}
+        found: dict[str, Any] = dict(more or {})
         for node in [*nodes, *([] if altered is None else [altered])]:
             name = name_of(node)
             if name.lower() in found:

@@ -11,6 +11,7 @@ from hoodoo.calls import checked_methods
 from sqlglot import exp
 
 from hoodoo_statements.alter_sql import altered_table
+from hoodoo_statements.session.changed_rows import with_changed_rows
 from hoodoo_statements.session.definitions import create, drop
 from hoodoo_statements.session.names import SessionNames, opened_catalogs, own_tables
 from hoodoo_statements.session.parameters import bound
@@ -57,11 +58,17 @@ class Session:
         table raise."""
         tree = without_calls(bound(read_statement(text, STATEMENTS), args))
         if isinstance(tree, _CHANGES) or altered_table(tree) is not None:
-            return Result.of(run_tree(tree, self.names.of_tree(tree), self.names.spark))
+            changed = with_changed_rows(tree, self.names)
+            known = self.names.of_tree(tree, changed)
+            return Result.of(run_tree(tree, known, self.names.spark))
         if isinstance(tree, exp.Create) and tree.args["kind"] == "TABLE":
             create(tree, self.names)
         elif isinstance(tree, exp.Drop) and tree.args["kind"] == "TABLE":
             drop(tree, self.names)
+        elif isinstance(tree, exp.TruncateTable) and not tree.args.get("partition"):
+            (node,) = tree.expressions
+            engine = None if self.names.spark is None else "spark"
+            return Result.of(self.names.table(node).delete(where="true", engine=engine))
         elif isinstance(tree, exp.Command) and str(tree.this).upper() in _COMMANDS:
             return Result(_COMMANDS[str(tree.this).upper()](tree, self.names))
         elif isinstance(tree, exp.Describe):

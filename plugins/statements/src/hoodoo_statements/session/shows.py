@@ -36,9 +36,10 @@ _NAMES = {
 }
 # Properties that CREATE TABLE has in other words, or by itself.
 _OWN = re.compile(
-    r"hoodie\.(table\.(name|initial\.version|type|recordkey\.fields|ordering\.fields|format|checksum"
-    r"|precombine\.field|partition\.fields|create\.schema|timeline\..*|metadata\..*)"
-    r"|datasource\.write\.drop\.partition\.columns|timeline\..*|archivelog\.folder|database\.name)"
+    r"hoodie\.(table\.(name|initial\.version|type|recordkey\.fields|ordering\.fields|format"
+    r"|checksum|precombine\.field|partition\.fields|create\.schema|timeline\..*|metadata\..*)"
+    r"|datasource\.write\.drop\.partition\.columns|timeline\..*|archivelog\.folder"
+    r"|database\.name)"
     r"|hoodoo\.(catalogs|partition\.rows\..*)"
 )
 

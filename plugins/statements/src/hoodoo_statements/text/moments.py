@@ -34,10 +34,10 @@ def moment(version: exp.Version, name: str) -> str | int:
     text = str(node.this).strip()
     if not is_time and text.isdecimal() and len(text) < 14:
         return sign * int(text)
-    return _instant(text) if is_time else text
+    return instant_of(text) if is_time else text
 
 
-def _instant(text: str) -> str:
+def instant_of(text: str) -> str:
     """``text`` as an instant in the zone of the table, if it has no zone; else as it is."""
     found = _LOCAL.fullmatch(text)
     if found is None:
