@@ -74,7 +74,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 # The default run is to stay under 15 minutes: of what marks say, it takes one in so many.
-_FEWER = 2
+_FEWER = 4
 # A number with more values than these is a seed or a place, not a kind of something.
 _FEW = 4
 

@@ -66,6 +66,7 @@ def _killed(path: Path, chance: random.Random, where: str) -> int:
 
 
 @pytest.mark.parametrize("merged", [True, False] if MORE else [True], ids=str)
+@pytest.mark.sampled(2, among="long")
 def test_killed_while_others_write(tmp_path: Path, merged: bool) -> None:
     chance = random.Random(f"{SEED} {merged}")
     kills, writers, writes = (50, 4, 20) if MORE else (3, 2, 4)

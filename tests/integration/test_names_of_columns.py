@@ -67,6 +67,7 @@ def test_own_columns_have_names_that_no_table_has(tmp_path: Path) -> None:
         ("record_index", "avro"),
     ],
 )
+@pytest.mark.sampled(2)
 def test_every_operation(tmp_path: Path, kind: str, index: str, serializer: str) -> None:
     table = hoodoo.create(
         str(tmp_path / "t"), SCHEMA, record_key="id", partition_by="p", ordering="__op", table_type=kind, index=index,

@@ -26,6 +26,7 @@ def found(frame: Any) -> dict[int, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", ["cow", "mor"])
+@pytest.mark.sampled(2, among="long, on Spark")
 def test_columns_by_hand(tmp_path: Path, spark: Any, kind: str) -> None:
     path = str(tmp_path / "t")
     table = hoodoo.create(

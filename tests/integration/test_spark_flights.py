@@ -70,6 +70,7 @@ def test_the_check_sees_wrong_counts(loaded: Any) -> None:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("how", ["classic", pytest.param("connect", marks=pytest.mark.trial)])
+@pytest.mark.sampled(2, among="long, on Spark")
 def test_the_job(tmp_path: Path, how: str) -> None:
     """A month of it on Spark, at the command line: quiet, plain and short."""
     if how == "connect" and importlib.util.find_spec("grpc") is None:

@@ -32,6 +32,7 @@ def _fails_twice(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     ("operation", "version"),
     [pytest.param("insert", 9, marks=pytest.mark.trial), ("bulk_insert", 6)],
 )
+@pytest.mark.sampled(2, among="long, on Spark")
 def test_tasks_that_run_again_make_the_same_keys(
     spark: Any, tmp_path: Path, operation: str, version: int
 ) -> None:

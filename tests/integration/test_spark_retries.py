@@ -45,6 +45,7 @@ def gates(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         pytest.param("bulk_insert", "fail-after", marks=pytest.mark.trial),
     ],
 )
+@pytest.mark.sampled(2, among="long, on Spark")
 def test_a_task_fails_twice(
     spark: Any, gates: None, tmp_path: Path, operation: str, fault: str
 ) -> None:
@@ -195,6 +196,7 @@ def test_a_worker_that_spark_kills_at_its_put(spark: Any, gates: None, tmp_path:
     check_next(spark, table, commits, tmp_path)
 
 
+@pytest.mark.sampled(2, among="long, on Spark")
 def test_a_task_that_puts_its_file_after_the_roll_back(
     spark: Any, gates: None, patient: None, tmp_path: Path
 ) -> None:

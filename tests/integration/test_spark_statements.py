@@ -28,6 +28,7 @@ def stored(table: Any) -> list[tuple[Any, ...]]:
     return sorted(tuple(row.values()) for row in found)
 
 
+@pytest.mark.sampled(2, among="long, on Spark")
 def test_statements_on_spark(spark: Any, tmp_path: Path) -> None:
     from pyspark.sql import functions as F
 
@@ -200,6 +201,7 @@ def test_a_read_takes_a_column_of_spark(tmp_path: Path, spark: Any) -> None:
     ] == [1, 2]
 
 
+@pytest.mark.sampled(2, among="long, on Spark")
 def test_short_forms_take_data_frames(tmp_path: Path, spark: Any) -> None:
     path = str(tmp_path / "short")
     made = hoodoo.create(path, spark.range(5).selectExpr("id", "id * 2 AS v"), record_key="id")

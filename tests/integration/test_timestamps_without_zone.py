@@ -80,6 +80,7 @@ LIVES = [
 
 
 @pytest.mark.parametrize(("kind", "version", "block", "engine"), LIVES)
+@pytest.mark.sampled(2)
 def test_a_life(
     tmp_path: Path, request: pytest.FixtureRequest, kind: str, version: int, block: str, engine: str
 ) -> None:
@@ -480,6 +481,7 @@ def far_session(spark: Any) -> Any:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.sampled(2, among="long, on Spark")
 def test_data_frames_of_spark(tmp_path: Path, kind: str, far_session: Any) -> None:
     from pyspark.sql import functions as F
 

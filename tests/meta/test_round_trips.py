@@ -281,6 +281,7 @@ def in_paths(count: int, version: int, first: int = 0) -> pa.Table:
 @pytest.mark.parametrize(
     "how", ["bulk_insert", "insert", "upsert of new keys", "upsert", "delete", "insert_overwrite"]
 )
+@pytest.mark.sampled(2)
 def test_partition_paths(tmp_path: Path, kind: str, how: str) -> None:
     """A write to five times as many paths is as deep, also if the process has not seen their files yet."""
     found = []

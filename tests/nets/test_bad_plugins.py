@@ -168,6 +168,7 @@ def _base(tables: dict[str, Any], scene: str) -> tuple[Path, Any]:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.sampled(2, among="long")
 def test_bad_plugins(tables: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     """All the cases in one test: it ends with a report of what was tried."""
     wrong: list[str] = []

@@ -70,6 +70,7 @@ def _compare(read: Read, p: Predicate, expected: Counter[Any], found: Any, text:
 
 
 @pytest.mark.parametrize("group", range(4))
+@pytest.mark.sampled(2)
 def test_filters_that_frames_push_down(group: int) -> None:
     for seed in range(SEED + group, SEED + _TABLES, 4):
         with table(seed, 4) as (rng, found):

@@ -108,6 +108,7 @@ def test_clusterings_into_several_files(number: int, planner: str) -> None:
         ("record_index", True, ""),
     ],
 )
+@pytest.mark.sampled(2)
 def test_keys_of_texts_that_hold_separators(index: str, merged: bool, virtual: str) -> None:
     """All of them, each kept apart from the others; what could be another one is refused, and nothing else."""
     setup = Setup(

@@ -26,6 +26,7 @@ def path(tmp_path: Path) -> str:
     return table.path
 
 
+@pytest.mark.sampled(2, among="long")
 def test_all_is_printed(path: str, run: Callable[..., tuple[int, str, str]]) -> None:
     def printed(*arguments: str) -> Any:
         code, out, errors = run(*arguments, "--json")

@@ -369,6 +369,7 @@ def _lists(trouble: Trouble, times: int = 10**6) -> Callable[[Request], Trouble 
         ("a token that loops", "a listing that never ends"),
     ],
 )
+@pytest.mark.sampled(2)
 def test_a_listing_that_lacks_what_is_there_is_not_believed(
     store: SmallS3, knows: bool, answer: str, said: str
 ) -> None:
@@ -423,6 +424,7 @@ def test_a_listing_that_ends_with_a_whole_page_is_continued(store: SmallS3) -> N
         ("200, of another object", "not an answer of a store|access is denied"),
     ],
 )
+@pytest.mark.sampled(2)
 def test_what_a_store_did_not_delete_is_said(store: SmallS3, answer: str, said: str) -> None:
     found: Any = open_storage(URI, {**store.options, "hoodoo.cloud.timeout": "1"})
     found.put("d/x", b"1")

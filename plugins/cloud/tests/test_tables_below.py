@@ -16,6 +16,7 @@ MANY = 500
 
 
 @pytest.mark.parametrize("place", ["memory", "server"], indirect=True)
+@pytest.mark.sampled(2, among="long")
 def test_many_tables(place: tuple[str, dict[str, str]]) -> None:
     uri, options = place
     made = hoodoo.create(f"{uri}/first", "id bigint", record_key="id", options=options)

@@ -69,6 +69,7 @@ class Both:
 
 
 @versions
+@pytest.mark.sampled(2, among="long, on Spark")
 def test_split_and_merged(made: Make, spark: Any, version: int) -> None:
     both = Both(made, spark, version)
     one, two, three = rows(range(60), 1), rows(range(40, 80), 2, "b"), rows(range(70, 100), 4, "c")
@@ -91,6 +92,7 @@ def test_split_and_merged(made: Make, spark: Any, version: int) -> None:
 
 
 @versions
+@pytest.mark.sampled(2, among="long, on Spark")
 def test_writers_beside_a_resize(made: Make, spark: Any, version: int) -> None:
     """What comes while it is pending goes into the bucket of before and the one to come. The other engine runs it."""
     both = Both(made, spark, version)

@@ -48,6 +48,7 @@ def rows(table: hoodoo.Table) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.sampled(2)
 def test_found_merged_and_compacted(
     tmp_path: Path, table_type: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,6 +88,7 @@ def test_entries_are_as_hudi_writes_them() -> None:
 
 
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.sampled(2)
 def test_it_says_what_rows_say(tmp_path: Path, kind: str) -> None:
     draw = random.Random(kind)
     table = made(tmp_path / "t", kind)

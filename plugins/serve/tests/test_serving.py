@@ -72,6 +72,7 @@ def test_it_serves_and_ends_after_a_signal(made: Made) -> None:
     found.close()
 
 
+@pytest.mark.sampled(2, among="long")
 def test_a_second_one_takes_over_from_one_that_hangs(made: Made) -> None:
     """It is neither dead nor alive: only its signs of life are missing. 10 s are the promise."""
     table = made(deltas=1)

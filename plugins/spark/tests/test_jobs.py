@@ -72,6 +72,7 @@ def files(spark: Any) -> set[Path]:
 
 
 @pytest.mark.parametrize("enclosed", [0, 256 << 10])
+@pytest.mark.sampled(2, among="long, on Spark")
 def test_writes_leave_nothing_in_the_temporary_folder(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, enclosed: int
 ) -> None:
