@@ -82,9 +82,10 @@ _FEW = 4
 def _not_drawn(items: list[pytest.Item], chance: random.Random) -> set[pytest.Item]:
     """Of a file, the cases of ``sampled`` tests that the default run does without.
 
-    Of each test one in four stays, or in twice as many as the mark says, chosen so that they differ as much as they can. Each
-    value that several cases of the file share, such as a type of table, stays in one case of the file at least. Tests
-    that are marked with the same ``among`` are cases of one, in whatever files they are.
+    Of each test one in eight stays, or in four times as many as the mark says, chosen so that they
+    differ as much as they can. Each value that several cases of the file share, such as a type of
+    table, stays in one case of the file at least. Tests that are marked with the same ``among`` are
+    cases of one, in whatever files they are.
     """
     tests: dict[str, list[pytest.Item]] = {}
     for item in items:
