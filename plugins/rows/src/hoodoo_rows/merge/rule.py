@@ -21,6 +21,7 @@ from hoodoo.model.internal_row import DELETE_ROW, PUT
 from hoodoo.model.meta import IS_DELETED, OPERATION, RECORD_KEY
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.layouts import first_layout_of
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_rows.merge.virtual import VirtualKeys
@@ -34,8 +35,9 @@ class Visible:
     """Which log blocks count, by the instant that wrote them.
 
     ``committed`` None: all up to ``limit`` do, because files of other instants have been left out
-    (versions 8 and 9, whose log names say the instant). Else (version 6) those of completed
-    instants, and those older than ``start``, which are archived.
+    (versions 8 and 9, whose log names say the instant). Else (version 6, and tables that were
+    upgraded from it, which have log files of before) those of completed instants, and those older
+    than ``start``, which are archived.
 
     ``done``, ``clusterings``: completed instants, where names say the instant; but those of log
     files which were written beside a clustering, into file groups that it made, say that one."""
@@ -51,7 +53,7 @@ class Visible:
         limit = None if as_of is None else order_key(as_of)
         start = None if timeline.start is None else order_key(timeline.start)
         done = frozenset(i.requested for i in timeline.writes())
-        if timeline.layout.log_names_slice:
+        if timeline.layout.log_names_slice or first_layout_of(timeline.config).log_names_slice:
             return cls(limit, done, start)
         replacing = frozenset(i.requested for i in timeline.writes() if i.traits.replaces)
         return cls(limit, None, start, done, replacing)

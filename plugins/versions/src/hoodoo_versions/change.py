@@ -1,0 +1,319 @@
+"""The order of the steps: a crash at any of them leaves a whole table of the old or the new version.
+
+A restore to the newest write, which undoes nothing, is requested first: from then on no write can
+complete, and whoever comes after a crash finishes it and goes on. Then the new timeline is made
+beside the old one. The properties decide; the old timeline stays until the call is repeated, so
+that a reader who had read the old properties finds it."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+from attrs import frozen
+from hoodoo.actions.rollback.recovery import recover
+from hoodoo.errors import CommitConflictError, HoodooError, UnsupportedTableError
+from hoodoo.kernel.registry import kernel
+from hoodoo.model.config import BUILT_METADATA, USABLE_METADATA, TableConfig
+from hoodoo.model.instant import Instant
+from hoodoo.model.table_version import VERSIONS, version_of
+from hoodoo.storage.api import Storage, get_if_there
+from hoodoo.table.handle import TableHandle
+from hoodoo.table.index_choice import noted
+from hoodoo.timeline import properties, publish
+from hoodoo.timeline.codec import avro as codec_avro
+from hoodoo.timeline.heartbeat import Beating
+from hoodoo.timeline.ledger import settled
+from hoodoo.timeline.timeline import Timeline, reload
+
+from hoodoo_versions import timelines
+from hoodoo_versions.outcome import VersionChange
+from hoodoo_versions.settings import Meaning, changes, in_version, path_between
+
+_METADATA = ".hoodie/metadata"
+_DEFINITIONS = ".hoodie/.index_defs/index.json"
+_SCHEMAS = ".hoodie/.schema"
+_OWN = ("hoodoo.metadata.partitions", "hoodoo.metadata.partitions.inflight")
+_OF_LAYOUT_2 = ("partition_stats", "secondary_index_", "expr_index_")
+_DROPPED = "hoodie.metadata.index.drop"
+_RECORD_INDEX, _FILES = "record_index", "files"
+_BOOTSTRAP = "hoodie.bootstrap.base.path"
+_FENCE = "restore"
+
+
+@frozen
+class Planned:
+    """``gone``: partitions of the metadata table that the new version does not have."""
+
+    before: TableConfig
+    after: TableConfig
+    gone: tuple[str, ...]
+    lost: tuple[str, ...]
+    steps: tuple[str, ...]
+
+    @property
+    def moves(self) -> bool:
+        """Whether the timeline changes its layout."""
+        return self.before.layout_version != self.after.layout_version
+
+    @property
+    def outcome(self) -> VersionChange:
+        return VersionChange(self.before.version, self.after.version, self.steps, self.lost)
+
+
+def plan(table: TableHandle, to: int) -> Planned:
+    config = table.config
+    _refuse_unknown(table)
+    after = in_version(config, to, Meaning.of(table))
+    moves = config.layout_version != after.layout_version
+    logs = moves and _has_logs(table)
+    if logs and not config.traits.is_writable:
+        raise UnsupportedTableError(
+            f"table {config.name} of version {config.version}",
+            "has log files, which would have to be compacted, and this version is only read.",
+            f"table.upgrade(9), then table.downgrade({to}).",
+        )
+    gone = _gone(table, after)
+    return Planned(
+        config, after, gone, _lost(config, after, gone, logs), _steps(config, after, gone, logs)
+    )
+
+
+def dry_run(table: TableHandle, to: int) -> VersionChange:
+    """What :func:`run` would do, and what would be lost. Raises its refusals, as far as they can be
+    seen now."""
+    if to == table.config.version:
+        return VersionChange(to, to)
+    for instant in table.timeline().pending():
+        if instant.traits.is_service and not instant.traits.begins_slices:
+            raise _pending(table.storage, instant)
+    return plan(table, to).outcome
+
+
+def run(table: TableHandle, to: int) -> VersionChange:
+    """Give ``table`` the version ``to``. Raises UnsupportedTableError and ConfigError for what can't
+    be, and CommitConflictError where others are at work; then the table is as it was."""
+    recover(table.storage, table.config)
+    if table.config.layout_version != version_of(to).layout:
+        _compact(table)
+    table.refresh()
+    planned = plan(table, to)
+    if planned.gone:
+        _drop(table, planned.gone)
+    with Beating(table.storage) as beats:
+        timeline = settled(table.storage, table.config)
+        fence = _fence(table.storage, timeline, beats)
+        try:
+            _switch(table, planned, reload(table.storage, timeline), fence)
+        except HoodooError:
+            if properties.load(table.storage).version == planned.before.version:
+                publish.withdraw(table.storage, timeline, fence)
+                table.refresh()
+            raise
+        if not planned.moves:
+            publish.withdraw(table.storage, table.load_timeline(), fence)
+    table.participants.repair()
+    return VersionChange(planned.before.version, to, planned.steps, planned.lost, done=True)
+
+
+def finish(table: TableHandle) -> None:
+    """Of a table that has the version: do what a process that ended right after the decision has
+    left, and delete the timeline of before."""
+    storage, config = table.storage, table.config
+    recover(storage, config)
+    for other in VERSIONS.values():
+        if other.layout != config.layout_version:
+            values = {**other.properties, "hoodie.table.version": str(other.number)}
+            timelines.remove(storage, TableConfig({**config.properties, **values}))
+    table.participants.repair()
+
+
+def _switch(table: TableHandle, planned: Planned, seen: Timeline, fence: Instant) -> None:
+    storage = table.storage
+    # Rebuilt afterwards: its files are those of a table of the version, too.
+    table.use_properties(table.participants.each.retire(storage, table.config))
+    storage.delete_prefix(_METADATA)
+    meaning = Meaning.of(table)
+
+    def now(old: TableConfig) -> TableConfig:
+        return in_version(old, planned.after.version, meaning)
+
+    if planned.moves:
+        new = timelines.build(storage, seen, now(table.config), fence.requested)
+        timelines.refuse_other_view(storage, seen, new)
+    if {*reload(storage, seen).instants} != {*seen.instants}:
+        raise CommitConflictError(
+            f"table {table.config.name}", "another process has planned something meanwhile.",
+            "Repeat the call when it has ended.",
+        )  # fmt: skip
+    config = properties.update(storage, table.config, lambda old: changes(old, now(old)))
+    table.use_properties(config)
+
+
+def _fence(storage: Storage, timeline: Timeline, beats: Beating) -> Instant:
+    def check(fresh: Timeline) -> None:
+        _refuse_pending(storage, fresh)
+
+    check(timeline)
+    writes = timeline.writes()
+    record = {
+        "instantsToRollback": [],
+        "version": 2,
+        "savepointToRestoreTimestamp": writes[-1].requested if writes else "",
+    }
+    content = codec_avro.encode("HoodieRestorePlan", record)
+    return publish.request(storage, timeline, _FENCE, content, check=check, named=beats.add)
+
+
+def _refuse_pending(storage: Storage, timeline: Timeline) -> None:
+    for instant in timeline.pending():
+        raise _pending(storage, instant)
+
+
+def _pending(storage: Storage, instant: Instant) -> CommitConflictError:
+    return CommitConflictError(
+        f"{storage.root}: {instant}", "is pending: the version changes between actions.",
+        "Wait for its end, run the plan, or undo it with table.rollback(instant).",
+    )  # fmt: skip
+
+
+def _refuse_unknown(table: TableHandle) -> None:
+    config = table.config
+    if config.get(_BOOTSTRAP):
+        raise UnsupportedTableError(
+            f"table {config.name}", f"is bootstrapped ({_BOOTSTRAP}), which is not converted.",
+            "use Spark Hudi (CALL upgrade_table, downgrade_table).",
+        )  # fmt: skip
+    if any(e.name.endswith(".schemacommit") for e in table.storage.list(_SCHEMAS)):
+        raise UnsupportedTableError(
+            f"table {config.name}",
+            f"has renamed, dropped or moved columns, whose history ({_SCHEMAS}) is not converted.",
+            "copy the rows into a new table, or use Spark Hudi.",
+        )
+
+
+def _has_logs(table: TableHandle) -> bool:
+    return any(one.log_files for one in table.newest_slices()[1])
+
+
+def _compact(table: TableHandle) -> None:
+    """Until no newest slice has log files: a compaction that was planned before may have left
+    some."""
+    if table.config.table_type != "MERGE_ON_READ" or not table.config.traits.is_writable:
+        return
+    for _ in range(3):
+        if not _has_logs(table):
+            return
+        table.run("compaction", strategy="unbounded")
+    if _has_logs(table):
+        raise CommitConflictError(
+            f"table {table.config.name}", "has log files after a compaction: somebody writes, or plans.",
+            "Stop the writers, run or cancel what is pending, and repeat the call.",
+        )  # fmt: skip
+
+
+# --- the metadata table ---------------------------------------------------------------------------
+def _partitions(config: TableConfig, *keys: str) -> tuple[str, ...]:
+    texts = [config.get(key) or "" for key in keys]
+    return tuple(p.strip() for text in texts for p in text.split(",") if p.strip())
+
+
+def _gone(table: TableHandle, after: TableConfig) -> tuple[str, ...]:
+    config = table.config
+    hudis = _partitions(config, USABLE_METADATA, BUILT_METADATA)
+    own = _partitions(config, *_OWN)
+    kept = after.traits.writes_metadata
+    if kept and after.layout_version != 1:
+        return ()
+    _refuse_own_index(table, after)
+    gone = [p for p in hudis if p.startswith(_OF_LAYOUT_2) or not kept]
+    if kept and _RECORD_INDEX in hudis and _is_partitioned(table.storage):
+        gone.append(_RECORD_INDEX)
+    return tuple(dict.fromkeys((*gone, *own)))
+
+
+def _refuse_own_index(table: TableHandle, after: TableConfig) -> None:
+    config, name = table.config, noted(table.config)
+    offer = None if name is None else kernel().find("index", name)
+    if offer is None or table.participants.each.store_of(offer.name) is None:
+        return
+    plain = offer.name == _RECORD_INDEX and config.populate_meta_fields
+    if not plain or not after.traits.writes_metadata:
+        raise UnsupportedTableError(
+            f"table {config.name}",
+            f"has the index {name}, which lies in a metadata table, and with Hoodoo version "
+            f"{after.version} has none such.",
+            "give it another index first: table.switch_index('global_simple').",
+        )
+
+
+def _is_partitioned(storage: Storage) -> bool:
+    with suppress(ValueError, AttributeError):
+        told = json.loads(get_if_there(storage, _DEFINITIONS) or b"{}")
+        one = (told.get("indexDefinitions") or {}).get("record_index") or {}
+        return str((one.get("indexOptions") or {}).get("isPartitioned", "")).lower() == "true"
+    return False
+
+
+def _drop(table: TableHandle, gone: tuple[str, ...]) -> None:
+    """By the option that drops partitions before a write: who keeps them deletes them whole. That
+    of ``files`` goes last: the others need it."""
+    for some in ([p for p in gone if p != _FILES], [p for p in gone if p == _FILES]):
+        if some:
+            other = table.with_options({_DROPPED: ",".join(some)})
+            table.use_properties(other.participants.each.stale(table.storage, table.config))
+
+
+# --- words ----------------------------------------------------------------------------------------
+def _steps(
+    config: TableConfig, after: TableConfig, gone: tuple[str, ...], logs: bool
+) -> tuple[str, ...]:
+    moves = config.layout_version != after.layout_version
+    mine = _partitions(config, USABLE_METADATA, BUILT_METADATA, *_OWN)
+    kept = [p for p in mine if p not in gone]
+    said: list[tuple[object, str]] = [
+        (True, "undo the writes of processes that have died"),
+        (logs, "compact every file slice that has log files"),
+        (gone, f"drop the partitions {', '.join(gone)} of the metadata table"),
+        (True, "let no writer begin until the version has changed"),
+        (kept, "delete the metadata table"),
+        (moves, f"write the timeline, and the archived one, in layout {after.layout_version}"),
+    ]
+    steps = [text for holds, text in said if holds]
+    path = " to ".join(
+        str(n)
+        for n in (config.version, *(n for _, n in path_between(config.version, after.version)))
+    )
+    steps.append(f"change the properties from version {path}")
+    if kept and after.traits.writes_metadata:
+        steps.append(f"build the metadata table again: {', '.join(sorted(kept))}")
+    return tuple(steps)
+
+
+def _lost(
+    config: TableConfig, after: TableConfig, gone: tuple[str, ...], logs: bool
+) -> tuple[str, ...]:
+    down = after.version < config.version
+    moves = config.layout_version != after.layout_version
+    mine = _partitions(config, USABLE_METADATA, BUILT_METADATA, *_OWN)
+    on_read = config.table_type == "MERGE_ON_READ"
+    said: list[tuple[object, str]] = [
+        (gone, f"indexes that version {after.version} does not have: {', '.join(gone)}"),
+        (
+            mine and not after.traits.writes_metadata,
+            f"the metadata table, which Hoodoo does not keep in version {after.version}",
+        ),
+        (
+            not after.traits.is_writable,
+            f"writing with Hoodoo: tables of version {after.version} are only read",
+        ),
+        (
+            moves and down,
+            "the times at which writes completed: from now on requested times order them",
+        ),
+        (
+            moves and down and on_read,
+            "time travel of Hudi 0.x to states before this call: it takes each log file for a slice",
+        ),
+    ]
+    return tuple(text for holds, text in said if holds)
