@@ -163,7 +163,7 @@ class TableHandle:
             raise UnsupportedTableError(
                 f"table {self.config.name} of version {self.config.version}",
                 "can only be read: this version is an interim format of Hudi 1.0, and its writers differ",
-                "upgrade it with Hudi 1.1 or newer to version 9.",
+                "Upgrade it: table.upgrade(9).",
             )
         self.participants.each.refuse_unanswered(self.config)
 

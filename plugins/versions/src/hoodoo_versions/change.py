@@ -13,10 +13,12 @@ from contextlib import suppress
 from attrs import frozen
 from hoodoo.actions.rollback.recovery import recover
 from hoodoo.errors import CommitConflictError, HoodooError, UnsupportedTableError
+from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.model.config import BUILT_METADATA, USABLE_METADATA, TableConfig
 from hoodoo.model.instant import Instant
-from hoodoo.model.table_version import VERSIONS, version_of
+from hoodoo.model.table_version import VERSIONS
+from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage, get_if_there
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.index_choice import noted
@@ -62,6 +64,7 @@ class Planned:
 
 
 def plan(table: TableHandle, to: int) -> Planned:
+    """What :func:`run` does. Changes nothing."""
     config = table.config
     _refuse_unknown(table)
     after = in_version(config, to, Meaning.of(table))
@@ -93,8 +96,9 @@ def dry_run(table: TableHandle, to: int) -> VersionChange:
 def run(table: TableHandle, to: int) -> VersionChange:
     """Give ``table`` the version ``to``. Raises UnsupportedTableError and ConfigError for what can't
     be, and CommitConflictError where others are at work; then the table is as it was."""
+    told = plan(table, to)  # what can't be is refused before anything is done
     recover(table.storage, table.config)
-    if table.config.layout_version != version_of(to).layout:
+    if told.moves:
         _compact(table)
     table.refresh()
     planned = plan(table, to)
@@ -113,7 +117,7 @@ def run(table: TableHandle, to: int) -> VersionChange:
         if not planned.moves:
             publish.withdraw(table.storage, table.load_timeline(), fence)
     table.participants.repair()
-    return VersionChange(planned.before.version, to, planned.steps, planned.lost, done=True)
+    return VersionChange(told.before.version, to, told.steps, told.lost, done=True)
 
 
 def finish(table: TableHandle) -> None:
@@ -260,8 +264,8 @@ def _drop(table: TableHandle, gone: tuple[str, ...]) -> None:
     of ``files`` goes last: the others need it."""
     for some in ([p for p in gone if p != _FILES], [p for p in gone if p == _FILES]):
         if some:
-            other = table.with_options({_DROPPED: ",".join(some)})
-            table.use_properties(other.participants.each.stale(table.storage, table.config))
+            settings = Settings(table.config, {**table.options, _DROPPED: ",".join(some)})
+            table.use_properties(Participants.of(settings).stale(table.storage, table.config))
 
 
 # --- words ----------------------------------------------------------------------------------------

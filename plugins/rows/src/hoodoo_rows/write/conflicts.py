@@ -160,6 +160,12 @@ class CommitCheck:
         now."""
         now, self._ahead = self._ahead or properties.load(self.target.storage), None
         then = self.target.config
+        if then.version != now.version:
+            raise CommitConflictError(
+                f"instant {self.instant.requested}",
+                f"the table has got version {now.version} since this write began.",
+                "Repeat the write.",
+            )
         if at_once(self.target.storage) > 1:  # they may have been read before the timeline
             self._same_participants(then, now)
         if any(then.get(key) != now.get(key) for key in (HUDI_INDEX, OWN_INDEX)):

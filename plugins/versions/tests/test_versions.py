@@ -1,0 +1,350 @@
+"""Upgrade and downgrade: rows and states stay what they were, and the table goes on."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+import pytest
+from hoodoo.errors import (
+    CommitConflictError,
+    ConfigError,
+    HoodooError,
+    UnsupportedTableError,
+)
+from hoodoo.kernel.archived import load_archived
+from hoodoo.testing.stores import GatedStorage
+from lived_tables import ARCHIVING, INDEXED, KINDS, SCHEMA, answers, check, lived, rows
+
+
+def opened(path: Path, **options: str) -> Any:
+    return hoodoo.open(str(path), options=options)
+
+
+def rows_of_hudi(path: Path) -> list[tuple[Any, ...]]:
+    import hudi
+
+    batches = hudi.HudiTableBuilder.from_base_uri(str(path)).build().read()
+    found = pa.Table.from_batches(batches).select(SCHEMA.names)
+    return sorted(tuple(map(str, row.values())) for row in found.to_pylist())
+
+
+# --- there and back -------------------------------------------------------------------------------
+@pytest.mark.parametrize("options", [{}, INDEXED], ids=["plain", "indexed"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("way", [(9, 6), (8, 9, 8, 6)], ids=lambda way: "-".join(map(str, way)))
+def test_there_and_back(
+    tmp_path: Path, kind: str, options: dict[str, str], way: tuple[int, ...]
+) -> None:
+    path = tmp_path / "t"
+    points = lived(path, 6, kind, options)
+    opened(path).savepoint(points[1])
+    before = answers(path, points)
+    last = 6
+    for version in way:
+        table = opened(path)
+        done = table.upgrade(version) if version > last else table.downgrade(version)
+        assert (done.before, done.after, done.done) == (last, version, True)
+        check(path, points, before, version)
+        assert rows_of_hudi(path) == before["now"]
+        last = version
+    assert [one.instant for one in opened(path).savepoints()] == [points[1]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_table_that_begins_at_version_9(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "t"
+    points = lived(path, 9, kind, INDEXED, index="record_index")
+    for version in (6, 9, 6):
+        table = opened(path)
+        before = answers(path, points)
+        _ = table.downgrade(6) if version == 6 else table.upgrade(9)
+        check(path, points, before, version)
+        table = opened(path)
+        assert "record_index" in table.config.metadata_partitions
+        points.append(table.upsert(rows({1: "a", 9: "c"}, f"at {version}", 20)).instant)
+        points.append(table.delete([3]).instant)
+        assert rows_of_hudi(path) == answers(path, [])["now"]
+        assert not opened(path).verify().findings
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("version", [6, 9])
+def test_no_partitions(tmp_path: Path, kind: str, version: int) -> None:
+    path = tmp_path / "t"
+    points = lived(path, version, kind, partition_by=())
+    before = answers(path, points)
+    other = 15 - version
+    _ = opened(path).upgrade() if other == 9 else opened(path).downgrade()
+    check(path, points, before, other)
+    assert rows_of_hudi(path) == before["now"]
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_an_empty_table(tmp_path: Path, version: int) -> None:
+    path = str(tmp_path / "t")
+    table = hoodoo.create(path, SCHEMA, record_key="id", table_version=version)
+    _ = table.upgrade(9) if version == 6 else table.downgrade(6)
+    table = hoodoo.open(path)
+    assert table.config.version == 15 - version
+    table.upsert(rows({1: "a"}, "first", 1))
+    assert table.count() == 1
+
+
+@pytest.mark.parametrize("version", [6, 9])
+@pytest.mark.parametrize("kind", KINDS)
+def test_archived_instants(tmp_path: Path, kind: str, version: int) -> None:
+    path = tmp_path / "t"
+    points = lived(path, version, kind)
+    for number in range(5):
+        commit = opened(path).upsert(rows({1: "a"}, f"more {number}", 10 + number))
+        points.append(commit.instant)
+        if kind == "MERGE_ON_READ":
+            points.append(opened(path).compact().instant)
+    opened(path, **ARCHIVING).clean()
+    archived = opened(path, **ARCHIVING).archive().instants
+    assert archived
+    start = opened(path).timeline().start
+    points = [point for point in points if start <= point]
+    before = answers(path, points)
+    _ = opened(path).upgrade() if version == 6 else opened(path).downgrade()
+    check(path, points, before, 15 - version)
+    table = opened(path)
+    again = load_archived(table.handle.storage, table.config)
+    assert [(i.requested, i.action) for i in again] == sorted(
+        (i.requested, i.action) for i in archived
+    )
+    for old in again:
+        assert old.action == "clean" or old.metadata().stats is not None
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_clustered_and_rolled_back(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "t"
+    points = lived(path, version, "COPY_ON_WRITE")
+    table = opened(path)
+    points.append(table.cluster(columns=["ts"]).instant)
+    undone = table.upsert(rows({1: "a"}, "undone", 30)).instant
+    table.rollback(undone)
+    before = answers(path, points)
+    _ = opened(path).upgrade() if version == 6 else opened(path).downgrade()
+    check(path, points, before, 15 - version)
+    names = os.listdir(path / ".hoodie" / ("timeline" if version == 6 else ""))
+    assert any(".clustering.requested" in name for name in names) == (version == 6)
+
+
+def test_a_pending_compaction_is_finished(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    points = lived(path, 6, "MERGE_ON_READ")
+    table = opened(path)
+    planned = table.schedule_compaction()
+    points.append(table.upsert(rows({1: "a"}, "beside", 30)).instant)
+    before = answers(path, points)
+    opened(path).upgrade(9)
+    check(path, points, before, 9)
+    assert opened(path).handle.timeline().find(planned) is not None
+
+
+@pytest.mark.parametrize("bare", ["true", "false"])
+def test_keys_of_one_column_stay_as_they_are(tmp_path: Path, bare: str) -> None:
+    path = tmp_path / "t"
+    points = lived(
+        path, 6, "COPY_ON_WRITE", {"hoodie.write.complex.keygen.new.encoding": bare},
+        key_generator="COMPLEX",
+    )  # fmt: skip
+    for version in (9, 6):
+        before = answers(path, points)
+        _ = opened(path).upgrade() if version == 9 else opened(path).downgrade()
+        check(path, points, before, version)
+        opened(path).upsert(rows({1: "a"}, "late", 4))
+        assert answers(path, [])["now"] == before["now"]
+
+
+def test_types_of_partition_columns(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    points = lived(path, 6, "COPY_ON_WRITE", partition_by=["region:SIMPLE"], key_generator="CUSTOM")
+    before = answers(path, points)
+    opened(path).upgrade()
+    check(path, points, before, 9)
+    assert opened(path).config.get("hoodie.table.partition.fields") == "region:SIMPLE"
+    opened(path).downgrade()
+    check(path, points, before, 6)
+    assert opened(path).config.get("hoodie.table.partition.fields") == "region"
+
+
+# --- what is said before --------------------------------------------------------------------------
+def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    lived(path, 6, "MERGE_ON_READ", INDEXED)
+    before = {p: p.stat().st_mtime_ns for p in path.rglob("*") if p.is_file()}
+    found = opened(path).upgrade(9, dry_run=True)
+    assert not found.done and (found.before, found.after) == (6, 9)
+    assert "compact every file slice that has log files" in found.steps
+    assert found.steps[-2] == "change the properties from version 6 to 8 to 9"
+    assert "build the metadata table again" in found.steps[-1]
+    assert {p: p.stat().st_mtime_ns for p in path.rglob("*") if p.is_file()} == before
+
+
+def test_what_a_downgrade_loses(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    points = lived(path, 9, "MERGE_ON_READ", INDEXED)
+    opened(path).rebuild_index("partition_stats")
+    before = answers(path, points)
+    told = opened(path).downgrade(6, dry_run=True)
+    done = opened(path).downgrade(6)
+    assert done.lost == told.lost and "partition_stats" in told.lost[0]
+    check(path, points, before, 6)
+    assert opened(path).config.metadata_partitions == ("column_stats", "files", "record_index")
+
+
+def test_repeating_the_call_deletes_the_old_timeline(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    points = lived(path, 6, "COPY_ON_WRITE")
+    before = answers(path, points)
+    opened(path).upgrade()
+    assert list((path / ".hoodie").glob("*.commit"))
+    assert not opened(path).upgrade().done
+    assert not list((path / ".hoodie").glob("*.commit"))
+    check(path, points, before, 9)
+    opened(path).downgrade()
+    assert (path / ".hoodie/timeline").is_dir()
+    opened(path).downgrade()
+    assert not list((path / ".hoodie/timeline").glob("*.commit"))
+    check(path, points, before, 6)
+
+
+def test_files_keep_the_times_of_their_instants(tmp_path: Path) -> None:
+    """Spark Hudi 1.x takes the time of a file of version 6 for that of its completion."""
+    path = tmp_path / "t"
+    lived(path, 9, "MERGE_ON_READ")
+    ends = {i.requested: i.completed for i in opened(path).timeline().completed()}
+    opened(path).downgrade()
+    from hoodoo.timeline.instants import to_datetime
+
+    for requested, completed in ends.items():
+        (file,) = (path / ".hoodie").glob(f"{requested}.*commit")
+        assert file.stat().st_mtime == pytest.approx(to_datetime(completed or "").timestamp())
+
+
+# --- refused --------------------------------------------------------------------------------------
+def test_the_other_way(tmp_path: Path) -> None:
+    lived(tmp_path / "t", 6, "COPY_ON_WRITE")
+    table = opened(tmp_path / "t")
+    with pytest.raises(ConfigError, match=r"table.upgrade\(9\)"):
+        table.downgrade(9)
+    with pytest.raises(UnsupportedTableError, match="6, 8 and 9"):
+        table.upgrade(7)
+    table.upgrade(9)
+    with pytest.raises(ConfigError, match=r"table.downgrade\(6\)"):
+        table.upgrade(6)
+
+
+def test_pending_plans_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    lived(path, 9, "COPY_ON_WRITE")
+    table = opened(path)
+    planned = table.schedule_clustering(columns=["ts"])
+    for dry_run in (True, False):
+        with pytest.raises(CommitConflictError, match=planned):
+            table.downgrade(6, dry_run=dry_run)
+    assert not [i for i in table.timeline().pending() if i.action == "restore"]
+
+
+@pytest.mark.parametrize(
+    ("how", "match"),
+    [
+        ({"ordering": ("ts", "v")}, "one"),
+        ({"index": "partitioned_record_index"}, "switch_index"),
+        ({"index": "growing_record_index"}, "switch_index"),
+        (
+            {"index": "record_index", "options": {"hoodie.populate.meta.fields": "false"}},
+            "switch_index",
+        ),
+    ],
+    ids=["ordering", "partitioned", "growing", "virtual"],
+)
+def test_what_version_6_lacks(tmp_path: Path, how: dict[str, Any], match: str) -> None:
+    path = tmp_path / "t"
+    how = dict(how)
+    hoodoo.create(
+        str(path), SCHEMA, name="t", record_key="id", partition_by="region",
+        **{"ordering": "ts", **how},
+    )  # fmt: skip
+    opened(path).upsert(rows({1: "a"}, "x", 1))
+    before = opened(path).config
+    for dry_run in (True, False):
+        with pytest.raises(HoodooError, match=match):
+            opened(path).downgrade(6, dry_run=dry_run)
+    assert opened(path).config == before
+
+
+def test_columns_that_were_renamed(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    lived(path, 9, "COPY_ON_WRITE")
+    opened(path).alter(rename={"v": "w"})
+    with pytest.raises(UnsupportedTableError, match="renamed"):
+        opened(path).downgrade(6)
+
+
+def test_a_version_that_is_only_read(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    points = lived(path, 9, "MERGE_ON_READ")
+    before = answers(path, points)
+    opened(path).downgrade(8)
+    check(path, points, before, 8)
+    with pytest.raises(UnsupportedTableError, match=r"table.upgrade\(9\)"):
+        opened(path).downgrade(6)
+    with pytest.raises(UnsupportedTableError, match=r"table.upgrade\(9\)"):
+        opened(path).upsert(rows({1: "a"}, "x", 30))
+    opened(path).upgrade(9)
+    check(path, points, before, 9)
+
+
+# --- beside others --------------------------------------------------------------------------------
+@pytest.mark.parametrize("version", [6, 9])
+@pytest.mark.parametrize("step", [".requested", ".inflight", "ledger"])
+def test_beside_a_writer(tmp_path: Path, version: int, step: str) -> None:
+    """Whatever a writer is at when the version changes: its rows are there, or it says so."""
+    path = tmp_path / "t"
+    lived(path, version, "COPY_ON_WRITE")
+    table = opened(path)
+    said: list[str] = []
+
+    def gate(op: str, name: str) -> None:
+        if op == "put_if_absent" and step in name and not said:
+            said.append("begun")
+            try:
+                _ = opened(path).upgrade() if version == 6 else opened(path).downgrade()
+            except CommitConflictError as error:
+                said.append(str(error))
+
+    table.handle.storage = GatedStorage(table.handle.storage, gate)
+    table.upsert(rows({50: "a"}, "beside", 9))
+    assert said
+    assert opened(path).config.version == (version if len(said) > 1 else 15 - version)
+    assert 50 in {row["id"] for row in opened(path).read().to_pylist()}
+    assert not opened(path).verify().findings
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_readers_at_every_step(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "t"
+    points = lived(path, version, "MERGE_ON_READ", INDEXED)
+    before = answers(path, points[-2:])
+    table = opened(path)
+    seen: list[int] = []
+
+    def gate(op: str, name: str) -> None:
+        if op in ("put", "put_if_absent", "delete", "delete_prefix") and not name.startswith(
+            (".hoodie/.heartbeat", ".hoodie/.temp")
+        ):
+            seen.append(1)
+            if len(seen) % 5 == 0:
+                assert answers(path, points[-2:]) == before, f"before {op} {name}"
+
+    table.handle.storage = GatedStorage(table.handle.storage, gate)
+    _ = table.upgrade() if version == 6 else table.downgrade()
+    assert len(seen) > 20

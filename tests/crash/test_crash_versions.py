@@ -1,0 +1,98 @@
+"""A process that ends at any storage operation of an upgrade or a downgrade: a whole table of the old or
+of the new version, all states of which can be read; a repeated call ends it, and the next write goes on.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crash_leaks import leaks
+from crash_trials import (
+    COUNT,
+    SEED,
+    VERSIONS,
+    WHEN,
+    Operation,
+    age_temporaries,
+    copied,
+    crash,
+    mutations,
+    opened,
+    plus_next,
+    state,
+    write_next,
+)
+from effort import ALL, effort
+from merge_on_read import with_options
+from table_life import ARCHIVING, KINDS, Life, as_of
+
+SAMPLED = effort(3, 12)
+BY_FILES = {"hoodie.metadata.enable": "true", "hoodie.metadata.record.index.enable": "true"}
+
+
+def change(version: int) -> Operation:
+    """To the other of the two versions."""
+    return lambda table: table.upgrade(9) if version == 6 else table.downgrade(6)
+
+
+def prepared(life: Life, path: Path) -> Path:
+    """``life`` with a metadata table, archived instants and a savepoint."""
+    copied(life.path, path)
+    opened(path).rebuild_index("record_index")
+    table = with_options(opened(path), ARCHIVING)
+    table.clean()
+    assert table.archive().instants
+    opened(path).savepoint(opened(path).timeline().writes()[-1].requested)
+    return path
+
+
+def points(life: Life, path: Path) -> dict[str, Any]:
+    """The states that can be read."""
+    start = opened(path).timeline().start or ""
+    found = {instant: rows for instant, rows in life.points if instant >= start}
+    assert len(found) > 1, "too few states: the trial would prove nothing"
+    assert {instant: as_of(path, instant) for instant in found} == found
+    return found
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_crash_in_a_change_of_the_version(
+    lives: Any, tmp_path: Path, local_temporaries: Path, kind: str, version: int
+) -> None:
+    life = lives(version, kind, "due")
+    base = prepared(life, tmp_path / "base")
+    known, rows = points(life, base), state(base)
+    steps = mutations(base, tmp_path / "whole", change(version))
+    chance = random.Random(f"{SEED} version {kind} {version}")
+    chosen = range(1, len(steps) + 1)
+    versions = set()
+    for at in chosen if ALL else sorted(chance.sample(chosen, SAMPLED)):
+        for when in WHEN if ALL else (chance.choice(WHEN),):
+            where = f"{when} operation {at}: {steps[at - 1]}, seed {SEED}"
+            target = copied(base, tmp_path / "trial")
+            crash(target, change(version), at, when)
+            assert state(target) == rows, where
+            assert {i: as_of(target, i) for i in known} == known, where
+            versions.add(opened(target).config.version)
+            straight = copied(target, tmp_path / "straight")
+            _goes_on(straight, rows, known, where)
+            age_temporaries(target)
+            change(version)(opened(target))
+            assert opened(target).config.version == 15 - version, where
+            change(version)(opened(target))  # takes away what was left
+            _goes_on(target, rows, known, where)
+            assert leaks(target) == [], where
+            COUNT.trials += 1
+    assert versions == set(VERSIONS) or not ALL
+
+
+def _goes_on(path: Path, rows: Any, known: dict[str, Any], where: str) -> None:
+    age_temporaries(path)
+    write_next(opened(path))
+    assert state(path) == plus_next(rows), where
+    assert {i: as_of(path, i) for i in known} == known, where
+    assert not opened(path).verify().findings, where
