@@ -36,6 +36,7 @@ OURS = (
     "hoodoo-serve",
     "hoodoo-hashing",
     "hoodoo-publishing",
+    "hoodoo-versions",
     "hoodoo-catalogs",
     "hoodoo-statements",
     "hoodoo-cloud",

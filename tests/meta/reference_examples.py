@@ -51,6 +51,9 @@ commit = table.upsert(rides)
 # Arguments that a docstring does not name, by the argument, or by the call and the argument.
 ARGUMENTS = {
     "path": "the directory or URI of the table",
+    "formats": "the formats: `delta`, `iceberg`, or both; by default those of the property `hoodoo.open.formats`",
+    "version": "the table version: 6, 8 or 9",
+    "dry_run": "as in `upgrade`",
     "data": "the rows: Arrow data, a pandas or polars DataFrame, a DuckDB relation, a Spark DataFrame, a list of dictionaries, "
     "or a dictionary of columns",
     "batch": "the name and number of a batch of a stream, as in `upsert`",
@@ -276,6 +279,8 @@ plain = hoodoo.create("plain", schema, record_key="id")
 plain.upsert(rows(range(3)))
 plain.enable_virtual_keys()""",
     "table.rewrite_keys": "assert plain.rewrite_keys().groups == 1",
+    "table.upgrade": "assert not table.upgrade(9).done  # it has version 9",
+    "table.downgrade": "assert table.downgrade(6, dry_run=True).steps",
     "table.create_index": 'table.create_index("by_ts", "ts")',
     "table.indexes": 'assert "by_ts" in {one.name for one in table.indexes()}',
     "table.rebuild_index": 'assert "record_index" in table.rebuild_index("record_index")',

@@ -64,6 +64,8 @@ GUIDES = {
     "table.drop_index": "metadata-table.md#getting-one",
     "table.rewrite_keys": "virtual-keys.md#an-existing-table",
     "table.enable_virtual_keys": "virtual-keys.md#an-existing-table",
+    "table.upgrade": "table-versions.md#convert-a-table",
+    "table.downgrade": "table-versions.md#convert-a-table",
     "table.report": "command-line.md#from-python",
     "table.stats": "command-line.md#stats",
     "table.publish": "open-formats.md",

@@ -32,6 +32,7 @@ OURS = (
     "hoodoo-serve",
     "hoodoo-hashing",
     "hoodoo-publishing",
+    "hoodoo-versions",
     "hoodoo-catalogs",
     "hoodoo-statements",
     "hoodoo-cloud",

@@ -105,6 +105,7 @@ IN_SOURCE = {
     "plugins/frames": 1,
     "plugins/hashing": 1,
     "plugins/publishing": 0,
+    "plugins/versions": 0,
     "plugins/history": 6,
     "plugins/metadata": 64,
     "plugins/rows": 0,

@@ -16,6 +16,7 @@ from hoodoo_rows.write.commit import Commit
 from hoodoo_services.outcome import Archived, Cleaned, Comparison, Restored, RewrittenKeys
 from hoodoo_services.savepoints import Savepoint
 from hoodoo_statements.builder import MergeBuilder
+from hoodoo_versions.outcome import VersionChange
 
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.model.findings import Progress, Report
@@ -670,4 +671,32 @@ class Brought:
 
         >>> table.search("embedding", [0.1, 0.7], k=2)["_distance"].to_pylist()
         [0.0, 0.5]
+        """
+    # hoodoo-versions
+    def downgrade(self, version: int = 6, *, dry_run: bool = False) -> VersionChange:
+        """Give the table an older table version of Hudi: 9 to 8 or 6, 8 to 6. No row changes. The steps
+        and errors are those of ``upgrade``.
+
+        Indexes that the older version does not have are dropped; the result says which. Raises
+        ConfigError if the table's own index is one of them. Hoodoo only reads tables of version 8.
+
+        >>> table.downgrade(6, dry_run=True).steps[-1]
+        'change the properties from version 9 to 8 to 6'
+        """
+    def upgrade(self, version: int = 9, *, dry_run: bool = False) -> VersionChange:
+        """Give the table a newer table version of Hudi: 6 to 8 or 9, 8 to 9. No row changes.
+
+        Failed writes are undone, log files are compacted, the timeline is written in the layout of the
+        new version, then the properties change, and the metadata table is built again. Readers can
+        continue. Stop writers of other engines first; writes of Hoodoo that are in progress cannot
+        complete. After a crash the table has the old or the new version, whole: repeat the call. A
+        repeated call also deletes the timeline of the old version, which stays until then for readers
+        that are in progress.
+
+        ``dry_run``: change nothing. The result lists the steps, and what is lost. Raises
+        UnsupportedTableError for a table that cannot be converted, ConfigError for an older version,
+        and CommitConflictError while something is pending that this call does not finish.
+
+        >>> table.upgrade(9).done
+        False
         """
