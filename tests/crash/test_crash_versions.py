@@ -1,5 +1,6 @@
-"""A process that ends at any storage operation of an upgrade or a downgrade: a whole table of the old or
-of the new version, all states of which can be read; a repeated call ends it, and the next write goes on.
+"""A process that ends at any storage operation of an upgrade or a downgrade leaves a whole table of the
+old or of the new version, all states of which can be read. A repeated call ends it, and the next write
+goes on.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from crash_trials import (
     crash,
     mutations,
     opened,
+    ours,
     plus_next,
     state,
     write_next,
 )
 from effort import ALL, effort
+from hoodoo.timeline import properties
 from merge_on_read import with_options
 from table_life import ARCHIVING, KINDS, Life, as_of
 
@@ -75,7 +78,9 @@ def test_crash_in_a_change_of_the_version(
             where = f"{when} operation {at}: {steps[at - 1]}, seed {SEED}"
             target = copied(base, tmp_path / "trial")
             crash(target, change(version), at, when)
-            assert state(target) == rows, where
+            # The package `hudi` does not know the copy of properties that are being written.
+            torn = (target / properties.BACKUP).exists()
+            assert (ours if torn else state)(target) == rows, where
             assert {i: as_of(target, i) for i in known} == known, where
             versions.add(opened(target).config.version)
             straight = copied(target, tmp_path / "straight")

@@ -27,7 +27,7 @@ KINDS = ("COPY_ON_WRITE", "MERGE_ON_READ")
 Rows = list[tuple[Any, ...]]
 
 
-def rows(values: Mapping[int, str], text: str, ts: int) -> pa.Table:
+def batch(values: Mapping[int, str], text: str, ts: int) -> pa.Table:
     """``values`` maps id to region."""
     ids, regions = list(values), list(values.values())
     columns = {"id": ids, "v": [text] * len(ids), "ts": [ts] * len(ids), "region": regions}
@@ -45,10 +45,10 @@ def lived(
         options=dict(options or {}), **how,
     )  # fmt: skip
     writes = [
-        lambda: table.upsert(rows({1: "a", 2: "a", 3: "b", 4: "b"}, "old", 1)),
-        lambda: table.upsert(rows({2: "a", 3: "b"}, "mid", 2)),
-        lambda: table.upsert(rows({7: "d"}, "gone", 3)),
-        lambda: table.upsert(rows({1: "a", 6: "b"}, "late", 4)),
+        lambda: table.upsert(batch({1: "a", 2: "a", 3: "b", 4: "b"}, "old", 1)),
+        lambda: table.upsert(batch({2: "a", 3: "b"}, "mid", 2)),
+        lambda: table.upsert(batch({7: "d"}, "gone", 3)),
+        lambda: table.upsert(batch({1: "a", 6: "b"}, "late", 4)),
         lambda: table.delete([4]),
     ]
     if how["partition_by"]:

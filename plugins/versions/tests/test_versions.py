@@ -17,14 +17,14 @@ from hoodoo.errors import (
 )
 from hoodoo.kernel.archived import load_archived
 from hoodoo.testing.stores import GatedStorage
-from lived_tables import ARCHIVING, INDEXED, KINDS, SCHEMA, answers, check, lived, rows
+from lived_tables import ARCHIVING, INDEXED, KINDS, SCHEMA, answers, batch, check, lived
 
 
 def opened(path: Path, **options: str) -> Any:
     return hoodoo.open(str(path), options=options)
 
 
-def rows_of_hudi(path: Path) -> list[tuple[Any, ...]]:
+def read_by_hudi(path: Path) -> list[tuple[Any, ...]]:
     import hudi
 
     batches = hudi.HudiTableBuilder.from_base_uri(str(path)).build().read()
@@ -49,7 +49,7 @@ def test_there_and_back(
         done = table.upgrade(version) if version > last else table.downgrade(version)
         assert (done.before, done.after, done.done) == (last, version, True)
         check(path, points, before, version)
-        assert rows_of_hudi(path) == before["now"]
+        assert read_by_hudi(path) == before["now"]
         last = version
     assert [one.instant for one in opened(path).savepoints()] == [points[1]]
 
@@ -65,9 +65,9 @@ def test_a_table_that_begins_at_version_9(tmp_path: Path, kind: str) -> None:
         check(path, points, before, version)
         table = opened(path)
         assert "record_index" in table.config.metadata_partitions
-        points.append(table.upsert(rows({1: "a", 9: "c"}, f"at {version}", 20)).instant)
+        points.append(table.upsert(batch({1: "a", 9: "c"}, f"at {version}", 20)).instant)
         points.append(table.delete([3]).instant)
-        assert rows_of_hudi(path) == answers(path, [])["now"]
+        assert read_by_hudi(path) == answers(path, [])["now"]
         assert not opened(path).verify().findings
 
 
@@ -80,7 +80,7 @@ def test_no_partitions(tmp_path: Path, kind: str, version: int) -> None:
     other = 15 - version
     _ = opened(path).upgrade() if other == 9 else opened(path).downgrade()
     check(path, points, before, other)
-    assert rows_of_hudi(path) == before["now"]
+    assert read_by_hudi(path) == before["now"]
 
 
 @pytest.mark.parametrize("version", [6, 9])
@@ -90,7 +90,7 @@ def test_an_empty_table(tmp_path: Path, version: int) -> None:
     _ = table.upgrade(9) if version == 6 else table.downgrade(6)
     table = hoodoo.open(path)
     assert table.config.version == 15 - version
-    table.upsert(rows({1: "a"}, "first", 1))
+    table.upsert(batch({1: "a"}, "first", 1))
     assert table.count() == 1
 
 
@@ -100,7 +100,7 @@ def test_archived_instants(tmp_path: Path, kind: str, version: int) -> None:
     path = tmp_path / "t"
     points = lived(path, version, kind)
     for number in range(5):
-        commit = opened(path).upsert(rows({1: "a"}, f"more {number}", 10 + number))
+        commit = opened(path).upsert(batch({1: "a"}, f"more {number}", 10 + number))
         points.append(commit.instant)
         if kind == "MERGE_ON_READ":
             points.append(opened(path).compact().instant)
@@ -127,7 +127,7 @@ def test_clustered_and_rolled_back(tmp_path: Path, version: int) -> None:
     points = lived(path, version, "COPY_ON_WRITE")
     table = opened(path)
     points.append(table.cluster(columns=["ts"]).instant)
-    undone = table.upsert(rows({1: "a"}, "undone", 30)).instant
+    undone = table.upsert(batch({1: "a"}, "undone", 30)).instant
     table.rollback(undone)
     before = answers(path, points)
     _ = opened(path).upgrade() if version == 6 else opened(path).downgrade()
@@ -141,7 +141,7 @@ def test_a_pending_compaction_is_finished(tmp_path: Path) -> None:
     points = lived(path, 6, "MERGE_ON_READ")
     table = opened(path)
     planned = table.schedule_compaction()
-    points.append(table.upsert(rows({1: "a"}, "beside", 30)).instant)
+    points.append(table.upsert(batch({1: "a"}, "beside", 30)).instant)
     before = answers(path, points)
     opened(path).upgrade(9)
     check(path, points, before, 9)
@@ -159,7 +159,7 @@ def test_keys_of_one_column_stay_as_they_are(tmp_path: Path, bare: str) -> None:
         before = answers(path, points)
         _ = opened(path).upgrade() if version == 9 else opened(path).downgrade()
         check(path, points, before, version)
-        opened(path).upsert(rows({1: "a"}, "late", 4))
+        opened(path).upsert(batch({1: "a"}, "late", 4))
         assert answers(path, [])["now"] == before["now"]
 
 
@@ -273,7 +273,7 @@ def test_what_version_6_lacks(tmp_path: Path, how: dict[str, Any], match: str) -
         str(path), SCHEMA, name="t", record_key="id", partition_by="region",
         **{"ordering": "ts", **how},
     )  # fmt: skip
-    opened(path).upsert(rows({1: "a"}, "x", 1))
+    opened(path).upsert(batch({1: "a"}, "x", 1))
     before = opened(path).config
     for dry_run in (True, False):
         with pytest.raises(HoodooError, match=match):
@@ -298,7 +298,7 @@ def test_a_version_that_is_only_read(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedTableError, match=r"table.upgrade\(9\)"):
         opened(path).downgrade(6)
     with pytest.raises(UnsupportedTableError, match=r"table.upgrade\(9\)"):
-        opened(path).upsert(rows({1: "a"}, "x", 30))
+        opened(path).upsert(batch({1: "a"}, "x", 30))
     opened(path).upgrade(9)
     check(path, points, before, 9)
 
@@ -322,7 +322,7 @@ def test_beside_a_writer(tmp_path: Path, version: int, step: str) -> None:
                 said.append(str(error))
 
     table.handle.storage = GatedStorage(table.handle.storage, gate)
-    table.upsert(rows({50: "a"}, "beside", 9))
+    table.upsert(batch({50: "a"}, "beside", 9))
     assert said
     assert opened(path).config.version == (version if len(said) > 1 else 15 - version)
     assert 50 in {row["id"] for row in opened(path).read().to_pylist()}

@@ -1,4 +1,4 @@
-"""The order of the steps: a crash at any of them leaves a whole table of the old or the new version.
+"""The order of the steps: a crash at any leaves a whole table of the old or the new version.
 
 A restore to the newest write, which undoes nothing, is requested first: from then on no write can
 complete, and whoever comes after a crash finishes it and goes on. Then the new timeline is made
@@ -25,6 +25,7 @@ from hoodoo.table.index_choice import noted
 from hoodoo.timeline import properties, publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating
+from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.timeline import Timeline, reload
 
@@ -94,8 +95,8 @@ def dry_run(table: TableHandle, to: int) -> VersionChange:
 
 
 def run(table: TableHandle, to: int) -> VersionChange:
-    """Give ``table`` the version ``to``. Raises UnsupportedTableError and ConfigError for what can't
-    be, and CommitConflictError where others are at work; then the table is as it was."""
+    """Give ``table`` the version ``to``. Raises UnsupportedTableError and ConfigError for what
+    can't be, and CommitConflictError where others are at work; then the table is as it was."""
     told = plan(table, to)  # what can't be is refused before anything is done
     recover(table.storage, table.config)
     if told.moves:
@@ -106,7 +107,7 @@ def run(table: TableHandle, to: int) -> VersionChange:
         _drop(table, planned.gone)
     with Beating(table.storage) as beats:
         timeline = settled(table.storage, table.config)
-        fence = _fence(table.storage, timeline, beats)
+        fence = _fence(table, timeline, beats)
         try:
             _switch(table, planned, reload(table.storage, timeline), fence)
         except HoodooError:
@@ -147,16 +148,20 @@ def _switch(table: TableHandle, planned: Planned, seen: Timeline, fence: Instant
         timelines.refuse_other_view(storage, seen, new)
     if {*reload(storage, seen).instants} != {*seen.instants}:
         raise CommitConflictError(
-            f"table {table.config.name}", "another process has planned something meanwhile.",
+            f"table {table.config.name}",
+            "another process has planned something meanwhile.",
             "Repeat the call when it has ended.",
-        )  # fmt: skip
+        )
     config = properties.update(storage, table.config, lambda old: changes(old, now(old)))
     table.use_properties(config)
 
 
-def _fence(storage: Storage, timeline: Timeline, beats: Beating) -> Instant:
+def _fence(table: TableHandle, timeline: Timeline, beats: Beating) -> Instant:
+    storage = table.storage
+
     def check(fresh: Timeline) -> None:
-        _refuse_pending(storage, fresh)
+        for instant in fresh.pending():
+            raise _pending(storage, instant)
 
     check(timeline)
     writes = timeline.writes()
@@ -169,25 +174,22 @@ def _fence(storage: Storage, timeline: Timeline, beats: Beating) -> Instant:
     return publish.request(storage, timeline, _FENCE, content, check=check, named=beats.add)
 
 
-def _refuse_pending(storage: Storage, timeline: Timeline) -> None:
-    for instant in timeline.pending():
-        raise _pending(storage, instant)
-
-
 def _pending(storage: Storage, instant: Instant) -> CommitConflictError:
     return CommitConflictError(
-        f"{storage.root}: {instant}", "is pending: the version changes between actions.",
+        f"{storage.root}: {instant}",
+        "is pending: the version changes between actions.",
         "Wait for its end, run the plan, or undo it with table.rollback(instant).",
-    )  # fmt: skip
+    )
 
 
 def _refuse_unknown(table: TableHandle) -> None:
     config = table.config
     if config.get(_BOOTSTRAP):
         raise UnsupportedTableError(
-            f"table {config.name}", f"is bootstrapped ({_BOOTSTRAP}), which is not converted.",
+            f"table {config.name}",
+            f"is bootstrapped ({_BOOTSTRAP}), which is not converted.",
             "use Spark Hudi (CALL upgrade_table, downgrade_table).",
-        )  # fmt: skip
+        )
     if any(e.name.endswith(".schemacommit") for e in table.storage.list(_SCHEMAS)):
         raise UnsupportedTableError(
             f"table {config.name}",
@@ -211,9 +213,10 @@ def _compact(table: TableHandle) -> None:
         table.run("compaction", strategy="unbounded")
     if _has_logs(table):
         raise CommitConflictError(
-            f"table {table.config.name}", "has log files after a compaction: somebody writes, or plans.",
+            f"table {table.config.name}",
+            "has log files after a compaction, as somebody writes or plans.",
             "Stop the writers, run or cancel what is pending, and repeat the call.",
-        )  # fmt: skip
+        )
 
 
 # --- the metadata table ---------------------------------------------------------------------------
@@ -227,7 +230,7 @@ def _gone(table: TableHandle, after: TableConfig) -> tuple[str, ...]:
     hudis = _partitions(config, USABLE_METADATA, BUILT_METADATA)
     own = _partitions(config, *_OWN)
     kept = after.traits.writes_metadata
-    if kept and after.layout_version != 1:
+    if kept and not layout_of(after).log_names_slice:
         return ()
     _refuse_own_index(table, after)
     gone = [p for p in hudis if p.startswith(_OF_LAYOUT_2) or not kept]
@@ -317,7 +320,7 @@ def _lost(
         ),
         (
             moves and down and on_read,
-            "time travel of Hudi 0.x to states before this call: it takes each log file for a slice",
+            "time travel of Hudi 0.x to older states: it takes each log file for a slice",
         ),
     ]
     return tuple(text for holds, text in said if holds)

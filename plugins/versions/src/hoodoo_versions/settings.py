@@ -85,9 +85,10 @@ def _types(table: TableHandle) -> str | None:
     found = config.get(PARTITION_TYPES.key) or table.options.get(_WRITER_FIELDS)
     if not found:
         raise ConfigError(
-            f"table {config.name}", "does not say which types its partition columns have.",
+            f"table {config.name}",
+            "does not say which types its partition columns have.",
             f"open it with the option {_WRITER_FIELDS}, such as city:SIMPLE,day:TIMESTAMP.",
-        )  # fmt: skip
+        )
     return found
 
 
@@ -126,7 +127,7 @@ def _refuse_other_merger(before: TableConfig, after: TableConfig) -> None:
     if merge[0].ref.name != merge[1].ref.name:
         raise UnsupportedTableError(
             f"table {before.name}",
-            f"merges rows by {merge[0].ref.name}, and version {after.version} has no way to say so.",
+            f"merges rows by {merge[0].ref.name}, which version {after.version} can't say.",
             f"stay with version {before.version}.",
         )
 
@@ -174,8 +175,8 @@ def _nine_to_eight(values: Values, config: TableConfig, meaning: Meaning) -> Non
     if len(config.ordering_fields) > 1:
         raise UnsupportedTableError(
             f"table {config.name}",
-            f"has the ordering columns {', '.join(config.ordering_fields)}, and before version 9 a table "
-            "has one.",
+            f"has the ordering columns {', '.join(config.ordering_fields)}, and before version 9 a "
+            "table has one.",
             "stay with version 9, or copy the rows into a table with one ordering column.",
         )
     if found := values.pop(_ORDERING, None):

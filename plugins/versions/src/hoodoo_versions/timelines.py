@@ -77,8 +77,8 @@ def refuse_other_view(storage: Storage, old: Timeline, new: Timeline) -> None:
         one = groups[0][-1]
     raise UnsupportedTableError(
         f"table {old.config.name}: file group {one.file_id}",
-        f"has log files that overlap a compaction: version {new.config.version} would place them in "
-        "another of its older slices.",
+        f"has log files that overlap a compaction: version {new.config.version} would place them "
+        "in another of its older slices.",
         "delete the older slices first: table.clean('by_versions', versions_retained=1).",
     )
 

@@ -52,6 +52,7 @@ def downgrade(table: TableHandle, version: int = 6, *, dry_run: bool = False) ->
 
 def _other_way(table: TableHandle, version: int, name: str) -> ConfigError:
     return ConfigError(
-        f"table {table.config.name}", f"has version {table.config.version}: {version} is the other way.",
+        f"table {table.config.name}",
+        f"has version {table.config.version}, from which {version} is the other way.",
         f"call table.{name}({version}).",
-    )  # fmt: skip
+    )
