@@ -265,7 +265,11 @@ def _is_partitioned(storage: Storage) -> bool:
 def _drop(table: TableHandle, gone: tuple[str, ...]) -> None:
     """By the option that drops partitions before a write: who keeps them deletes them whole. That
     of ``files`` goes last: the others need it."""
-    for some in ([p for p in gone if p != _FILES], [p for p in gone if p == _FILES]):
+    # What Hoodoo does not keep, such as secondary indexes of Spark, goes before any write.
+    table.participants.drop_stale()
+    there = _partitions(table.config, USABLE_METADATA, BUILT_METADATA, *_OWN)
+    left = [p for p in gone if p in there]
+    for some in ([p for p in left if p != _FILES], [p for p in left if p == _FILES]):
         if some:
             settings = Settings(table.config, {**table.options, _DROPPED: ",".join(some)})
             table.use_properties(Participants.of(settings).stale(table.storage, table.config))

@@ -13,7 +13,7 @@ from attrs import frozen
 from hoodoo.errors import ConfigError, UnsupportedTableError
 from hoodoo.hookspecs.key_generator import table_properties
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.kernel.registry import kernel
+from hoodoo.kernel.registry import kernel, same_plugin
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.config import PARTITION_FIELDS, TableConfig
 from hoodoo.model.table_version import VERSIONS, version_of
@@ -96,7 +96,12 @@ def _is_bare(table: TableHandle) -> bool | None:
     config = table.config
     if len(config.record_key_fields) != 1 or not table.timeline().writes():
         return None
-    noted = table_properties(table.key_generator())
+    try:
+        noted = table_properties(table.key_generator())
+    except ConfigError:
+        if config.populate_meta_fields:
+            raise
+        return None  # no key is stored, and columns are compared
     if COMPLEX_ENCODING.key in noted:
         return noted[COMPLEX_ENCODING.key] == "true"
     return noted.get(STORED_ENCODING) == "VALUE_ONLY"
@@ -202,7 +207,9 @@ def _eight_to_six(values: Values, config: TableConfig, meaning: Meaning) -> None
     if meaning.mode in _PAYLOADS:
         values.pop(MERGE_MODE.key, None)
         values.pop(MERGE_STRATEGY.key, None)
-        values.setdefault(_PAYLOAD, _PAYLOADS[meaning.mode])
+        usual = _PAYLOADS[meaning.mode]
+        if not same_plugin("merger", values.get(_PAYLOAD), usual):
+            values[_PAYLOAD] = usual  # of before an upgrade that has changed the mode
 
 
 _STEPS: Mapping[tuple[int, int], Callable[[Values, TableConfig, Meaning], None]] = {

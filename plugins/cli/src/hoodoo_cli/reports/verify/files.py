@@ -15,7 +15,7 @@ from hoodoo.model.findings import Finding
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline import partitions, replaced_note
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.layouts import layout_of
+from hoodoo.timeline.layouts import first_layout_of, layout_of
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.timeline import Timeline
 
@@ -79,7 +79,8 @@ def check_named(
     history: NamedFiles, files: Mapping[str, DataFile], instants: Instants
 ) -> Iterator[Finding]:
     """Files that the timeline names: are they there, and as long as it says?"""
-    shared = instants.before.layout.log_names_slice
+    shared = first_layout_of(instants.before.config).log_names_slice
+    shared = shared or instants.before.layout.log_names_slice
     for path, named in history.named.items():
         file = files.get(path)
         who = f"commit {named.instant}" if named.instant else "a savepoint"
@@ -107,11 +108,15 @@ def check_strays(
     """Files that no commit names. In version 6 the name of a log file does not say who wrote it."""
     groups: dict[tuple[str, str, str], list[BaseFile]] = {}
     shared = instants.before.layout.log_names_slice
+    slices: set[tuple[str, str, str]] = set()  # an upgraded table has log files of before
+    if first_layout_of(instants.before.config).log_names_slice:
+        bases = (f for f in files.values() if isinstance(f, BaseFile))
+        slices = {(f.partition_path, f.file_id, f.instant) for f in bases}
     known: dict[str, bool] = {}
     for path, file in files.items():
         if isinstance(file, BaseFile):
             groups.setdefault((file.partition_path, file.file_id, file.instant), []).append(file)
-        elif shared:
+        elif shared or (file.partition_path, file.file_id, file.instant) in slices:
             continue
         instant = file.instant
         if instant not in known:
