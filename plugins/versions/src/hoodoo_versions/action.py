@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attrs import frozen
-from hoodoo.errors import UnsupportedTableError
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.model.table_version import VERSIONS
 
 from hoodoo_versions import change
 from hoodoo_versions.outcome import VersionChange
+from hoodoo_versions.settings import check_known
 
 if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle
@@ -26,13 +25,7 @@ class ChangeVersion:
         return cls()
 
     def run(self, table: TableHandle, version: int, dry_run: bool = False) -> VersionChange:
-        if version not in VERSIONS:
-            *others, last = map(str, VERSIONS)
-            raise UnsupportedTableError(
-                f"table version {version!r}",
-                f"is not one of {', '.join(others)} and {last}.",
-                "name one of them.",
-            )
+        check_known(version)
         table.refresh()
         before = table.config.version
         if dry_run:

@@ -107,6 +107,17 @@ def _is_bare(table: TableHandle) -> bool | None:
     return noted.get(STORED_ENCODING) == "VALUE_ONLY"
 
 
+def check_known(version: object) -> None:
+    """UnsupportedTableError for what is no table version that is read."""
+    if not isinstance(version, int) or version not in VERSIONS:
+        *others, last = map(str, VERSIONS)
+        raise UnsupportedTableError(
+            f"table version {version!r}",
+            f"is not one of {', '.join(others)} and {last}.",
+            "name one of them.",
+        )
+
+
 def path_between(before: int, after: int) -> list[tuple[int, int]]:
     """The steps: from version to version."""
     first, last = sorted((before, after))

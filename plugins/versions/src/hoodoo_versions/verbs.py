@@ -7,6 +7,7 @@ from hoodoo.table.handle import TableHandle
 from hoodoo.table.running import run
 
 from hoodoo_versions.outcome import VersionChange
+from hoodoo_versions.settings import check_known
 
 
 def upgrade(table: TableHandle, version: int = 9, *, dry_run: bool = False) -> VersionChange:
@@ -26,6 +27,7 @@ def upgrade(table: TableHandle, version: int = 9, *, dry_run: bool = False) -> V
     >>> table.upgrade(9).done
     False
     """
+    check_known(version)
     table.refresh()
     if version < table.config.version:
         raise _other_way(table, version, "downgrade")
@@ -43,6 +45,7 @@ def downgrade(table: TableHandle, version: int = 6, *, dry_run: bool = False) ->
     >>> table.downgrade(6, dry_run=True).steps[-1]
     'change the properties from version 9 to 8 to 6'
     """
+    check_known(version)
     table.refresh()
     if version > table.config.version:
         raise _other_way(table, version, "upgrade")
