@@ -51,7 +51,6 @@ commit = table.upsert(rides)
 # Arguments that a docstring does not name, by the argument, or by the call and the argument.
 ARGUMENTS = {
     "path": "the directory or URI of the table",
-    "formats": "the formats: `delta`, `iceberg`, or both; by default those of the property `hoodoo.open.formats`",
     "version": "the table version: 6, 8 or 9",
     "dry_run": "as in `upgrade`",
     "data": "the rows: Arrow data, a pandas or polars DataFrame, a DuckDB relation, a Spark DataFrame, a list of dictionaries, "
