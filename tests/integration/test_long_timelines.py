@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import hoodoo
+import pyarrow as pa
 import pytest
 from hoodoo.timeline import replaced, replaced_note
+from hoodoo.timeline.codec import large
 from hoodoo.timeline.layouts.base import TimelineLayout
+from hoodoo_rows.write import pipeline
 from hoodoo_standard.storage.local import LocalStorage
 
 from tests.bench.scale import fabricate
@@ -74,3 +77,28 @@ def test_a_restore_brings_back_what_is_noted_as_replaced(tmp_path: Path) -> None
     assert rows() == 3
     (tmp_path / "t" / replaced_note.PATH).unlink()
     assert rows() == 3
+
+
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("metadata", ["true", "false"])
+def test_a_small_write_after_a_large_commit_decodes_its_own_paths_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, metadata: str
+) -> None:
+    """Each write paid for all files of the largest commit before it."""
+    monkeypatch.setattr(large, "LARGE", 0)
+    monkeypatch.setattr(pipeline, "_SAMPLE", 3)
+    table = hoodoo.create(
+        str(tmp_path / "t"), "id bigint, p string", record_key="id", partition_by="p", table_type=kind,
+        options={"hoodie.metadata.enable": metadata},
+    )  # fmt: skip
+    table.bulk_insert(pa.table({"id": range(60), "p": [f"p{n % 20}" for n in range(60)]}))
+    decoded, made = Counter[str](), large.LazyStats._made
+
+    def counted(self: Any, raw: Any) -> Any:
+        decoded["stats"] += sum(map(len, raw.values()))
+        return made(self, raw)
+
+    monkeypatch.setattr(large.LazyStats, "_made", counted)
+    found = hoodoo.open(table.path).upsert([{"id": 1, "p": "p1"}, {"id": 1001, "p": "p1"}])
+    assert (found.inserted, found.updated) == (1, 1)
+    assert 0 < decoded["stats"] < 10, "of 20"
