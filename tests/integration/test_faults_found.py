@@ -528,8 +528,36 @@ LEAVING_PLANS: list[tuple[str, str, dict[str, Any]]] = [
             "missingSchedulePartitions": [],
         },
     ),
+    (
+        "rollback", "HoodieRollbackPlan",
+        {"instantToRollback": {"commitTime": "../../victim", "action": "commit"}, "RollbackRequests": [], "version": 1},
+    ),
+    (
+        "clustering", "HoodieRequestedReplaceMetadata",
+        {
+            "operationType": "CLUSTER",
+            "clusteringPlan": {
+                "inputGroups": [
+                    {
+                        "slices": [
+                            {
+                                "dataFilePath": "a_0-0-0_20200101000000000.parquet", "deltaFilePaths": [],
+                                "fileId": "a", "partitionPath": "../victim", "bootstrapFilePath": "", "version": 1,
+                            }
+                        ],
+                        "metrics": {}, "numOutputFileGroups": 1, "extraMetadata": {}, "version": 1,
+                    }
+                ],
+                "strategy": {"strategyClassName": "", "strategyParams": {}, "version": 1},
+                "extraMetadata": {}, "version": 1, "preserveHoodieMetadata": True, "missingSchedulePartitions": [],
+            },
+            "extraMetadata": {}, "version": 1,
+        },
+    ),
 ]  # fmt: skip
 RUNS = {
+    "rollback": lambda t, instant: t.upsert([{"id": 2}]),  # the next writer finishes it
+    "clustering": lambda t, instant: t.run_clustering(instant),
     "clean": lambda t, instant: t.run_clean(instant),
     "restore": lambda t, instant: t.run_restore(instant),
     "compaction": lambda t, instant: t.run_compaction(instant),
@@ -557,6 +585,26 @@ def test_a_plan_that_names_what_is_outside_of_the_table_is_named_and_refused(
     table.upsert([{"id": 2}])
     table.clean()
     assert ids(table.read()) == [1, 2]
+
+
+def test_a_rollback_whose_plan_names_files_outside_of_the_table_leaves_them(tmp_path: Path) -> None:
+    victim = tmp_path / "victim" / "a_0-0-0_20200101000000000.parquet"
+    victim.parent.mkdir()
+    victim.write_text("x")
+    table = hoodoo.create(str(tmp_path / "t"), pa.schema([("id", pa.int64())]), record_key="id")
+    table.upsert([{"id": 1}])
+    requests = [
+        {
+            "partitionPath": "../victim", "fileId": "a", "latestBaseInstant": "20200101000000000",
+            "filesToBeDeleted": [str(victim), f"../victim/{victim.name}", victim.name], "logBlocksToBeDeleted": {},
+        }
+    ]  # fmt: skip
+    target = {"commitTime": "20200101000000000", "action": "commit"}
+    plan = {"instantToRollback": target, "RollbackRequests": requests, "version": 1}
+    planned = _planned(table, "rollback", "HoodieRollbackPlan", plan)
+    assert hoodoo.open(table.path).upsert([{"id": 2}]).inserted == 1
+    assert list(planned.parent.glob("20990101000000000_*.rollback")), "the writer finished it"
+    assert victim.read_text() == "x" and ids(table.read()) == [1, 2]
 
 
 @pytest.mark.parametrize(
