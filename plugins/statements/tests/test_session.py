@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,14 @@ import hoodoo
 import numpy as np
 import pyarrow as pa
 import pytest
-from hoodoo.errors import ConfigError, CorruptTableError, HoodooError, NotATableError, SchemaError
+from hoodoo.errors import (
+    ConfigError,
+    CorruptTableError,
+    HoodooError,
+    NotATableError,
+    PluginError,
+    SchemaError,
+)
 
 CITIES = [{"city": "oslo", "country": "no"}, {"city": "rome", "country": "it"}]
 
@@ -199,8 +207,15 @@ def test_catalogs_have_names(tmp_path: Path) -> None:
     session = hoodoo.session(catalogs=lakes)
     for name, of in (("t", "a"), ("a.t", "a"), ("b.t", "B")):
         assert session.sql(f"SELECT of FROM {name}").to_pylist() == [{"of": of}]
-    both = session.sql("SELECT x.of || y.of AS of FROM a.t x JOIN b.t y ON x.id = y.id")
-    assert both.to_pylist() == [{"of": "aB"}]
+    for text in (
+        "SELECT x.of || y.of AS of FROM a.t x JOIN b.t y ON x.id = y.id",
+        "SELECT a.t.of || b.t.of AS of FROM a.t JOIN B.T ON a.t.id = b.t.id WHERE A.T.id > 0",
+        "SELECT a.t.of || (SELECT max(b.t.of) FROM b.t) AS of FROM a.t",
+    ):
+        assert session.sql(text).to_pylist() == [{"of": "aB"}]
+    assert session.sql("SELECT a.t.* FROM a.t WHERE a.t.id = 1").to_pylist() == [
+        {"id": 1, "of": "a"}
+    ]
     assert repr(session) == "<session on DuckDB, tables: none, catalogs: a, B>"
 
 
@@ -471,3 +486,9 @@ def test_a_table_is_emptied(session: Any) -> None:
     assert session.sql("TRUNCATE TABLE trips").commit.deleted == 6
     assert session.table("trips").count() == 0
     assert session.sql("TRUNCATE TABLE trips").commit.instant == ""
+
+
+def test_without_duckdb_it_is_named(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(PluginError, match="DuckDB, which is not installed.*pip install"):
+        session.sql("SELECT count(*) FROM trips")

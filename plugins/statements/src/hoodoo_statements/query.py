@@ -75,6 +75,7 @@ class Query:
         within = {cte.alias_or_name.lower() for cte in tree.find_all(exp.CTE)}
         read: dict[str, Any] = {}
         nodes = list(tree.find_all(exp.Table))
+        shared = _shared(nodes)
         for node in nodes:
             if not isinstance(node.this, exp.Identifier):
                 continue  # a function that makes rows
@@ -97,7 +98,9 @@ class Query:
             node.set("version", None)
             read[called] = self._read(found, tree, node, len(nodes) == 1, as_of)
             if not node.alias:
-                node.set("alias", exp.TableAlias(this=exp.to_identifier(node.name, quoted=True)))
+                alias = name if name.lower() in shared else node.name
+                _qualify(tree, [part.name.lower() for part in node.parts], alias)
+                node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
             node.set("this", exp.to_identifier(called))
             node.set("db", None)
             node.set("catalog", None)
@@ -146,6 +149,29 @@ class Query:
             else:
                 frames[name] = frame_of(self.spark, arrow_of(found))
         return self.spark.sql(text, **frames)
+
+
+def _shared(nodes: Sequence[Any]) -> set[str]:
+    """Of tables without an alias, the whole names that end as another one: a.t and b.t."""
+    plain = [n for n in nodes if isinstance(n.this, exp.Identifier) and not n.alias]
+    whole = {".".join(part.name.lower() for part in node.parts) for node in plain}
+    last = [name.rpartition(".")[2] for name in whole]
+    return {name for name in whole if last.count(name.rpartition(".")[2]) > 1}
+
+
+def _qualify(tree: Any, path: Sequence[str], alias: str) -> None:
+    """Columns that are qualified by the whole name ``path`` of a table get its ``alias``."""
+    if len(path) == 1:
+        return
+    for column in list(tree.find_all(exp.Column)):
+        parts = column.parts
+        if [part.name.lower() for part in parts[: len(path)]] != path or len(parts) == len(path):
+            continue
+        first, *fields = parts[len(path) :]
+        made: Any = exp.Column(this=first, table=exp.to_identifier(alias, quoted=True))
+        for field_ in fields:
+            made = exp.Dot(this=made, expression=field_)
+        column.replace(made)
 
 
 def frame_of(spark: Any, rows: pa.Table) -> Any:
