@@ -281,6 +281,30 @@ def test_what_version_6_lacks(tmp_path: Path, how: dict[str, Any], match: str) -
     assert opened(path).config == before
 
 
+def test_a_write_that_overlapped_a_compaction(tmp_path: Path) -> None:
+    """Version 9 has its log file in the slice of the compaction, version 6 in the one before."""
+    path = tmp_path / "t"
+    points = lived(path, 9, "MERGE_ON_READ")
+    table = opened(path)
+    planned: list[str] = []
+
+    def gate(op: str, name: str) -> None:
+        if op == "put_if_absent" and name.endswith(".deltacommit.inflight") and not planned:
+            planned.append(opened(path).schedule_compaction())
+
+    table.handle.storage = GatedStorage(table.handle.storage, gate)
+    points.append(table.upsert(batch({1: "a", 3: "b"}, "beside", 9)).instant)
+    opened(path).run_compaction(planned[0])
+    before = answers(path, points)
+    with pytest.raises(UnsupportedTableError, match="overlap a compaction"):
+        opened(path).downgrade(6)
+    check(path, points, before, 9)
+    assert not opened(path).timeline().pending()
+    opened(path).clean("by_versions", fileversions_retained=1)
+    opened(path).downgrade(6)
+    check(path, points[:0], {"now": before["now"]}, 6)
+
+
 def test_columns_that_were_renamed(tmp_path: Path) -> None:
     path = tmp_path / "t"
     lived(path, 9, "COPY_ON_WRITE")

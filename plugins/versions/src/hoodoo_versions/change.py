@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from attrs import frozen
 from hoodoo.actions.rollback.recovery import recover
-from hoodoo.errors import CommitConflictError, HoodooError, UnsupportedTableError
+from hoodoo.errors import CommitConflictError, UnsupportedTableError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.model.config import BUILT_METADATA, USABLE_METADATA, TableConfig
@@ -110,7 +110,7 @@ def run(table: TableHandle, to: int) -> VersionChange:
         fence = _fence(table, timeline, beats)
         try:
             _switch(table, planned, reload(table.storage, timeline), fence)
-        except HoodooError:
+        except Exception:
             if properties.load(table.storage).version == planned.before.version:
                 publish.withdraw(table.storage, timeline, fence)
                 table.refresh()

@@ -79,7 +79,7 @@ def refuse_other_view(storage: Storage, old: Timeline, new: Timeline) -> None:
         f"table {old.config.name}: file group {one.file_id}",
         f"has log files that overlap a compaction: version {new.config.version} would place them "
         "in another of its older slices.",
-        "delete the older slices first: table.clean('by_versions', versions_retained=1).",
+        "delete the older slices first: table.clean('by_versions', fileversions_retained=1).",
     )
 
 
