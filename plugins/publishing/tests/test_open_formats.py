@@ -19,6 +19,7 @@ from hoodoo.errors import (
     SchemaError,
 )
 from hoodoo_publishing.delta.log import DeltaLog
+from hoodoo_publishing.iceberg import manifests
 from hoodoo_publishing.iceberg.metadata import IcebergMetadata
 from open_readers import SCHEMA, check, delta, iceberg, row, snapshots, some_rows, texts
 from pyiceberg.expressions import EqualTo
@@ -159,8 +160,17 @@ def test_metadata_follows_the_change(tmp_path: Path, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(module + name, value)
     monkeypatch.setattr("hoodoo_publishing.delta.log._VERSIONS", 10)
     table, path = made(tmp_path / "t", partition_by=()), tmp_path / "t"
+    reads, read = [0], manifests.read
+
+    def counted(data: bytes) -> Any:
+        reads[0] += 1
+        return read(data)
+
+    monkeypatch.setattr(manifests, "read", counted)
     for value in range(1, 45):
+        reads[0] = 0
         table.bulk_insert(some_rows([value], value))
+        assert reads[0] <= 3, "lists: of the head, and of snapshots that are not listed any more"
     check(table)
     there = {file.name for file in (path / "metadata").iterdir()}
     static = StaticTable.from_metadata(str(path))
@@ -180,6 +190,18 @@ def test_metadata_follows_the_change(tmp_path: Path, monkeypatch: pytest.MonkeyP
         step()
         check(table)
     assert table.verify().ok
+
+
+def test_snapshots_of_archived_commits_stay(tmp_path: Path) -> None:
+    """Also where an action before the active timeline, such as indexing, is not archived."""
+    quiet = {"hoodie.clean.automatic": "false", "hoodie.metadata.enable": "true"}
+    few = {"hoodie.keep.min.commits": "3", "hoodie.keep.max.commits": "4"}
+    few["hoodie.clean.commits.retained"] = "1"
+    table = made(tmp_path / "t", options={**quiet, **few})
+    for value in range(12):
+        table.upsert(some_rows(range(3), value))
+    assert len(table.timeline().writes()) < 6 and len(snapshots(str(tmp_path / "t"))) == 12
+    check(table)
 
 
 def test_other_spellings_of_a_place_are_no_copy(tmp_path: Path) -> None:

@@ -80,7 +80,8 @@ class Publisher(_AfterActions):
                 if needed := _needed(form, request.storage, paths):
                     raise CommitConflictError(
                         f"clean of {request.config.name}",
-                        f"would delete {needed}, which readers of {form.name} need: what is newer can't be published ({error})",
+                        f"would delete {needed}, which readers of {form.name} need: "
+                        f"what is newer can't be published ({error})",
                         f"Remove the cause, or publish {form.name} no longer: "
                         'table.publish("", keep=True).',
                     ) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
 import fastavro
@@ -108,7 +109,7 @@ class Manifest:
     row: Row
     entries: tuple[Row, ...]
 
-    @property
+    @cached_property
     def live(self) -> list[Row]:
         """Entries of files that are in the snapshot, with the sequence numbers that they have
         inherited."""

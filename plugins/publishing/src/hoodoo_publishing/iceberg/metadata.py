@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import threading
 import uuid
 from collections.abc import Collection, Iterable
 from contextlib import suppress
@@ -43,7 +44,7 @@ _HINT = f"{FOLDER}/version-hint.text"
 _VERSION = re.compile(rf"{FOLDER}/v(\d+)\.metadata\.json")
 _MAPPING = "schema.name-mapping.default"
 _FILES = 500  # of a manifest
-_SMALL = 100  # manifests of less than half as many are merged when there are so many of them
+_SMALL = 30  # manifests of less than half as many are merged when there are so many of them
 _SNAPSHOTS = 100  # that are listed
 _VERSIONS = 20  # metadata files before the newest one
 _SCHEMES = re.compile(r"^(s3|abfs|wasb)[an]?s?://", re.IGNORECASE)
@@ -51,6 +52,9 @@ _PROPERTIES = {
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": str(_VERSIONS),
 }
+_KNOWN = 10_000  # entries of manifests that a process remembers
+_known: dict[tuple[str, str], tuple[Row, ...]] = {}
+_lock = threading.Lock()
 _INSTANT = "hoodoo.instant"
 _DAMAGE = (ValueError, KeyError, TypeError, IndexError, EOFError, FileNotFoundError)
 
@@ -224,16 +228,33 @@ def _read(storage: Storage, versions: tuple[int, ...]) -> _State | None:
         if current is None:
             return found
         rows = manifests.read(storage.get(_below(root, current["manifest-list"])))
-        calls = (partial(storage.get, _below(root, row["manifest_path"])) for row in rows)
-        each = together(storage, *calls)
+        each = _entries(storage, [_below(root, row["manifest_path"]) for row in rows])
     except _DAMAGE as error:
         raise CorruptTableError(
             f"{storage.root}/{path}",
             f"the Iceberg metadata can't be read ({type(error).__name__}: {error}).",
             f"Delete the folder {FOLDER}; the next write makes it again.",
         ) from error
-    read = (tuple(manifests.read(data)) for data in each)
-    return _State(metadata, tuple(map(Manifest, rows, read)), versions)
+    return _State(metadata, tuple(map(Manifest, rows, each)), versions)
+
+
+def _entries(storage: Storage, paths: list[str]) -> list[tuple[Row, ...]]:
+    """The entries of manifests. Their names are never used again: this process reads each once."""
+    with _lock:
+        known = {path: _known.get((storage.root, path)) for path in paths}
+    lacking = [path for path, entries in known.items() if entries is None]
+    each = together(storage, *(partial(storage.get, path) for path in lacking))
+    for path, data in zip(lacking, each, strict=True):
+        known[path] = entries = tuple(manifests.read(data))
+        _note(storage, path, entries)
+    return [known[path] or () for path in paths]
+
+
+def _note(storage: Storage, path: str, entries: tuple[Row, ...]) -> None:
+    with _lock:
+        _known[storage.root, path] = entries
+        while len(_known) > 1 and sum(map(len, _known.values())) > _KNOWN:
+            del _known[next(iter(_known))]
 
 
 def _place(root: str) -> str:
@@ -373,6 +394,7 @@ def _put_manifest(
     storage.put(path, data)
     uri = f"{metadata['location']}/{path}"
     row = manifests.manifest_row(uri, len(data), entries, snapshot, sequence)
+    _note(storage, path, tuple(entries))
     return Manifest(row, tuple(entries))
 
 
@@ -457,14 +479,14 @@ def _entry(
 def _summary(
     step: Step, added: list[Row], deleted: list[Row], kept: list[Manifest]
 ) -> dict[str, str]:
-    live = [entry["data_file"] for manifest in kept for entry in manifest.live]
+    rows = [manifest.row for manifest in kept]
     counts = {
         "added-data-files": len(added),
         "deleted-data-files": len(deleted),
         "added-records": sum(entry["data_file"]["record_count"] for entry in added),
         "deleted-records": sum(entry["data_file"]["record_count"] for entry in deleted),
-        "total-data-files": len(live),
-        "total-records": sum(file["record_count"] for file in live),
+        "total-data-files": sum(r["added_files_count"] + r["existing_files_count"] for r in rows),
+        "total-records": sum(r["added_rows_count"] + r["existing_rows_count"] for r in rows),
         "total-delete-files": 0,
         "total-position-deletes": 0,
         "total-equality-deletes": 0,
@@ -491,7 +513,7 @@ def _that_stand(snapshots: list[dict[str, Any]], state: TableState) -> list[dict
     archived."""
     if not state.timeline.writes():
         return []  # archiving leaves the newest one
-    first = min((i.requested for i in state.timeline.instants), default="")
+    first = state.timeline.start or ""
     return [
         snapshot
         for snapshot in snapshots
