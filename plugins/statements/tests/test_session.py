@@ -176,6 +176,11 @@ def test_parameters_are_values(session: Any, value: Any) -> None:
         ("EXPLAIN SELECT 1", None, ConfigError, "explain"),
         ("SET a = b", None, ConfigError, "options"),
         ("CACHE TABLE trips", None, ConfigError, "to_arrow"),
+        ("OPTIMIZE trips", None, ConfigError, "optimize"),
+        ("VACUUM trips", None, ConfigError, "vacuum"),
+        ("DESCRIBE HISTORY trips", None, ConfigError, "history"),
+        ("ALTER TABLE trips RENAME TO journeys", None, ConfigError, "catalog.register"),
+        ("ALTER TABLE trips SET TBLPROPERTIES (a = 'b')", None, ConfigError, "hoodoo.open"),
         ("SELECT 1; SELECT 2", None, ConfigError, "2 statements"),
     ],
 )  # fmt: skip
@@ -492,3 +497,16 @@ def test_without_duckdb_it_is_named(session: Any, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(PluginError, match="DuckDB, which is not installed.*pip install"):
         session.sql("SELECT count(*) FROM trips")
+
+
+def test_a_count_of_all_rows_needs_no_column(session: Any) -> None:
+    text = "SELECT _hoodie_commit_time AS at, count(*) AS n FROM trips GROUP BY _hoodie_commit_time"
+    assert [row["n"] for row in session.sql(text).to_pylist()] == [6]
+    assert session.sql("SELECT count(*) AS n FROM trips").to_pylist() == [{"n": 6}]
+    found = session.sql("SELECT *, count(*) OVER () AS n FROM trips WHERE id = 1").to_pylist()
+    assert found == [{**trip(1), "n": 1}]
+
+
+def test_rows_without_a_table(session: Any) -> None:
+    found = session.sql("VALUES (1, 'a'), (2, :b)", {"b": "x"}).to_pylist()
+    assert found == [{"col1": 1, "col2": "a"}, {"col1": 2, "col2": "x"}]

@@ -170,6 +170,8 @@ def constrained(what: str, kind: Any) -> SchemaError:
 def _unknown(action: Any) -> ConfigError:
     if isinstance(action, exp.DropPartition):
         fix = 'Give its path: table.delete_partitions(["oslo"]); or DELETE FROM t WHERE ...'
+    elif isinstance(action, exp.AlterSet):
+        fix = f"Options of writers are given to hoodoo.open(path, options). {_KNOWN}"
     else:
         fix = _KNOWN
     return ConfigError(f"ALTER TABLE ... {action.sql(DIALECT)}", "is not known here.", fix)

@@ -222,13 +222,14 @@ def _is_of(tree: Any, node: Any) -> bool:
 
 
 def _takes_all(tree: Any) -> bool:
-    """Whether ``tree`` uses columns that it does not name: those of ``*``, of a natural join, of a
-    pivot (which gathers by them), of a list of other names (which goes by their order), and of a
-    whole row."""
+    """Whether ``tree`` uses columns that it does not name: those of ``*`` (but not of ``count(*)``),
+    of a natural join, of a pivot (which gathers by them), of a list of other names (which goes by
+    their order), and of a whole row."""
     tables = list(tree.find_all(exp.Table))
     rows = {t.alias_or_name.lower() for t in tables}
     return (
-        tree.find(exp.Star, exp.Pivot) is not None
+        any(not isinstance(star.parent, exp.Func) for star in tree.find_all(exp.Star))
+        or tree.find(exp.Pivot) is not None
         or any(j.method == "NATURAL" for j in tree.find_all(exp.Join))
         or any(t.alias_column_names for t in tables)
         or any(not c.table and c.name.lower() in rows for c in tree.find_all(exp.Column))

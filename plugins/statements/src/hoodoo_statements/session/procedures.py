@@ -26,7 +26,7 @@ _METHODS = {
     "archive_commits": "table.archive()",
     "copy_to_table": "CREATE TABLE ... AS SELECT",
     "create_metadata_table": "table.rebuild_index()",
-    "downgrade_table": "hoodoo.create(path, schema, table_version=6) and bulk_insert",
+    "downgrade_table": "table.downgrade(version)",
     "drop_partition": "table.delete_partitions(paths)",
     "hive_sync": "table.sync()",
     "init_metadata_table": "table.rebuild_index()",
@@ -36,7 +36,8 @@ _METHODS = {
     "show_table_properties": "SHOW TBLPROPERTIES t",
     "show_timeline": "table.history() or table.timeline()",
     "stats_file_sizes": "table.stats()",
-    "truncate_table": "DELETE FROM t",
+    "truncate_table": "TRUNCATE TABLE t",
+    "upgrade_table": "table.upgrade(version)",
     "validate_metadata_table_files": "table.verify()",
 }
 

@@ -57,6 +57,10 @@ class Session:
         used. Raises ConfigError for a statement that is not supported, and what the methods of a
         table raise."""
         tree = without_calls(bound(read_statement(text, STATEMENTS), args))
+        if isinstance(tree, exp.Values):
+            tree = _rows(tree)
+        if isinstance(tree, exp.Alter) and tree.find(exp.AlterRename) is not None:
+            raise unsupported(tree)
         if isinstance(tree, _CHANGES) or altered_table(tree) is not None:
             changed = with_changed_rows(tree, self.names)
             known = self.names.of_tree(tree, changed)
@@ -76,6 +80,15 @@ class Session:
         else:
             raise unsupported(tree)
         return Result(pa.table({}))
+
+
+def _rows(values: exp.Values) -> exp.Select:
+    """VALUES as a query, whose columns have Spark's names."""
+    first = values.expressions[0]
+    count = len(first.expressions) if isinstance(first, exp.Tuple) else 1
+    columns = [exp.to_identifier(f"col{n}") for n in range(1, count + 1)]
+    alias = exp.TableAlias(this=exp.to_identifier("given"), columns=columns)
+    return exp.select("*").from_(exp.Values(expressions=values.expressions, alias=alias))
 
 
 def session(

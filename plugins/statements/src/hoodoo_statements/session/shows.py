@@ -59,7 +59,9 @@ def show(tree: exp.Command, names: SessionNames) -> pa.Table:
 
 def describe(tree: exp.Describe, names: SessionNames) -> pa.Table:
     """What DESCRIBE answers of a table."""
-    if not isinstance(tree.this, exp.Table) or tree.args.get("partition"):
+    style = str(tree.args.get("style") or "").upper()
+    is_known = style in ("", "EXTENDED", "FORMATTED") and not tree.args.get("partition")
+    if not isinstance(tree.this, exp.Table) or not is_known:
         raise unsupported(tree)
     table = names.table(tree.this)
     rows: list[Any] = [(f.name, spark_name(f.type), None) for f in table.schema]
@@ -67,7 +69,7 @@ def describe(tree: exp.Describe, names: SessionNames) -> pa.Table:
     if partitions:
         rows += [("# Partition Information", "", ""), ("# col_name", "data_type", "comment")]
         rows += [(f.name, spark_name(f.type), None) for f in partitions]
-    if str(tree.args.get("style") or "").upper() in ("EXTENDED", "FORMATTED"):
+    if style:
         config = table.config
         rows += [("", "", ""), ("# Detailed Table Information", "", "")]
         rows += [("Table", config.name, ""), ("Provider", "hudi", ""), ("Location", table.path, "")]

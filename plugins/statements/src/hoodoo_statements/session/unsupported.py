@@ -31,6 +31,10 @@ _INSTEAD = {
     "CACHE": 'Keep the rows: rows = session.sql("SELECT ...").to_arrow().',
     "ANALYZE": "Leave it out: statistics are in the files; table.stats() shows figures.",
     "EXPLAIN": 'Call session.table("t").read(columns, where).explain().',
+    "OPTIMIZE": 'Call session.table("t").optimize(columns).',
+    "VACUUM": 'Call session.table("t").vacuum(hours).',
+    "DESCRIBE HISTORY": 'Call session.table("t").history().',
+    "ALTER TABLE RENAME": "Call catalog.register(new, path), then catalog.drop(old).",
     "REPAIR": "Leave it out: partitions are found; table.sync() updates catalogs.",
     "MSCK": "Leave it out: partitions are found; table.sync() updates catalogs.",
 }
@@ -43,5 +47,9 @@ def unsupported(tree: Any) -> ConfigError:
         kind = str(tree.this).upper()
     elif isinstance(tree, (exp.Create, exp.Drop)):
         kind = f"{kind} {str(tree.args.get('kind')).upper()}"
+    elif isinstance(tree, exp.Describe):
+        kind = f"{kind} {str(tree.args.get('style')).upper()}"
+    elif isinstance(tree, exp.Alter):
+        kind = "ALTER TABLE RENAME"
     fix = _INSTEAD.get(kind, f"A session takes {STATEMENTS}.")
     return ConfigError(f"statement {cut(tree.sql(DIALECT))}", "is not supported here.", fix)
