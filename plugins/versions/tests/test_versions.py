@@ -16,7 +16,9 @@ from hoodoo.errors import (
     UnsupportedTableError,
 )
 from hoodoo.kernel.archived import load_archived
-from hoodoo.testing.stores import GatedStorage
+from hoodoo.testing.stores import Crash, GatedStorage
+from hoodoo.timeline.ledger import FOLDER as LEDGER
+from hoodoo.timeline.names import parse_path
 from lived_tables import ARCHIVING, INDEXED, KINDS, SCHEMA, answers, batch, check, lived
 
 
@@ -351,6 +353,38 @@ def test_beside_a_writer(tmp_path: Path, version: int, step: str) -> None:
     assert opened(path).config.version == (version if len(said) > 1 else 15 - version)
     assert 50 in {row["id"] for row in opened(path).read().to_pylist()}
     assert not opened(path).verify().findings
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("version", [6, 9])
+def test_a_writer_that_dies_beside_it(tmp_path: Path, version: int, kind: str) -> None:
+    """What it has written is taken away by the next call."""
+    path = tmp_path / "t"
+    points = lived(path, version, kind)
+    before = answers(path, points)
+    writer, steps = opened(path), list[str]()
+
+    def gate(op: str, name: str) -> None:
+        if op == "put_if_absent" and name.endswith(".requested") and not steps:
+            steps.append("asks for its instant")
+            _ = opened(path).upgrade() if version == 6 else opened(path).downgrade()
+        elif steps and (len(steps) > 1 or (op == "put_if_absent" and name.startswith(LEDGER))):
+            steps.append("dead")
+            raise Crash("here")
+
+    writer.handle.storage = GatedStorage(writer.handle.storage, gate)
+    with pytest.raises(Crash):
+        writer.upsert(batch({1: "a", 60: "a"}, "lost", 90))
+    assert len(steps) > 1
+    assert answers(path, points) == before
+    for folder in (path / ".hoodie/.heartbeat").glob("*"):
+        folder.unlink()  # its process has ended
+    table = opened(path)
+    _ = table.upgrade() if version == 6 else table.downgrade()
+    check(path, points, before, 15 - version)
+    known = {i.requested for i in opened(path).timeline().instants}
+    files = [f for f in map(parse_path, (str(p.relative_to(path)) for p in path.rglob("*"))) if f]
+    assert {f.instant for f in files} <= known
 
 
 @pytest.mark.parametrize("version", [6, 9])

@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from attrs import frozen
 from hoodoo.actions.rollback.recovery import recover
+from hoodoo.actions.rollback.run import rollback
 from hoodoo.errors import CommitConflictError, UnsupportedTableError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
@@ -24,10 +25,10 @@ from hoodoo.table.handle import TableHandle
 from hoodoo.table.index_choice import noted
 from hoodoo.timeline import properties, publish
 from hoodoo.timeline.codec import avro as codec_avro
-from hoodoo.timeline.heartbeat import Beating
+from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.ledger import settled
-from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo.timeline.timeline import Timeline, load, reload
 
 from hoodoo_versions import timelines
 from hoodoo_versions.outcome import VersionChange
@@ -129,8 +130,20 @@ def finish(table: TableHandle) -> None:
     for other in VERSIONS.values():
         if other.layout != config.layout_version:
             values = {**other.properties, "hoodie.table.version": str(other.number)}
-            timelines.remove(storage, TableConfig({**config.properties, **values}))
+            before = TableConfig({**config.properties, **values})
+            _undo_late(storage, load(storage, table.participants.each.hidden(before)))
+            timelines.remove(storage, before)
     table.participants.repair()
+
+
+def _undo_late(storage: Storage, before: Timeline) -> None:
+    """Roll back the writes that came to the timeline ``before`` right before the decision. They
+    can't complete, and nobody else knows of their files."""
+    for instant in reversed(before.pending()):
+        if instant.traits.is_undone:
+            if Liveness(storage).is_alive(instant.requested):
+                raise _pending(storage, instant)
+            rollback(storage, before, instant)
 
 
 def _switch(table: TableHandle, planned: Planned, seen: Timeline, fence: Instant) -> None:

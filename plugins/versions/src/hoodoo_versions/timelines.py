@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 
 from attrs import evolve
-from hoodoo.errors import CorruptTableError, UnsupportedTableError
+from hoodoo.errors import CommitConflictError, CorruptTableError, UnsupportedTableError
 from hoodoo.hookspecs.archived_timeline import Archivable
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.archived import archived_timeline, load_archived
@@ -35,14 +35,16 @@ _CHUNK = 200
 
 def build(storage: Storage, old: Timeline, config: TableConfig, left_out: str) -> Timeline:
     """Put all instants of ``old`` and of its archive where a table with the properties ``config``
-    has them; the instant ``left_out`` is not among them. What is there goes before."""
+    has them; the instant ``left_out`` is not among them. What is there goes before.
+    CommitConflictError where another process takes one away meanwhile."""
     remove(storage, config)
     layout, names = layout_of(config), []
     for path in layout.first_files(config):
         storage.put(path, b"")
+    known = {i.requested for i in old.instants} - {left_out}
     for name in names_in(storage, old.config.timeline_path):
         found = old.layout.parse_instant(name)
-        if found is not None and found.requested != left_out:
+        if found is not None and found.requested in known:
             names.append((f"{old.config.timeline_path}/{name}", found))
     for start in range(0, len(names), _CHUNK):
         chunk = names[start : start + _CHUNK]
@@ -84,7 +86,12 @@ def refuse_other_view(storage: Storage, old: Timeline, new: Timeline) -> None:
 
 
 def _copy(storage: Storage, config: TableConfig, path: str, found: Instant) -> None:
-    data = storage.get(path)
+    try:
+        data = storage.get(path)
+    except FileNotFoundError as error:
+        raise CommitConflictError(
+            f"{storage.root}/{path}", "was taken away meanwhile.", "Repeat the call."
+        ) from error
     step = _renamed(config, found, data)
     target = f"{config.timeline_path}/{layout_of(config).file_name(step)}"
     storage.put(target, _content(config, found, data, f"{storage.root}/{path}"))
