@@ -202,6 +202,18 @@ def test_what_a_downgrade_loses(tmp_path: Path) -> None:
     assert opened(path).config.metadata_partitions == ("column_stats", "files", "record_index")
 
 
+def test_a_downgrade_in_a_store_that_sets_no_times_says_so() -> None:
+    schema = pa.schema([("id", pa.int64()), ("v", pa.int64())])
+    table = hoodoo.create(
+        "memory://versions/t", schema, record_key="id", table_type="MERGE_ON_READ"
+    )
+    table.upsert([{"id": 1, "v": 1}])
+    told = table.downgrade(6, dry_run=True)
+    assert any("times of files, which this store does not set" in text for text in told.lost)
+    assert table.downgrade(6).done
+    assert table.read(["id", "v"]).to_pylist() == [{"id": 1, "v": 1}]
+
+
 def test_repeating_the_call_deletes_the_old_timeline(tmp_path: Path) -> None:
     path = tmp_path / "t"
     points = lived(path, 6, "COPY_ON_WRITE")

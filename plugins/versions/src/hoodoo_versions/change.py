@@ -79,9 +79,8 @@ def plan(table: TableHandle, to: int) -> Planned:
             f"table.upgrade(9), then table.downgrade({to}).",
         )
     gone = _gone(table, after)
-    return Planned(
-        config, after, gone, _lost(config, after, gone, logs), _steps(config, after, gone, logs)
-    )
+    lost = _lost(config, after, gone, hasattr(table.storage, "set_modified"))
+    return Planned(config, after, gone, lost, _steps(config, after, gone, logs))
 
 
 def dry_run(table: TableHandle, to: int) -> VersionChange:
@@ -315,8 +314,9 @@ def _steps(
 
 
 def _lost(
-    config: TableConfig, after: TableConfig, gone: tuple[str, ...], logs: bool
+    config: TableConfig, after: TableConfig, gone: tuple[str, ...], sets_times: bool
 ) -> tuple[str, ...]:
+    """``sets_times``: whether the store sets the times of files."""
     down = after.version < config.version
     moves = config.layout_version != after.layout_version
     mine = _partitions(config, USABLE_METADATA, BUILT_METADATA, *_OWN)
@@ -338,6 +338,11 @@ def _lost(
         (
             moves and down and on_read,
             "time travel of Hudi 0.x to older states: it takes each log file for a slice",
+        ),
+        (
+            moves and down and on_read and not sets_times,
+            "older log files in their slices, for Spark Hudi 1.x: it goes by times of files, which "
+            "this store does not set. Clean the older slices before it reads",
         ),
     ]
     return tuple(text for holds, text in said if holds)
