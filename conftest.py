@@ -34,6 +34,13 @@ def _has_room() -> bool:
 if _has_room():
     os.environ.setdefault(_VARIABLE, _MEMORY)
 
+# A busy machine is no failure.
+if importlib.util.find_spec("hypothesis"):
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile("hoodoo", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("hoodoo")
+
 # ``some`` is the default run.
 _TRIALS = (os.environ.get("HOODOO_TRIALS") or "some") != "some"
 # How many tests, and how many cases of others.

@@ -9,15 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import pytest
 from hoodoo_cli.commandline import main
 
 sys.path.append(str(Path(__file__).parent))  # helper modules, which are no package
-
-# A busy machine is no failure.
-hypothesis.settings.register_profile("hoodoo", deadline=None)
-hypothesis.settings.load_profile("hoodoo")
 
 
 @pytest.fixture(scope="session")

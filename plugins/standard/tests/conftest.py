@@ -7,12 +7,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import hypothesis
 import pytest
-
-# A busy machine is no failure.
-hypothesis.settings.register_profile("hoodoo", deadline=None)
-hypothesis.settings.load_profile("hoodoo")
 
 
 @pytest.fixture(scope="session")
