@@ -50,6 +50,16 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert headings("commit.md") == set(reference_pages.public(Commit))
 
 
+def test_the_site_finds_the_classes_that_the_reference_shows() -> None:
+    paths = re.findall(r"^ *paths: \[(.*)\]$", (REPO / "mkdocs.yml").read_text("utf-8"), re.M)
+    for page in (DOCS / "reference").glob("*.md"):
+        for module in re.findall(r"^::: ([\w.]+)\.\w+$", page.read_text("utf-8"), re.M):
+            name = module.replace(".", "/")
+            places = [REPO / path / name for path in paths[0].split(", ")]
+            there = (p.is_dir() or p.with_suffix(".py").exists() for p in places)
+            assert any(there), f"mkdocs.yml: `paths` lacks the src of {module}, which {page} shows"
+
+
 @pytest.mark.parametrize("page", reference_pages.PAGES)
 def test_the_reference_is_what_docstrings_say(page: str) -> None:
     """After a change of a signature or a docstring: ``python tests/meta/reference_pages.py``."""
