@@ -14,8 +14,11 @@ import hoodoo
 import pytest
 import test_verify_finds_it as damages
 from effort import MORE, effort
+from hoodoo.timeline.placement import rows_follow_columns
 from hoodoo_cli.commandline import main
 from hoodoo_cli.reports.examination import examine
+from hoodoo_metadata.partitions.record_index.verify_growing import may_outlive_rows
+from hoodoo_standard.storage.local import LocalStorage
 from long_life import LongLife, kinds
 
 LIVES = effort(3, 200)
@@ -56,13 +59,21 @@ def test_a_table_of_many_commits_has_no_finding(number: int, tmp_path: Path) -> 
 def test_damage_of_an_old_table_is_found(number: int, tmp_path: Path) -> None:
     life = born(number, tmp_path / "t")
     life.live(COMMITS // 2)
-    old = life.table
+    old, storage = life.table, LocalStorage(str(life.path))
     old.delete_partitions(sorted({part.partition_path for part in old.file_slices()}))
     damages.fill(old)
+    if life.kind.is_merged and "bucket" in life.kind.index:
+        # Buckets take new rows into log files: the damages need base files, too.
+        old.compact()
+        old.upsert(damages.rows("ad", 3))
     assert old.verify().findings == ()
     more = "virtual" if life.kind.virtual else "metadata" if life.kind.metadata else "plain"
     kind = damages.Kind(old.config.table_type, life.kind.version, life.kind.index, more)
     for damage, fits in damages.DAMAGES:
+        if damage is damages.moved_row and not rows_follow_columns(storage, old.timeline()):
+            continue  # readers know of no rule that the row breaks
+        if damage is damages.stale_entry and may_outlive_rows(old.config):
+            continue  # deletes leave such entries, and nobody goes by them
         if fits(kind):
             path = Path(shutil.copytree(life.path, tmp_path / damage.__name__))
             expected = damage(kind, path)
