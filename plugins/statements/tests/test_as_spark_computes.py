@@ -58,6 +58,7 @@ VALUES = [
     ("cast(t as bigint)", 1708300799),
     # A 32 bit float beside a number with a fraction is a double, and not the number that it is near.
     ("g = 0.1", False),
+    ("cast(cast(g as decimal(30,10)) as string)", "0.1000000015"),
     ("g > 0.1", True),
     ("-g < -0.1", True),
     ("0.1 <> g", True),

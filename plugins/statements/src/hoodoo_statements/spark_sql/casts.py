@@ -92,8 +92,10 @@ def _to_number(sql: str, kind: pa.DataType, to: pa.DataType, tried: bool) -> str
         digits = f"regexp_replace(CAST({sql} AS VARCHAR), '\\.[0-9]*$', '')"
         return _plain(digits, to, tried)
     if (is_decimal(to) and is_fractional(kind)) or (is_fractional(to) and is_decimal(kind)):
-        # Through text, which has the digits that Spark goes by, and is rounded once.
-        return _plain(f"CAST({sql} AS VARCHAR)", to, tried)
+        # Through text, which has the digits that Spark goes by, and is rounded once. Of a float
+        # they are those of the double with its value.
+        number = f"CAST({sql} AS DOUBLE)" if is_fractional(kind) else sql
+        return _plain(f"CAST({number} AS VARCHAR)", to, tried)
     return _plain(sql, to, tried)
 
 
