@@ -154,7 +154,7 @@ def test_alter_table(table: Any) -> None:
     ("text", "error", "says"),
     [
         ("RENAME COLUMN id TO m", SchemaError, r"can't be renamed: the record key"),
-        ("RENAME COLUMN n TO f", SchemaError, "would be called f, as f double is"),
+        ("RENAME COLUMN n TO f", SchemaError, "would be called f, as f float is"),
         ("DROP COLUMN id", SchemaError, "can't be dropped: the record key"),
         ("DROP COLUMN s.a", SchemaError, "is all that there is"),
         ("DROP COLUMNS (f, nope)", SchemaError, "nope"),
@@ -207,7 +207,7 @@ def test_what_alter_table_can_not_do_says_why(
         (lambda t: t.alter(rename={"s.a": "f.a"}), SchemaError, "lies elsewhere"),
         (lambda t: t.alter(rename={"n": "m-1"}), SchemaError, "a name has letters"),
         (lambda t: t.alter(rename={"n": "_hoodie_m"}), SchemaError, "Hudi's own"),
-        (lambda t: t.alter(rename={"n": "F"}), SchemaError, "as f double is"),
+        (lambda t: t.alter(rename={"n": "F"}), SchemaError, "as f float is"),
         (lambda t: t.alter(rename={"n": 5}), ConfigError, "does not say what becomes what"),
         (lambda t: t.alter(rename={"n": "m"}, drop="n"), ConfigError, "in rename= and in drop="),
         (lambda t: t.alter(rename={"n": "m"}, widen={"m": "double"}), ConfigError, "twice"),
