@@ -18,7 +18,20 @@ from hoodoo.options import (
 )
 from hoodoo.options.core import SMALL_FILE_LIMIT
 from hoodoo.options.kinds import BadValueError
-from hoodoo.options.table import HIVE_STYLE, URL_ENCODE
+from hoodoo.options.table import BY_ARRIVAL, BY_EVENT_TIME, HIVE_STYLE, URL_ENCODE
+
+# --- what Hudi calls the standard plugins in the properties of a table ---------------------------
+JAVA_GENERATORS = {
+    "SIMPLE": "org.apache.hudi.keygen.SimpleKeyGenerator",
+    "COMPLEX": "org.apache.hudi.keygen.ComplexKeyGenerator",
+    "NON_PARTITION": "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
+    "TIMESTAMP": "org.apache.hudi.keygen.TimestampBasedKeyGenerator",
+    "CUSTOM": "org.apache.hudi.keygen.CustomKeyGenerator",
+}
+JAVA_PAYLOADS = {  # by the merge mode
+    BY_ARRIVAL: "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload",
+    BY_EVENT_TIME: "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
+}
 
 # --- key generators: these decide bytes, so they are properties of the table -------------------
 THREADS = Option(

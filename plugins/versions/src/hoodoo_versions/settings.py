@@ -20,7 +20,13 @@ from hoodoo.model.table_version import VERSIONS, version_of
 from hoodoo.options.table import BY_ARRIVAL, BY_EVENT_TIME, MERGE_MODE, MERGE_STRATEGY
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.settings import generator_name, merger_name
-from hoodoo_standard.options import COMPLEX_ENCODING, PARTITION_TYPES, STORED_ENCODING
+from hoodoo_standard.options import (
+    COMPLEX_ENCODING,
+    JAVA_GENERATORS,
+    JAVA_PAYLOADS,
+    PARTITION_TYPES,
+    STORED_ENCODING,
+)
 
 VERSION, LAYOUT = "hoodie.table.version", "hoodie.timeline.layout.version"
 _INITIAL = "hoodie.table.initial.version"
@@ -29,25 +35,12 @@ _CLASS, _TYPE = "hoodie.table.keygenerator.class", "hoodie.table.keygenerator.ty
 _PAYLOAD = "hoodie.compaction.payload.class"
 _LEGACY = "hoodie.table.legacy.payload.class"
 _WRITER_FIELDS = "hoodie.datasource.write.partitionpath.field"
-_MODEL = "org.apache.hudi.common.model."
-_PAYLOADS = {
-    BY_ARRIVAL: f"{_MODEL}OverwriteWithLatestAvroPayload",
-    BY_EVENT_TIME: f"{_MODEL}DefaultHoodieRecordPayload",
-}
 _STRATEGIES = {
     BY_ARRIVAL: "ce9acb64-bde0-424c-9b91-f6ebba25356d",
     BY_EVENT_TIME: "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5",
 }
 # What Hudi calls a merger that is a payload class.
 _BY_PAYLOAD = "00000000-0000-0000-0000-000000000000"
-_KEYGEN = "org.apache.hudi.keygen."
-_CLASSES = {
-    "SIMPLE": f"{_KEYGEN}SimpleKeyGenerator",
-    "COMPLEX": f"{_KEYGEN}ComplexKeyGenerator",
-    "NON_PARTITION": f"{_KEYGEN}NonpartitionedKeyGenerator",
-    "TIMESTAMP": f"{_KEYGEN}TimestampBasedKeyGenerator",
-    "CUSTOM": f"{_KEYGEN}CustomKeyGenerator",
-}
 _COMPLEX, _CUSTOM = "COMPLEX", "CUSTOM"
 Values = dict[str, str]
 
@@ -159,7 +152,7 @@ def _six_to_eight(values: Values, config: TableConfig, meaning: Meaning) -> None
     traits = version_of(8)
     values.update({k: v for k, v in traits.properties.items() if k not in (LAYOUT, _INITIAL)})
     values[_INITIAL] = str(config.version)  # files of before stay
-    if meaning.generator in _CLASSES:
+    if meaning.generator in JAVA_GENERATORS:
         values[_TYPE] = meaning.generator
     if meaning.types:
         values[PARTITION_FIELDS] = meaning.types
@@ -168,7 +161,7 @@ def _six_to_eight(values: Values, config: TableConfig, meaning: Meaning) -> None
     payload = values.get(_PAYLOAD)
     if meaning.mode in _STRATEGIES:
         values[MERGE_STRATEGY.key] = _STRATEGIES[meaning.mode]
-        values[_PAYLOAD] = payload or _PAYLOADS[meaning.mode]
+        values[_PAYLOAD] = payload or JAVA_PAYLOADS[meaning.mode]
     else:
         values[MERGE_STRATEGY.key] = _BY_PAYLOAD if payload else meaning.strategy
 
@@ -200,8 +193,8 @@ def _nine_to_eight(values: Values, config: TableConfig, meaning: Meaning) -> Non
     values[MERGE_MODE.key] = meaning.mode
     values.setdefault(MERGE_STRATEGY.key, _STRATEGIES.get(meaning.mode, meaning.strategy))
     legacy = values.pop(_LEGACY, None)
-    if meaning.mode in _PAYLOADS:
-        values[_PAYLOAD] = legacy or _PAYLOADS[meaning.mode]
+    if meaning.mode in JAVA_PAYLOADS:
+        values[_PAYLOAD] = legacy or JAVA_PAYLOADS[meaning.mode]
     values.pop(STORED_ENCODING, None)
     if meaning.bare is not None:
         values[COMPLEX_ENCODING.key] = "true" if meaning.bare else "false"
@@ -210,15 +203,15 @@ def _nine_to_eight(values: Values, config: TableConfig, meaning: Meaning) -> Non
 def _eight_to_six(values: Values, config: TableConfig, meaning: Meaning) -> None:
     for key in (*version_of(8).properties, _TYPE):
         values.pop(key, None)
-    if meaning.generator in _CLASSES:
-        values.setdefault(_CLASS, _CLASSES[meaning.generator])
+    if meaning.generator in JAVA_GENERATORS:
+        values.setdefault(_CLASS, JAVA_GENERATORS[meaning.generator])
     if meaning.types:
         values[PARTITION_FIELDS] = ",".join(config.partition_fields)
         values[PARTITION_TYPES.key] = meaning.types
-    if meaning.mode in _PAYLOADS:
+    if meaning.mode in JAVA_PAYLOADS:
         values.pop(MERGE_MODE.key, None)
         values.pop(MERGE_STRATEGY.key, None)
-        usual = _PAYLOADS[meaning.mode]
+        usual = JAVA_PAYLOADS[meaning.mode]
         if not same_plugin("merger", values.get(_PAYLOAD), usual):
             values[_PAYLOAD] = usual  # of before an upgrade that has changed the mode
 

@@ -68,6 +68,7 @@ from hoodoo_standard.creation.virtual import (
     CONCATENATOR,
     VirtualSettings,
 )
+from hoodoo_standard.options import JAVA_GENERATORS, JAVA_PAYLOADS
 
 TABLE_TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -85,18 +86,7 @@ _CHOSEN_BY_OPTION = frozenset(
         MERGE_STRATEGY.key,
     }
 )
-_JAVA_GENERATORS = {
-    "SIMPLE": "org.apache.hudi.keygen.SimpleKeyGenerator",
-    "COMPLEX": "org.apache.hudi.keygen.ComplexKeyGenerator",
-    "NON_PARTITION": "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
-    "TIMESTAMP": "org.apache.hudi.keygen.TimestampBasedKeyGenerator",
-    "CUSTOM": "org.apache.hudi.keygen.CustomKeyGenerator",
-}
-_UNTYPED = frozenset(_JAVA_GENERATORS) - {"CUSTOM"}
-_PAYLOADS = {
-    "COMMIT_TIME_ORDERING": "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload",
-    "EVENT_TIME_ORDERING": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
-}
+_UNTYPED = frozenset(JAVA_GENERATORS) - {"CUSTOM"}
 
 
 def _refuse_overlap(path: str, options: Mapping[str, str]) -> None:
@@ -270,7 +260,7 @@ def _key_generator_properties(
             "leave it out, and give it to hoodoo.open for a delete.",
         )  # fmt: skip
     joins = settings.table.get(CONCATENATOR)
-    if joins and len(keys) > 1 and ref.name in _JAVA_GENERATORS:
+    if joins and len(keys) > 1 and ref.name in JAVA_GENERATORS:
         raise OptionConflictError(
             f"option {CONCATENATOR}={joins}",
             f"contradicts the key generator {ref.name}, which puts key columns together in its own way.",
@@ -284,7 +274,7 @@ def _key_generator_properties(
     if not settings.table.populate_meta_fields:
         check_virtual(generator, ref.name)
     properties = dict(table_properties(generator))
-    if VERSIONS[version].generators_by_type and ref.name in _JAVA_GENERATORS:
+    if VERSIONS[version].generators_by_type and ref.name in JAVA_GENERATORS:
         return {"hoodie.table.keygenerator.type": ref.name, **properties}
     # Of a type that Spark Hudi does not know it could not even read the table; a class it only
     # needs to write.
@@ -292,7 +282,7 @@ def _key_generator_properties(
         properties[PARTITION_FIELDS] = ",".join(settings.table.partition_fields)
         properties[OWN_PARTITION_TYPES] = ",".join(partitions)
     return {
-        "hoodie.table.keygenerator.class": _JAVA_GENERATORS.get(ref.name, ref.name),
+        "hoodie.table.keygenerator.class": JAVA_GENERATORS.get(ref.name, ref.name),
         **properties,
     }
 
@@ -333,7 +323,7 @@ def _merger_properties(
             'create the table with ordering="column".',
         )  # fmt: skip
     if VERSIONS[version].payload_for_mode:
-        payload = _PAYLOADS.get(mode)
+        payload = JAVA_PAYLOADS.get(mode)
         return {"hoodie.compaction.payload.class": payload, **own} if payload else {
             MERGE_MODE.key: mode,
             MERGE_STRATEGY.key: merger.strategy_id,

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from hoodoo_statements.session.names import SessionNames
 from hoodoo_statements.session.unsupported import unsupported
+from hoodoo_statements.spark_sql import kinds
 from hoodoo_statements.text.dialect import DIALECT
 
 _TABLES = re.compile(
@@ -22,18 +23,6 @@ _TABLES = re.compile(
 _OF_TABLE = re.compile(
     r"(?P<what>PARTITIONS|TBLPROPERTIES|COLUMNS\s+(?:IN|FROM)|CREATE\s+TABLE)\s+(?P<name>\S+)", re.I
 )
-_NAMES = {
-    pa.bool_(): "boolean",
-    pa.int8(): "tinyint",
-    pa.int16(): "smallint",
-    pa.int32(): "int",
-    pa.int64(): "bigint",
-    pa.float32(): "float",
-    pa.float64(): "double",
-    pa.string(): "string",
-    pa.binary(): "binary",
-    pa.date32(): "date",
-}
 # Properties that CREATE TABLE has in other words, or by itself.
 _OWN = re.compile(
     r"hoodie\.(table\.(name|initial\.version|type|recordkey\.fields|ordering\.fields|format"
@@ -81,7 +70,7 @@ def describe(tree: exp.Describe, names: SessionNames) -> pa.Table:
 def spark_name(kind: pa.DataType) -> str:
     """What Spark calls the type."""
     t = pa.types
-    if t.is_timestamp(kind):
+    if t.is_timestamp(kind):  # of any unit and zone
         return "timestamp_ntz" if kind.tz is None else "timestamp"
     if t.is_decimal(kind):
         return f"decimal({kind.precision},{kind.scale})"
@@ -91,7 +80,7 @@ def spark_name(kind: pa.DataType) -> str:
         return f"map<{spark_name(kind.key_type)},{spark_name(kind.item_type)}>"
     if t.is_struct(kind):
         return f"struct<{','.join(f'{f.name}:{spark_name(f.type)}' for f in kind)}>"
-    return _NAMES.get(kind, str(kind))
+    return kinds.spark_name(kind).lower() if kind in kinds.NAMES else str(kind)
 
 
 def _tables(names: SessionNames, space: str | None, like: str | None) -> pa.Table:
