@@ -21,6 +21,7 @@ PAIRS = [
     (pa.large_string(), pa.string()),
     (pa.dictionary(pa.int8(), pa.large_string()), pa.string()),
     (pa.dictionary(pa.int16(), pa.int8()), pa.int32()),
+    (pa.run_end_encoded(pa.int16(), pa.string_view()), pa.string()),
     (pa.binary_view(), pa.binary()),
     (pa.large_binary(), pa.binary()),
     (pa.binary(16), pa.binary()),
@@ -66,6 +67,28 @@ def test_types_become(arrives: pa.DataType, stored: pa.DataType) -> None:
     assert arrow_schema(avro_text(found, "t")).equals(found, check_metadata=True)
     nulls = pa.record_batch([pa.nulls(3, arrives)], ["a"])
     assert conform(nulls, found).column(0).null_count == 3
+
+
+@pytest.mark.parametrize("ends", [pa.int16(), pa.int32(), pa.int64()])
+def test_runs_become_a_value_for_each_row(ends: pa.DataType) -> None:
+    for values, rows in [
+        (pa.array(["a", None, "b"], pa.string_view()), ["a", None, "b", "b"]),
+        (pa.array([[1], None, [2]], pa.list_view(pa.int8())), [[1], None, [2], [2]]),
+        (pa.array([{"x": 1}, None, {"x": 2}]), [{"x": 1}, None, {"x": 2}, {"x": 2}]),
+        (pa.array(["a", None, "b"]).dictionary_encode(), ["a", None, "b", "b"]),
+    ]:
+        runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3, 7], ends), values)
+        batch = pa.record_batch([runs], ["v"]).slice(1, 4)
+        schema = normalise_schema(batch.schema, {})
+        assert conform(batch, schema).column(0).to_pylist() == rows
+        within = pa.StructArray.from_arrays([runs], ["v"]).slice(1, 4)
+        batch = pa.record_batch([within], ["s"])
+        found = conform(batch, normalise_schema(batch.schema, {})).column(0)
+        assert found.to_pylist() == [{"v": row} for row in rows]
+    required = pa.schema([pa.field("v", pa.int64(), nullable=False)])
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([1, 2], ends), pa.array([1, None]))
+    with pytest.raises(SchemaError, match="has no nulls, and 1 rows are null"):
+        conform(pa.record_batch([runs], ["v"]), required)
 
 
 def test_values_survive_the_door() -> None:

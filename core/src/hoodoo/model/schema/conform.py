@@ -68,6 +68,11 @@ def conform_array(array: pa.Array, field: pa.Field, path: str) -> pa.Array:
             is_bool8 = found.extension_name == "arrow.bool8"
             plain = array.cast(pa.bool_()) if is_bool8 else array.storage
             return conform_array(plain, field, path)
+        if isinstance(array, pa.RunEndEncodedArray):  # Arrow decodes runs of few types: places do
+            values = conform_array(array.values, pa.field(path, kind), path)
+            runs = type(array).from_arrays(array.run_ends, pa.array(range(len(values))))
+            places = pc.run_end_decode(runs.slice(array.offset, len(array)))
+            return conform_array(values.take(places), field, path)
         if pa.types.is_struct(kind) and pa.types.is_struct(found):
             array = _struct(array, kind, path)
         elif pa.types.is_list(kind) and is_list_like(found):
@@ -187,7 +192,7 @@ def within(one: pa.DataType, other: pa.DataType) -> list[tuple[pa.DataType, pa.D
 
 def _leaf(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
     found = array.type
-    if pa.types.is_dictionary(found) and _is_text(found.value_type):  # Arrow decodes no views
+    if pa.types.is_dictionary(found) and found.value_type.id in _TEXTS:  # Arrow decodes no views
         return _leaf(array.dictionary, kind, path).take(array.indices)
     if pa.types.is_dictionary(found):  # a value that no row has need not fit
         return conform_array(array.dictionary_decode(), pa.field(path, kind), path)
@@ -224,24 +229,15 @@ def _castable(found: pa.DataType, kind: pa.DataType) -> bool:
         return bool(t.is_floating(kind)) and found.bit_width < kind.bit_width
     if t.is_integer(found):
         floating = t.is_float32(kind) or t.is_float64(kind)
-        allowed = t.is_integer(kind) or floating or t.is_decimal(kind)
-    elif _is_text(found):
-        allowed = t.is_string(kind) or t.is_binary(kind)
-    elif t.is_decimal(found):
-        allowed = t.is_decimal(kind)
-    elif t.is_date(found):
-        allowed = t.is_date(kind)
-    elif t.is_time(found):
-        allowed = t.is_time(kind)
-    else:
-        allowed = t.is_timestamp(found) and t.is_timestamp(kind) and bool(kind.tz or not found.tz)
-    return bool(allowed)
+        return bool(t.is_integer(kind) or floating or t.is_decimal(kind))
+    if found.id in _TEXTS:
+        return bool(t.is_string(kind) or t.is_binary(kind))
+    for same in (t.is_decimal, t.is_date, t.is_time):
+        if same(found):
+            return bool(same(kind))
+    return bool(t.is_timestamp(found) and t.is_timestamp(kind) and (kind.tz or not found.tz))
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    t = pa.types
-    if t.is_decimal(kind):  # which Arrow counts among the binaries of fixed size
-        return False
-    strings = t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind)
-    binaries = t.is_binary(kind) or t.is_large_binary(kind) or t.is_binary_view(kind)
-    return bool(strings or binaries or t.is_fixed_size_binary(kind))
+_STRINGS = (pa.string(), pa.large_string(), pa.string_view())
+_BINARIES = (pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(1))
+_TEXTS = frozenset(kind.id for kind in (*_STRINGS, *_BINARIES))

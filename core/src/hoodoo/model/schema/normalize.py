@@ -34,8 +34,8 @@ _EXTENSION = b"ARROW:extension:name"  # of a field whose type nobody has registe
 def normalise_schema(schema: pa.Schema, options: Mapping[str, str]) -> pa.Schema:
     """The schema that a table stores for rows that arrive in ``schema``.
 
-    Hudi's meta columns are dropped, every field becomes nullable, metadata goes. Views, large types
-    and dictionaries become plain strings, bytes and lists; timestamps become microseconds in UTC,
+    Hudi's meta columns are dropped, every field becomes nullable, metadata goes. Views, large types,
+    dictionaries and runs become plain text, bytes and lists; timestamps become microseconds in UTC,
     those without a zone stay so (unless ``hoodoo.naive.timestamps`` says UTC), in milliseconds where
     they are; integers that Avro lacks the next larger one it has. Raises SchemaError for names and
     types that can't be stored.
@@ -173,7 +173,7 @@ def _type(field: pa.Field, path: str, leaf: Leaf, check: bool) -> pa.DataType:
             f"is of Arrow's extension type {extension}, which Hudi tables lack: readers would get its {kind} alone.",
             f"Write its values as text, or its storage, cast to {kind}, if that says enough.",
         )
-    if pa.types.is_dictionary(kind):
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return _type(pa.field(path, kind.value_type), path, leaf, check)
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return pa.string()
@@ -220,6 +220,8 @@ _FIXES = {
     "null": "Give it a type, or drop it.",
     "duration": "Cast it to int64, in the unit you want.",
     "decimal": "Cast it to a decimal of at most 38 digits and a scale of 0 or more, or to string.",
+    "month_day_nano_interval": "Write months, days and nanoseconds as three integers.",
+    "union": "Write a struct with a field for each type, or text.",
 }
 
 
@@ -235,8 +237,8 @@ def _stored_leaf(kind: pa.DataType, path: str, utc: bool) -> pa.DataType:
         if kind.tz is None and not utc:
             return pa.timestamp("ms" if kind.unit == "ms" else "us")
         return pa.timestamp("us", "UTC")
-    families = {"duration": pa.types.is_duration, "decimal": pa.types.is_decimal}
-    name = next((family for family, holds in families.items() if holds(kind)), str(kind))
+    families = ("duration", "decimal", "union")
+    name = next((f for f in families if getattr(pa.types, f"is_{f}")(kind)), str(kind))
     raise SchemaError(
         f"column {path}",
         f"Hudi tables have no type for Arrow's {kind}.",
