@@ -31,6 +31,7 @@ from hoodoo.hookspecs import file_format as format_family
 from hoodoo.hookspecs import index as index_family
 from hoodoo.hookspecs import log_block as block_family
 from hoodoo.hookspecs import log_format as log_family
+from hoodoo.hookspecs import logical_type as logical_family
 from hoodoo.hookspecs import participant as participant_family
 from hoodoo.hookspecs import pruner as pruner_family
 from hoodoo.hookspecs import query_type as query_family
@@ -405,6 +406,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "family": (),
     "storage": (Storage, Entry),
     "creation": (NewTable, Found),
+    "logical_type": (logical_family.LogicalType,),
     "rows": (RowsLayer,),
     "engine": (
         engine_family.Engine,

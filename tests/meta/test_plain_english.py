@@ -114,6 +114,7 @@ IN_SOURCE = {
     "plugins/spark": 7,
     "plugins/standard": 25,
     "plugins/statements": 4,
+    "plugins/types": 0,
     "plugins/vectors": 0,
 }
 

@@ -25,8 +25,8 @@ from hoodoo.hookspecs.registration import (
 
 # The families of core, each a module, in the order in which a row meets them on its way into a table.
 _ORDER = (
-    "family storage creation rows engine key_generator merger index layout serializer file_format "
-    "log_format log_block change_log conflict lock participant pruner query_type action "
+    "family storage creation logical_type rows engine key_generator merger index layout serializer "
+    "file_format log_format log_block change_log conflict lock participant pruner query_type action "
     "archived_timeline clustering_updates report command function observer"
 )
 # Those of core, and those that distributions have brought to this process (hoodoo.kernel.families).
@@ -46,6 +46,7 @@ _BRINGS = {
         "partition_filter",
     ),
     "hoodoo-rows": ("rows",),
+    "hoodoo-types": ("logical_type",),
     "hoodoo-history": ("change_log",),
     "hoodoo-serve": ("service_policy",),
     "hoodoo-catalogs": ("catalog",),

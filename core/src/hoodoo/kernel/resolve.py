@@ -14,6 +14,7 @@ from hoodoo.kernel.answers import Checked, Who, checked, plain
 from hoodoo.kernel.deprecations import old_names
 from hoodoo.kernel.discover import DISABLE
 from hoodoo.kernel.registry import Kernel, Offer, kernel
+from hoodoo.model.schema import logical
 from hoodoo.options.core import CORE_OPTIONS
 
 
@@ -129,6 +130,17 @@ def make(offer: Offer, settings: Settings) -> Any:
     check(offer.family, made, str(offer), offer.registration.api)
     who = Who(offer.family, offer.name, offer.plugin.distribution, offer.plugin.version)
     return checked(offer.family, made, who)
+
+
+_made = lru_cache(lambda offer: make(offer, Settings()))
+
+
+def _logical_type(name: str) -> Any:
+    offer = kernel().find("logical_type", name)
+    return None if offer is None else _made(offer)
+
+
+logical.named, logical.usual = _logical_type, install(USUAL["logical_type"])
 
 
 def check(family: str, obj: object, label: str, api: int = 1) -> None:

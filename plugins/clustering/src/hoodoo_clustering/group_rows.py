@@ -10,11 +10,11 @@ from attrs import frozen
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.meta import encoded_as
-from hoodoo.model.schema.promote import promoted
 from hoodoo.storage.api import Storage, of_size
 from hoodoo_rows.merge.rule import MergeRule
 from hoodoo_rows.merge.slice import merged_rows
 from hoodoo_rows.read.prefetch import in_turns
+from hoodoo_rows.write.promote import promoted
 from hoodoo_rows.write.widen import widened
 
 # A batch of so much memory is read at a time, as long as that is a small part of what there is.

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from hoodoo.errors import SchemaError
 from hoodoo.model.meta import META_COLUMNS, with_meta
+from hoodoo.model.schema import logical
 
 Json = Any  # a decoded JSON value
 
@@ -63,8 +64,20 @@ def avro_text(schema: pa.Schema, table_name: str, meta: bool = False) -> str:
         if field["name"] in META_COLUMNS and "default" in field:  # Hudi documents them, emptily
             default = field.pop("default")
             field.update(doc="", default=default)
+    _name_again(fields, set())
     record = {"type": "record", "name": name, "namespace": namespace, "fields": fields}
     return json.dumps(record, separators=(",", ":"), ensure_ascii=False)
+
+
+def _name_again(fields: list[dict[str, Json]], seen: set[str]) -> None:
+    """Logical types have names without a namespace, and Avro defines a name once."""
+    for field in fields:
+        union = field["type"] if isinstance(field["type"], list) else [field["type"]]
+        avro = union[-1]
+        if isinstance(avro, dict) and avro.get("namespace") == "":
+            if avro["name"] in seen:
+                field["type"] = ["null", avro["name"]] if len(union) > 1 else avro["name"]
+            seen.add(avro["name"])
 
 
 def _fields(fields: list[pa.Field], parent: str, path: str) -> list[dict[str, Json]]:
@@ -83,7 +96,9 @@ def _avro_type(field: pa.Field, name: str, parent: str, path: str) -> Json:
     kind = field.type
     avro: Json = _TO_AVRO.get(kind)
     if avro is None:
-        if pa.types.is_decimal128(kind):
+        if (own := logical.of(kind)) is not None:
+            avro = own.avro(kind)
+        elif pa.types.is_decimal128(kind):
             avro = {
                 "type": "fixed",
                 "name": "fixed",
@@ -170,10 +185,13 @@ def _arrow_type(avro: Json, named: dict[str, Json], space: str, path: str) -> pa
         return _known(avro, named, space, path)
     if not isinstance(avro, Mapping):
         raise _refused(avro, path)
-    kind, logical = avro.get("type"), avro.get("logicalType")
-    # Hudi stores them as bytes in a form of its own; a write by Hoodoo would make a column of plain bytes of them.
-    if logical in ("vector", "variant"):
-        raise _refused(avro, path)
+    kind, meaning = avro.get("type"), avro.get("logicalType")
+    if meaning and (own := logical.named(str(meaning))) is not None:
+        found = named[str(avro.get("name", ""))] = own.of_avro(avro, path)
+        return found
+    # A write by Hoodoo would make a column of plain bytes, or a struct, of it.
+    if kind in ("fixed", "record") and meaning not in (None, "decimal", "uuid"):
+        raise _refused(avro, path, f" Or install what brings this one ({logical.usual}).")
     if isinstance(kind, (dict, list)):  # {"type": {...}}: one wrapper too many, but legal
         return _arrow_type(kind, named, space, path)
     if kind == "array":
@@ -183,12 +201,12 @@ def _arrow_type(avro: Json, named: dict[str, Json], space: str, path: str) -> pa
         return pa.map_(pa.string(), values)
     if kind in ("record", "fixed", "enum"):
         return _named_type(avro, named, space, path)
-    if logical == "decimal" and kind == "bytes":
+    if meaning == "decimal" and kind == "bytes":
         return _decimal(avro, path)
-    if logical in ("timestamp-nanos", "local-timestamp-nanos", "duration"):
+    if meaning in ("timestamp-nanos", "local-timestamp-nanos", "duration"):
         raise _refused(avro, path)
     # A logical type that is not known (uuid, say) is, by Avro's rule, the type beneath it.
-    found = _LOGICAL.get((str(kind), str(logical)))
+    found = _LOGICAL.get((str(kind), str(meaning)))
     return found if found is not None else _arrow_type(kind, named, space, path)
 
 
@@ -242,9 +260,9 @@ def _decimal(avro: Mapping[str, Json], path: str) -> pa.DataType:
     return pa.decimal128(precision, scale)
 
 
-def _refused(avro: Json, path: str) -> SchemaError:
+def _refused(avro: Json, path: str, more: str = "") -> SchemaError:
     return SchemaError(
         f"column {path}",
         f"Avro's {json.dumps(avro)[:200]} is a type that Hoodoo can't store.",
-        "Use another type for the column.",
+        f"Use another type for the column.{more}",
     )

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from hoodoo.errors import SchemaError
 from hoodoo.model.meta import META_COLUMNS
+from hoodoo.model.schema import logical
 from hoodoo.model.schema_whole import whole_numbers
 
 
@@ -73,7 +74,9 @@ def conform_array(array: pa.Array, field: pa.Field, path: str) -> pa.Array:
             runs = type(array).from_arrays(array.run_ends, pa.array(range(len(values))))
             places = pc.run_end_decode(runs.slice(array.offset, len(array)))
             return conform_array(values.take(places), field, path)
-        if pa.types.is_struct(kind) and pa.types.is_struct(found):
+        if (own := logical.of(kind)) is not None:
+            array = own.conform(array, kind, path)
+        elif pa.types.is_struct(kind) and pa.types.is_struct(found):
             array = _struct(array, kind, path)
         elif pa.types.is_list(kind) and is_list_like(found):
             array = _list(array, kind, path)

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from hoodoo.errors import SchemaError
 from hoodoo.model.meta import IS_DELETED, META_COLUMNS, OPERATION
+from hoodoo.model.schema import logical
 from hoodoo.model.schema.conform import conform, is_list_like
 from hoodoo.options import table
 
@@ -73,7 +74,7 @@ def known_type(field: pa.Field, kind: pa.DataType) -> pa.DataType:
     cast then."""
     t, found = pa.types, field.type
     wide = t.is_decimal(found) and not (t.is_decimal128(found) and found.scale >= 0)
-    if t.is_null(found) or NO_VALUES in (field.metadata or ()):
+    if t.is_null(found) or NO_VALUES in (field.metadata or ()) or logical.text_of(kind):
         return kind
     if (t.is_decimal(kind) and (wide or t.is_uint64(found))) or (
         t.is_integer(kind) and t.is_uint64(found)
@@ -165,6 +166,8 @@ def _type(field: pa.Field, path: str, leaf: Leaf, check: bool) -> pa.DataType:
     extension = (field.metadata or {}).get(_EXTENSION, b"").decode()
     if isinstance(kind, pa.BaseExtensionType):
         extension, kind = kind.extension_name, kind.storage_type
+    if (own := logical.declared(field.with_type(kind), extension, path)) is not None:
+        return own
     if extension == "arrow.bool8":
         return pa.bool_()
     if extension and check and extension not in _AS_STORED:

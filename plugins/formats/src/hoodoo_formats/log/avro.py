@@ -17,6 +17,7 @@ from hoodoo_formats.log.avro_write import encode_rows
 from hoodoo_formats.log.changes import encode_changes
 from hoodoo_formats.log.content import BlockContent, decoding
 from hoodoo_formats.log.lanes import Bytes, Places
+from hoodoo_formats.logical import batch_to_stored
 
 
 @frozen
@@ -46,7 +47,8 @@ class AvroBlocks:
     def encode(
         self, rows: Sequence[pa.RecordBatch], schema: pa.Schema, schema_text: str
     ) -> Iterator[bytes | pa.Buffer]:
-        return encode_rows([conform(batch, schema) for batch in rows], schema_text)
+        stored = [batch_to_stored(conform(batch, schema)) for batch in rows]
+        return encode_rows(stored, schema_text)
 
 
 @frozen
@@ -61,4 +63,4 @@ class ChangeBlocks(AvroBlocks):
     def encode(
         self, rows: Sequence[pa.RecordBatch], schema: pa.Schema, schema_text: str
     ) -> Iterator[bytes | pa.Buffer]:
-        return encode_changes(rows, schema_text)
+        return encode_changes(list(map(batch_to_stored, rows)), schema_text)

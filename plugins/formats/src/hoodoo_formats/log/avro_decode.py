@@ -41,7 +41,7 @@ _FLAT = ("boolean", "int", "long", "float", "double", "string", "bytes")
 
 def flat_fields(avro: Mapping[str, Any]) -> tuple[FlatField, ...] | None:
     """The fields of a record, or None if one of them is nested or a name refers to another."""
-    made = []
+    made, fixed = [], dict[str, Any]()
     for field in avro["fields"]:
         kind, branch, null = field["type"], None, None
         if isinstance(kind, list):
@@ -49,7 +49,10 @@ def flat_fields(avro: Mapping[str, Any]) -> tuple[FlatField, ...] | None:
             null = kind.index("null") if "null" in kind else None
             kind = kind[branch]
         size, symbols = 0, ()
+        kind = fixed.get(kind, kind) if isinstance(kind, str) else kind
         while isinstance(kind, dict):
+            if kind["type"] == "fixed" and kind.get("namespace") == "":  # its name may come again
+                fixed[kind["name"]] = kind
             if kind["type"] in ("fixed", "enum"):
                 size, symbols = kind.get("size", 0), tuple(kind.get("symbols", ()))
             kind = kind["type"]

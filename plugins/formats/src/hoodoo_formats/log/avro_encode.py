@@ -45,6 +45,8 @@ def zero(kind: pa.DataType) -> pa.Scalar:
         return pa.scalar(b"", pa.binary()).cast(kind)
     if pa.types.is_decimal(kind):
         return pa.scalar(Decimal(0), kind)
+    if pa.types.is_fixed_size_binary(kind):
+        return pa.scalar(bytes(kind.byte_width), kind)
     return pa.scalar(0, pa.int32() if kind.bit_width == 32 else pa.int64()).cast(kind)
 
 
@@ -59,6 +61,8 @@ def value_parts(column: pa.Array) -> list[Part]:
         return [fixed(ones.reshape(-1, 1))]
     if pa.types.is_decimal(kind):
         return [decimal_part(column, decimal_bytes(kind.precision))]
+    if pa.types.is_fixed_size_binary(kind):
+        return [column.cast(pa.binary())]
     if pa.types.is_floating(kind):
         values = column.to_numpy(zero_copy_only=False)
         little = values.astype(values.dtype.newbyteorder("<"))

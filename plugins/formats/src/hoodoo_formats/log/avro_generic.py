@@ -56,18 +56,29 @@ _LONG = fastavro.parse_schema({"type": "long"})
 _length, _row = operator.itemgetter("length"), operator.itemgetter("row")
 
 
-def _without_logic(avro: Any) -> Any:
-    """A schema without logical types, but for decimals."""
+def _without_logic(avro: Any, whole: dict[str, Any] | None = None) -> Any:
+    """A schema without logical types, but for decimals.
+
+    What has no namespace is named from within one, as Java lets it be: it is put there ``whole``
+    each time, in a namespace of its own."""
+    whole = {} if whole is None else whole
     if isinstance(avro, list):
-        return [_without_logic(member) for member in avro]
+        return [_without_logic(member, whole) for member in avro]
+    if isinstance(avro, str) and avro in whole:
+        return _without_logic(whole[avro], whole)
     if not isinstance(avro, dict):
         return avro
     drop = avro.get("logicalType") != "decimal"
-    return {
-        key: _without_logic(value) if key in ("type", "items", "values", "fields") else value
+    made = {
+        key: _without_logic(value, whole) if key in ("type", "items", "values", "fields") else value
         for key, value in avro.items()
         if not (drop and key == "logicalType")
     }
+    if avro.get("namespace") == "" and "name" in avro:
+        whole[avro["name"]] = avro
+        whole["#"] = whole.get("#", 0) + 1
+        made["namespace"] = f"n{whole['#']}"
+    return made
 
 
 def _physical(kind: pa.DataType) -> pa.DataType:

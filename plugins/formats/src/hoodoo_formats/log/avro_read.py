@@ -38,6 +38,7 @@ from hoodoo_formats.log.avro_generic import generic_rows
 from hoodoo_formats.log.avro_offsets import row_starts
 from hoodoo_formats.log.content import Undecodable
 from hoodoo_formats.log.lanes import Bytes, Places
+from hoodoo_formats.logical import stored_field
 
 _HEAD = struct.Struct(">ii")
 # Rows decoded at a time: what a column needs stays in a core's cache.
@@ -51,11 +52,12 @@ _PAD = 32
 def avro_rows(
     content: pa.Buffer, schema_text: str, columns: Sequence[str] | None, obj: str
 ) -> pa.Table:
-    """The rows of ``content``, written with ``schema_text``; of ``columns`` those that it has.
+    """The rows of ``content``, written with ``schema_text``; of ``columns`` those that it has, those
+    of logical types as they are stored.
 
     Raises Undecodable, or SchemaError naming ``obj`` for a type that no table holds.
     """
-    schema = plain_schema(arrow_schema(schema_text, obj))
+    schema = plain_schema(pa.schema(map(stored_field, arrow_schema(schema_text, obj))))
     known = frozenset(schema.names)
     names = schema.names if columns is None else [n for n in columns if n in known]
     wanted = pa.schema([schema.field(n) for n in dict.fromkeys(names)])

@@ -12,6 +12,7 @@ from hoodoo.model.log_block import BlockKind
 from hoodoo.model.meta import encoded_as
 from hoodoo.model.schema.normalize import conform, plain_schema
 
+from hoodoo_formats import logical
 from hoodoo_formats.log.content import BlockContent, Undecodable, decoding
 from hoodoo_formats.options import CODEC, CODECS, LEVELS
 from hoodoo_formats.parquet.encodings import DISTINCT, dictionary_leaves, stored_schema
@@ -81,19 +82,22 @@ class ParquetBlocks:
             write_page_checksum=True,
         ) as file:
             columns = [
-                pa.chunked_array([_as(b.column(i), f.type) for b in batches], f.type)
-                for i, f in enumerate(stored)
+                pa.chunked_array([_as(b.column(i), f.type, kind) for b in batches], f.type)
+                for i, (f, kind) in enumerate(zip(stored, schema.types, strict=True))
             ]
             table = pa.Table.from_arrays(columns, schema=stored).unify_dictionaries()
             if table.num_rows:
                 file.write_table(table)
-            file.add_key_value_metadata(
-                {"parquet.avro.schema": schema_text, "writer.model.name": "avro"}
-            )
+            said = {"parquet.avro.schema": schema_text, "writer.model.name": "avro"}
+            file.add_key_value_metadata({**said, **logical.footer(schema)})
         yield sink.getvalue()
 
 
-def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:
+def _as(column: pa.Array, kind: pa.DataType, known: pa.DataType) -> pa.Array:
+    """``column``, whose type in memory is ``known``, as the ``kind`` that the file has."""
+    if column.type == kind:
+        return column
+    column = logical.to_stored(column, known)
     if column.type == kind:
         return column
     return column.dictionary_encode() if pa.types.is_dictionary(kind) else column.cast(kind)

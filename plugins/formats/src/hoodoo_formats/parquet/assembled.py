@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hoodoo_formats.logical import stored_field
 from hoodoo_formats.parquet.chunks import Assembly, Chunk, Layout
 from hoodoo_formats.parquet.encodings import stored_schema
 from hoodoo_formats.parquet.writer import ParquetWriter, WriterOptions
@@ -33,7 +34,7 @@ class AssembledWriter(ParquetWriter):
 
     def _made_template(self) -> Layout:
         sink = pa.BufferOutputStream()
-        stored = self._schema
+        stored = pa.schema(map(stored_field, self._schema))
         pq.ParquetWriter(sink, stored, **self._settings(stored, [])).close()
         return Layout.of(pa.BufferReader(sink.getvalue()))
 

@@ -17,6 +17,8 @@ from hoodoo.model.meta import (
     REPEATED,
 )
 
+from hoodoo_formats.logical import stored_field
+
 # One value, or a few, for the whole file: handed over as dictionaries, which spares hashing every
 # row. Measured on 1.5 M rows: 0.01 s instead of 0.04 s a column.
 _CONSTANT = (COMMIT_TIME, PARTITION_PATH, FILE_NAME)
@@ -31,11 +33,12 @@ _MOSTLY = 0.95
 
 
 def stored_schema(schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> pa.Schema:
-    """``schema`` with those columns as dictionaries that are better handed over so: the constant
-    ones, and those that ``batches`` have as dictionaries already."""
+    """``schema`` as the file has it, with those columns as dictionaries that are better handed over
+    so: the constant ones, and those that ``batches`` have as dictionaries already."""
     encoded = {f.name for batch in batches for f in batch.schema if f.type == REPEATED}
     encoded.update(_CONSTANT)
-    return pa.schema([f.with_type(REPEATED) if f.name in encoded else f for f in schema])
+    fields = map(stored_field, schema)
+    return pa.schema([f.with_type(REPEATED) if f.name in encoded else f for f in fields])
 
 
 def dictionary_leaves(
@@ -79,5 +82,5 @@ def _leaves(kind: pa.DataType, path: str, found: list[str]) -> None:
     elif pa.types.is_map(kind):
         _leaves(kind.key_type, f"{path}.key_value.key", found)
         _leaves(kind.item_type, f"{path}.key_value.value", found)
-    else:
+    elif not pa.types.is_fixed_size_binary(kind) or pa.types.is_decimal(kind):  # bytes of vectors
         found.append(path)

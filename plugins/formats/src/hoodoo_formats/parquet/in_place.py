@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 from attrs import frozen
 from hoodoo.model.meta import RECORD_KEY, REPEATED, encoded_as, repeated
 from hoodoo.model.schema.conform import conform
-from hoodoo.model.schema.promote import promoted
+from hoodoo_rows.write.promote import promoted
 
+from hoodoo_formats.logical import to_stored
 from hoodoo_formats.parquet import footer
 from hoodoo_formats.parquet.assembled import AssembledWriter
 from hoodoo_formats.parquet.chunks import Chunk, Layout, is_known
@@ -206,6 +207,7 @@ class InPlaceWriter(AssembledWriter):
                     chunks[name] = there
                     continue
                 made = new.put(stored, name)
+            made = to_stored(made, field.type)
             chunks |= self._encoded(pa.table([made], names=[name]))
         return chunks
 

@@ -17,6 +17,7 @@ from hoodoo.model.schema.avro import avro_text
 from hoodoo.model.schema.normalize import conform, plain_schema
 
 from hoodoo_formats.bloom import BloomOptions
+from hoodoo_formats.logical import footer, to_stored
 from hoodoo_formats.parquet.encodings import DISTINCT, dictionary_leaves, stored_schema
 from hoodoo_formats.record_keys import KeyStats
 
@@ -75,6 +76,7 @@ class ParquetWriter:
         self._footer: dict[str, str | bytes] = {
             "parquet.avro.schema": avro,
             "writer.model.name": "avro",
+            **footer(self._schema),
         }
         self._stored: pa.Schema | None = None
         self._file: pq.ParquetWriter | None = None
@@ -241,7 +243,8 @@ def _in_form(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     kinds = zip(batch.schema.types, schema.types, strict=True)
     for at in [i for i, (found, wanted) in enumerate(kinds) if found != wanted]:
         field = schema.field(at)
-        batch = batch.set_column(at, field, _as(batch.column(at), field.type))
+        column = to_stored(batch.column(at), batch.schema.field(at).type)
+        batch = batch.set_column(at, field, _as(column, field.type))
     return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from hoodoo.hookspecs.file_format import BaseFileReader
 from hoodoo.model.meta import COMMIT_SEQNO, COMMIT_TIME, FILE_NAME, encoded_as, repeated
 from hoodoo.model.schema.conform import conform
-from hoodoo.model.schema.promote import promoted
 
 from hoodoo_rows.produce.columns import arranged
+from hoodoo_rows.write.promote import promoted
 
 
 @cache

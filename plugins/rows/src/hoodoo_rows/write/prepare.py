@@ -10,6 +10,7 @@ from attrs import frozen
 from hoodoo.errors import MissingColumnError, SchemaError
 from hoodoo.hookspecs.engine import Task
 from hoodoo.model.meta import without_meta
+from hoodoo.model.schema import logical
 from hoodoo.model.schema.conform import conform
 from hoodoo.model.schema.normalize import known_type, normalise_schema, without_index
 from hoodoo.options.table import (
@@ -122,8 +123,12 @@ class Conform:
             if NANOSECONDS.given(self.options):
                 own = truncated(own, self.out_schema)
             found = conform(conform(own, arriving), self.out_schema)
-            for name, column in zip(found.schema.names, found.columns, strict=True):
-                _check_values(column, name)
+            for at, field in enumerate(found.schema):
+                if (own := logical.of(field.type)) is not None:
+                    written = own.written(found.column(at), field.type, field.name)
+                    found = found.set_column(at, field, written)
+                else:
+                    _check_values(found.column(at), field.name)
             yield found
 
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.errors import SchemaError
+from hoodoo.model.schema import logical
 from hoodoo.model.schema.conform import within
-from hoodoo.model.schema.promote import promoted
+
+from hoodoo_rows.write.promote import promoted
 
 
 def widened(batch: pa.RecordBatch, schema: pa.Schema, path: str) -> pa.RecordBatch:
@@ -36,6 +38,9 @@ def widened(batch: pa.RecordBatch, schema: pa.Schema, path: str) -> pa.RecordBat
 
 
 def _cast(column: pa.Array, field: pa.Field, path: str) -> pa.Array:
+    if (own := logical.of(field.type)) is not None:
+        found: pa.Array = own.conform(column, field.type, f"{field.name} of {path}")
+        return found
     if not readable(column.type, field.type):
         raise SchemaError(
             f"column {field.name} of {path}",

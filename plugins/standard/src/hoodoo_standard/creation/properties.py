@@ -30,6 +30,7 @@ from hoodoo.kernel.resolve import declared_options, default_name, resolve
 from hoodoo.model.brief import some
 from hoodoo.model.config import PARTITION_FIELDS, TableConfig, partition_spec
 from hoodoo.model.meta import without_meta
+from hoodoo.model.schema import logical
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.model.schema.normalize import normalise_schema, without_index
 from hoodoo.model.table_version import VERSIONS
@@ -156,6 +157,13 @@ def new_config(wanted: NewTable) -> TableConfig:
                 f"column {column}",
                 f"is named as key, partition or ordering and the schema lacks it ({', '.join(known.names)})",
                 "name columns of the schema.",
+            )
+    for column in {*keys, *columns, *order}.intersection(known.names):
+        if said_type := logical.text_of(known.field(column).type):
+            raise ConfigError(
+                f"column {column}",
+                f"is a {said_type}, which is no part of keys or partition paths, and orders no rows.",
+                "Name another column.",
             )
     name = agreed.name or _default_name(wanted.path)
     if not _NAME.fullmatch(name):

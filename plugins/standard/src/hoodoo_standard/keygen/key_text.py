@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 from hoodoo.errors import SchemaError
-from hoodoo.model.java_floats import java_floats
+from hoodoo_rows.write.java_floats import java_floats
 
 _HEX = np.frombuffer(b"".join(b"%02x" % b for b in range(256)), np.uint16)
 _LAST_FOUR_DIGIT_DAY = 2_932_896  # 9999-12-31

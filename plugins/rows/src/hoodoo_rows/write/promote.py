@@ -9,9 +9,9 @@ decimal text (0.1 stays 0.1), as Hudi does it: HoodieAvroUtils.rewritePrimaryTyp
 from __future__ import annotations
 
 import pyarrow as pa
-
-from hoodoo.model.java_floats import java_floats
 from hoodoo.model.schema.conform import entries_of, map_parts, nested, parts, within
+
+from hoodoo_rows.write.java_floats import java_floats
 
 
 def promoted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

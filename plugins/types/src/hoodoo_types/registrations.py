@@ -1,0 +1,34 @@
+"""What hoodoo-types offers. Functions are named, not imported, so that discovery stays cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hoodoo import hookimpl
+from hoodoo.hookspecs import Registration
+
+
+@hookimpl
+def hoodoo_logical_types() -> Iterable[Registration]:
+    return [
+        Registration(
+            "vector",
+            "hoodoo_types.vector:Vector.from_settings",
+            summary="VECTOR: numbers of a fixed length, such as embeddings.",
+        ),
+        Registration(
+            "blob",
+            "hoodoo_types.blob:Blob.from_settings",
+            summary="BLOB: bytes in the table, or a reference to a file that has them.",
+        ),
+    ]
+
+
+@hookimpl
+def hoodoo_functions() -> Iterable[Registration]:
+    return [
+        Registration(
+            "vector", "hoodoo_types.arrow:vector", summary="The Arrow type of VECTOR(dimension)."
+        ),
+        Registration("blob", "hoodoo_types.arrow:blob", summary="The Arrow type of BLOB."),
+    ]
