@@ -26,8 +26,8 @@ from hoodoo.hookspecs.registration import (
 # The families of core, each a module, in the order in which a row meets them on its way into a table.
 _ORDER = (
     "family storage creation logical_type rows engine key_generator merger index layout serializer "
-    "file_format log_format log_block change_log conflict lock participant pruner query_type action "
-    "archived_timeline clustering_updates report command function observer"
+    "file_format log_format log_block change_log conflict lock participant pruner query_type "
+    "action archived_timeline clustering_updates report command function observer"
 )
 # Those of core, and those that distributions have brought to this process (hoodoo.kernel.families).
 FAMILIES: dict[str, Family] = {

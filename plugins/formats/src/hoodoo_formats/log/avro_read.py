@@ -52,8 +52,8 @@ _PAD = 32
 def avro_rows(
     content: pa.Buffer, schema_text: str, columns: Sequence[str] | None, obj: str
 ) -> pa.Table:
-    """The rows of ``content``, written with ``schema_text``; of ``columns`` those that it has, those
-    of logical types as they are stored.
+    """The rows of ``content``, written with ``schema_text``; of ``columns`` those that it has.
+    Those of logical types are as they are stored.
 
     Raises Undecodable, or SchemaError naming ``obj`` for a type that no table holds.
     """

@@ -162,7 +162,7 @@ def new_config(wanted: NewTable) -> TableConfig:
         if said_type := logical.text_of(known.field(column).type):
             raise ConfigError(
                 f"column {column}",
-                f"is a {said_type}, which is no part of keys or partition paths, and orders no rows.",
+                f"is a {said_type}, no part of keys or partition paths, and orders no rows.",
                 "Name another column.",
             )
     name = agreed.name or _default_name(wanted.path)
