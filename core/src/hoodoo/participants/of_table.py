@@ -20,13 +20,12 @@ from hoodoo.hookspecs.participant import (
 )
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.answers import checked, who_is
-from hoodoo.kernel.registry import kernel
+from hoodoo.kernel.registry import Kernel, kernel
 from hoodoo.kernel.resolve import make
 from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.config import BUILT_METADATA, USABLE_METADATA, TableConfig
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.model.findings import Finding
-from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.publish import CoupledCommit
@@ -54,19 +53,17 @@ class Joined:
 
 
 def _together(begun: list[CoupledCommit]) -> CoupledCommit:
-    def newest() -> str | None:
-        return max(filter(None, (one.newest() for one in begun)), key=order_key, default=None)
-
-    def files(done: Instant) -> tuple[tuple[str, bytes], ...]:
-        return tuple(file for one in begun for file in one.files(done))
-
-    return CoupledCommit(newest, files)
+    return CoupledCommit(
+        lambda: max(filter(None, (one.newest() for one in begun)), key=order_key, default=None),
+        lambda done: tuple(file for one in begun for file in one.files(done)),
+    )
 
 
 # Properties that say that more is kept of a table than its files and its timeline: what is written without whoever
 # answers for them makes them wrong.
 _ANSWERED = (USABLE_METADATA, BUILT_METADATA)
 _BRINGS = install(USUAL["participant"])
+_LAST: dict[type, tuple[Kernel, TableConfig, Participants]] = {}
 
 
 @frozen
@@ -86,8 +83,11 @@ class Participants:
 
     @classmethod
     def of_table(cls, config: TableConfig) -> Participants:
-        """The same, where no options are known."""
-        return cls.of(Settings(config))
+        """The same, without options. Made once for the last ``config``: a read needs it often."""
+        last = _LAST.get(cls)
+        if last is None or last[0] is not kernel() or last[1] is not config:
+            last = _LAST[cls] = (kernel(), config, cls.of(Settings(config)))
+        return last[2]
 
     # --- properties -------------------------------------------------------------------------------
     def refuse_unanswered(self, config: TableConfig) -> None:

@@ -90,12 +90,12 @@ def stats_in(data: bytes, partitions: Collection[str]) -> dict[str, list[Raw]] |
     found: dict[str, list[Raw]] = {}
     for path in partitions:
         key = _text(path)
-        at = data.find(key, opened.start)
+        at = data.rfind(key, opened.start)  # find takes twice the time
         while at >= 0 and path not in found:
             raw = opened.decoded(at + len(key), opened.values)
             if isinstance(raw, list) and raw and all(s["partitionPath"] == path for s in raw):
                 found[path] = raw
-            elif (at := data.find(key, at + 1)) < 0:
+            elif (at := data.rfind(key, opened.start, at + len(key) - 1)) < 0:
                 return None  # the key is there, and not as expected
     return found
 

@@ -51,7 +51,8 @@ def stored(data: pa.Schema, config: TableConfig) -> pa.Schema:
 
     All nullable, at every depth: writers differ in what they declare, and no reader depends on it.
     """
-    return plain_schema(pa.schema([f for f in with_meta(data) if f not in hidden(config)]))
+    left_out = hidden(config)
+    return plain_schema(pa.schema([f for f in with_meta(data) if f not in left_out]))
 
 
 def hidden(config: TableConfig) -> tuple[pa.Field, ...]:
