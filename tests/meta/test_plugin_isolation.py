@@ -18,6 +18,9 @@ REPO = Path(__file__).parents[2]
 OFFERED = (
     "hoodoo_rows",  # reads and writes rows for all that work with them
     "hoodoo_standard.options",  # some are read by others, too
+    # What a base file says of its record keys is the same in other formats.
+    "hoodoo_formats.options",
+    "hoodoo_formats.record_keys",
     "hoodoo_cli.toolkit",
     "hoodoo_native",  # compiled loops, by their functions
     # The families that a distribution brings, and the contract suites of their plugins.

@@ -63,15 +63,13 @@ COPY_UNCHANGED = Option(
     kind=FLAG,
 )
 
+# Of all formats whose files have Hudi's bloom filter.
+BLOOM_OPTIONS = (BLOOM_FILTER, BLOOM_TYPE, BLOOM_FPP, BLOOM_ENTRIES, BLOOM_MOST)
 PARQUET_OPTIONS: tuple[Option, ...] = (
     CODEC,
     BLOCK_SIZE,
     PAGE_SIZE,
     DICTIONARY,
-    BLOOM_FILTER,
-    BLOOM_TYPE,
-    BLOOM_FPP,
-    BLOOM_ENTRIES,
-    BLOOM_MOST,
+    *BLOOM_OPTIONS,
     COPY_UNCHANGED,
 )

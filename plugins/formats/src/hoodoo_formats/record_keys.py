@@ -1,18 +1,25 @@
 """What a base file's footer says about its record keys: the smallest, the largest, a bloom
-filter."""
+filter. For formats of other distributions, too."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import Factory, define, field
+from hoodoo.hookspecs.file_format import StoredFilter
+from hoodoo.model.meta import RECORD_KEY
+from hoodoo.options.option import OptionSource
+from hoodoo.options.table import INDEX_TYPE
+from hoodoo.options.virtual import KEPT_META, POPULATE
 
 from hoodoo_formats import bloom
+from hoodoo_formats import options as names
+from hoodoo_formats.bloom import BloomOptions as BloomOptions
 
 MIN_KEY = "hoodie_min_record_key"
 MAX_KEY = "hoodie_max_record_key"
@@ -145,6 +152,45 @@ def key_filter(footer: Mapping[str, str], obj: str = "base file") -> bloom.Bloom
     # Writers other than Hoodoo name the type of dynamic filters only.
     kind = footer.get(FILTER_TYPE, bloom.SIMPLE)
     return None if text is None else bloom.parse(text, kind, obj)
+
+
+def filter_options(settings: OptionSource) -> BloomOptions | None:
+    """How filters are made; None: they are not, by Hudi's rule: the option says so, and there is no
+    bloom index that would find nothing without them. ConfigError for a value that is not usable."""
+    given = (settings.given(INDEX_TYPE) or "", settings.get("hoodoo.index.type") or "")
+    if settings.value(names.BLOOM_FILTER) or any("BLOOM" in name.upper() for name in given):
+        return BloomOptions.from_settings(settings)
+    return None
+
+
+def are_stored(settings: OptionSource) -> bool:
+    """Whether files store record keys."""
+    return settings.value(POPULATE) or RECORD_KEY in (settings.given(KEPT_META) or ())
+
+
+def stored_filter(path: str, footer: Mapping[str, str]) -> StoredFilter | None:
+    """The filter in the footer of the base file ``path``, for who keeps it elsewhere, too."""
+    if FILTER not in footer:
+        return None
+    kind = footer.get(FILTER_TYPE, bloom.SIMPLE).upper()
+    return StoredFilter(path, kind, footer[FILTER].encode())
+
+
+def rebuilt_filter(reader: Any, path: str, options: BloomOptions | None) -> StoredFilter | None:
+    """Of all keys of an open base file that has no filter; None where it stores none."""
+    if RECORD_KEY not in reader.schema.names:
+        return None
+    chunks = [batch.column(0) for batch in reader.batches([RECORD_KEY])]
+    stored = pa.chunked_array(chunks, pa.string()).drop_null()
+    if chunks and not len(stored):  # virtual keys
+        return None
+    options = options or BloomOptions()
+    return StoredFilter(path, options.kind, bloom.build(stored, options))
+
+
+def opened_filter(stored: StoredFilter) -> bloom.BloomFilter:
+    """The filter that is stored elsewhere. CorruptTableError for one that can't be read."""
+    return bloom.parse(stored.content, stored.kind, f"stored bloom filter of {stored.path}")
 
 
 def java_order(key: str) -> bytes:

@@ -7,15 +7,12 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 from attrs import Factory, evolve, frozen
 from hoodoo.hookspecs.file_format import BaseFileReader, BaseRanges, KnowsKeys, StoredFilter
-from hoodoo.model.meta import RECORD_KEY
 from hoodoo.options.option import OptionSource
-from hoodoo.options.table import INDEX_TYPE
-from hoodoo.options.virtual import KEPT_META, POPULATE
 from hoodoo.storage.api import Storage
 
-from hoodoo_formats import bloom
 from hoodoo_formats import options as keys
-from hoodoo_formats.bloom import BloomFilter, BloomOptions
+from hoodoo_formats import record_keys
+from hoodoo_formats.bloom import BloomFilter
 from hoodoo_formats.parquet import in_place
 from hoodoo_formats.parquet.assembled import MOST_COLUMNS, AssembledWriter
 from hoodoo_formats.parquet.in_place import InPlaceWriter
@@ -55,9 +52,8 @@ class ParquetFormat:
                 page_bytes=settings.value(keys.PAGE_SIZE),
                 dictionary=settings.value(keys.DICTIONARY),
                 copies=settings.value(keys.COPY_UNCHANGED),
-                bloom=BloomOptions.from_settings(settings) if _wants_bloom(settings) else None,
-                key_stats=settings.value(POPULATE)
-                or RECORD_KEY in (settings.given(KEPT_META) or ()),
+                bloom=record_keys.filter_options(settings),
+                key_stats=record_keys.are_stored(settings),
             )
         )
 
@@ -113,22 +109,7 @@ class ParquetFormat:
         ``path``."""
         with self.reader(storage, path) as reader:
             found = reader.stored_filter()
-            if found is not None or RECORD_KEY not in reader.schema.names:
-                return found
-            chunks = [batch.column(0) for batch in reader.batches([RECORD_KEY])]
-        stored = pa.chunked_array(chunks, pa.string()).drop_null()
-        if chunks and not len(stored):  # virtual keys
-            return None
-        options = self.options.bloom or BloomOptions()
-        return StoredFilter(path, options.kind, bloom.build(stored, options))
+            return found or record_keys.rebuilt_filter(reader, path, self.options.bloom)
 
     def opened_filter(self, stored: StoredFilter) -> BloomFilter:
-        return bloom.parse(stored.content, stored.kind, f"stored bloom filter of {stored.path}")
-
-
-def _wants_bloom(settings: OptionSource) -> bool:
-    """Hudi's rule: the option, or a bloom index that would find nothing without the filter."""
-    if settings.value(keys.BLOOM_FILTER):
-        return True
-    names = (settings.given(INDEX_TYPE) or "", settings.get("hoodoo.index.type") or "")
-    return any("BLOOM" in name.upper() for name in names)
+        return record_keys.opened_filter(stored)

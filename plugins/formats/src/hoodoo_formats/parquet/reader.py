@@ -24,7 +24,7 @@ from hoodoo.storage.together import at_once
 from hoodoo_rows.read.source import bootstrapped
 
 from hoodoo_formats import record_keys
-from hoodoo_formats.bloom import SIMPLE, BloomFilter
+from hoodoo_formats.bloom import BloomFilter
 from hoodoo_formats.parquet import footer
 from hoodoo_formats.parquet.chunks import Layout
 
@@ -155,10 +155,7 @@ class ParquetReader:
     def stored_filter(self) -> StoredFilter | None:
         """The same as the footer has it, for who keeps it elsewhere, too."""
         texts = self._texts(record_keys.FILTER, record_keys.FILTER_TYPE)
-        if record_keys.FILTER not in texts:
-            return None
-        kind = texts.get(record_keys.FILTER_TYPE, SIMPLE).upper()
-        return StoredFilter(self._path, kind, texts[record_keys.FILTER].encode())
+        return record_keys.stored_filter(self._path, texts)
 
     def _texts(self, *names: str) -> dict[str, str]:
         """Those entries of the footer alone: a bloom filter is long."""
