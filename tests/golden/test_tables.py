@@ -115,7 +115,7 @@ def test_read_optimized_is_the_snapshot(name: str, golden: Golden) -> None:
 
 @pytest.mark.parametrize("name", LANCE)
 def test_lance_is_refused(name: str, golden: Golden) -> None:
-    with pytest.raises(UnsupportedTableError, match="(?i)lance.*plugin"):
+    with pytest.raises(UnsupportedTableError, match="(?i)lance.*plugin.*pip install hoodoo-lance"):
         hoodoo.open(str(golden(name))).read()
 
 

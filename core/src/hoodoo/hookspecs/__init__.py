@@ -36,26 +36,21 @@ FAMILIES: dict[str, Family] = {
 
 # The distributions that have the usual members of a family: for errors alone.
 _BRINGS = {
-    "hoodoo-formats": ("file_format", "log_format", "log_block"),
-    "hoodoo-metadata": ("participant", "metadata_partition", "index_hash", "key_filters", "pruner"),
-    "hoodoo-services": ("action", "archived_timeline", "compaction", "cleaning"),
-    "hoodoo-clustering": (
-        "clustering_plan",
-        "clustering",
-        "clustering_updates",
-        "partition_filter",
-    ),
-    "hoodoo-rows": ("rows",),
-    "hoodoo-types": ("logical_type",),
-    "hoodoo-history": ("change_log",),
-    "hoodoo-serve": ("service_policy",),
-    "hoodoo-catalogs": ("catalog",),
-    "hoodoo-cli": ("report", "command", "check", "inspector"),
-    "hoodoo-frames": ("function",),
+    "hoodoo-formats": "file_format log_format log_block",
+    "hoodoo-metadata": "participant metadata_partition index_hash key_filters pruner",
+    "hoodoo-services": "action archived_timeline compaction cleaning",
+    "hoodoo-clustering": "clustering_plan clustering clustering_updates partition_filter",
+    "hoodoo-rows": "rows",
+    "hoodoo-types": "logical_type",
+    "hoodoo-history": "change_log",
+    "hoodoo-serve": "service_policy",
+    "hoodoo-catalogs": "catalog",
+    "hoodoo-cli": "report command check inspector",
+    "hoodoo-frames": "function",
 }
 USUAL: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(FAMILIES, ("hoodoo-standard",)),
-    **{family: (name,) for name, families in _BRINGS.items() for family in families},
+    **{family: (name,) for name, families in _BRINGS.items() for family in families.split()},
     "action": ("hoodoo-rows", "hoodoo-services", "hoodoo-statements"),
     "query_type": ("hoodoo-rows", "hoodoo-history"),
     "engine": ("hoodoo-standard", "hoodoo-spark"),
@@ -66,6 +61,7 @@ MEMBERS = {
     ("action", "retention"): "hoodoo-retention", ("clustering", "route_geography"): "hoodoo-route-geography",
     ("index", "sqlite"): "hoodoo-sqlite-index", ("key_generator", "folded"): "hoodoo-folded-key",
     ("merger", "keep_first"): "hoodoo-keep-first", ("serializer", "arrow_lz4"): "hoodoo-lz4-serializer",
+    ("file_format", "LANCE"): "hoodoo-lance", ("file_format", "ARROW"): "hoodoo-arrow-format",
 }  # fmt: skip
 # What pip installs where it is not the distribution alone.
 _EXTRAS = {"hoodoo-spark": '"hoodoo[spark]"', "hoodoo-cloud": '"hoodoo[cloud]"'}

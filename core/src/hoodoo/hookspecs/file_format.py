@@ -250,6 +250,10 @@ class FormatTraits(Protocol):
     def plain_parquet(self) -> bool:
         """See :func:`is_plain_parquet`."""
 
+    @property
+    def column_stats(self) -> bool:
+        """Whether tables of these files have ranges of columns in their metadata table."""
+
 
 def is_plain_parquet(file_format: object) -> bool:
     """Whether any reader of Parquet reads the files: the format has an attribute ``plain_parquet`` that
@@ -294,7 +298,7 @@ FAMILY = Family(
         RewritesInPlace,
         UsesThreads,
     ),
-    lacking={"plain_parquet": Optional(False)},
+    lacking={"plain_parquet": Optional(False), "column_stats": Optional(True)},
     parts={
         "reader": (BaseFileReader, KnowsKeys, FindsValues, KnowsNulls),
         "membership_filter": (MembershipFilter,),

@@ -56,7 +56,7 @@ from hoodoo_metadata.partitions.bloom.write import refuse_unfiltered
 from hoodoo_metadata.partitions.column_stats.from_files import columns_of
 from hoodoo_metadata.partitions.column_stats.lookup import known_ranges
 from hoodoo_metadata.partitions.files.listing import is_listed, list_files
-from hoodoo_metadata.partitions.known import folder_of, is_kept, names, of_keys
+from hoodoo_metadata.partitions.known import folder_of, has_ranges, is_kept, names, of_keys
 from hoodoo_metadata.partitions.record_index.shape import shaped, sized
 from hoodoo_metadata.partitions.record_index.size import IndexSize
 from hoodoo_metadata.partitions.secondary.rows import KEPT, secondaries
@@ -359,7 +359,8 @@ class MetadataParticipant:
         files: Sequence[BaseFile],
         columns: Sequence[str],
     ) -> Mapping[BaseFile, Mapping[str, ColumnRange]]:
-        if COLUMN_STATS not in timeline.config.metadata_partitions:
+        config = timeline.config
+        if COLUMN_STATS not in config.metadata_partitions or not has_ranges(config):
             return {}
         names = {
             column_key(column, file.partition_path, file.name): (file, column)

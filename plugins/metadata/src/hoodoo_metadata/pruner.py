@@ -30,6 +30,7 @@ from hoodoo_rows.read.prune import satisfiable
 from hoodoo_metadata.life.kept_by import knows_all_places
 from hoodoo_metadata.partitions.column_stats.lookup import known_ranges
 from hoodoo_metadata.partitions.column_stats.value_types import GREATEST_TEXT
+from hoodoo_metadata.partitions.known import has_ranges
 from hoodoo_metadata.partitions.record_index.index import RecordIndex
 from hoodoo_metadata.partitions.record_index.index_reach import describes, is_rebuilt
 from hoodoo_metadata.partitions.secondary.lookup import keys_of_values
@@ -226,7 +227,8 @@ class RangePruner:
 
     def _keep(self, request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
         timeline, bound = request.timeline, request.as_of
-        if COLUMN_STATS not in timeline.config.metadata_partitions:
+        config = timeline.config
+        if COLUMN_STATS not in config.metadata_partitions or not has_ranges(config):
             return slices
         schema = pa.schema([f for f in request.schema if f.name in request.columns])
         columns = [f.name for f in schema if _orders(f.type) and f.name not in request.hidden]

@@ -172,7 +172,9 @@ def _log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
         return None
     # Spark Hudi 1.2 compares texts wrongly where they come from Parquet blocks: a late row wins.
     texts = any(f.name in table.ordering_fields and pa.types.is_string(f.type) for f in schema)
-    wanted = LOG_BLOCKS.given(settings.options) or ("avro" if texts else "parquet")
+    # Hudi has Avro blocks beside such files; nobody has seen it read others there.
+    avro = texts or table.base_file_format in ("LANCE", "ORC")
+    wanted = LOG_BLOCKS.given(settings.options) or ("avro" if avro else "parquet")
     blocks: LogBlockFormat = resolve("log_block", wanted, settings).instance
     if blocks.kind == BlockKind.CDC:
         raise ConfigError(

@@ -14,7 +14,7 @@ from hoodoo.timeline.layouts import layout_of
 from hoodoo_metadata import options as options_of
 from hoodoo_metadata.life.definitions import is_partitioned
 from hoodoo_metadata.life.kept_by import is_unique
-from hoodoo_metadata.partitions.known import folder_of, is_possible, names
+from hoodoo_metadata.partitions.known import folder_of, has_ranges, is_possible, names
 from hoodoo_metadata.partitions.record_index.growing import Growing
 from hoodoo_metadata.partitions.record_index.size import IndexSize
 from hoodoo_metadata.partitions.secondary.rows import secondaries
@@ -138,6 +138,12 @@ def refuse_partitioned(config: TableConfig) -> None:
 
 def refuse_impossible(config: TableConfig, partition: str, what: str) -> None:
     """Raises UnsupportedTableError where tables like this one have no such partition."""
+    if partition in (COLUMN_STATS, PARTITION_STATS) and not has_ranges(config):
+        raise UnsupportedTableError(
+            f"table {config.name}: {what}",
+            f"is not stored of base files of the format {config.base_file_format}.",
+            "Leave it out: partition paths and record keys prune reads.",
+        )
     if not is_possible(config, partition):
         raise UnsupportedTableError(
             f"table {config.name} of version {config.version}: {what}",

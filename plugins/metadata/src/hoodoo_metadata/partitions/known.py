@@ -9,6 +9,7 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import make
 from hoodoo.model.config import TableConfig
+from hoodoo.options.table import BASE_FORMAT
 from hoodoo.timeline.layouts import layout_of
 
 from hoodoo_metadata.partitions.api import Partition
@@ -59,10 +60,23 @@ def names() -> tuple[str, ...]:
 def is_possible(config: TableConfig, partition: str) -> bool:
     """Whether tables like this one have such a partition: Hudi 0.15 knows of no
     ``partition_stats``, and what is Hoodoo's own is for log files that are named by their
-    instant."""
+    instant. Some formats of base files have no ranges of columns."""
+    if partition in (COLUMN_STATS, PARTITION_STATS) and not has_ranges(config):
+        return False
     if not layout_of(config).log_names_slice:
         return True
     return partition != PARTITION_STATS and not is_own(partition) and not is_secondary(partition)
+
+
+def has_ranges(config: TableConfig) -> bool:
+    """Whether ranges of the columns of such base files are stored, and gone by."""
+    # Each write asks, by few calls: the usual format is not made for that.
+    name = config.properties.get(BASE_FORMAT.key, "PARQUET")
+    if name == "PARQUET":
+        return True
+    offer = kernel().find("file_format", name)
+    made = offer and make(offer, Settings(TableConfig()))
+    return getattr(made, "column_stats", True) is not False
 
 
 def is_kept(config: TableConfig, partition: str) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from hoodoo.errors import UnsupportedTableError
+from hoodoo.hookspecs import MEMBERS, install
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.read_source import ReadSource
+from hoodoo.kernel.registry import kernel
 from hoodoo.model.filegroup import FileSlice
 
 from hoodoo_rows.merge.rule import as_of_schema
@@ -52,7 +54,15 @@ def check_extension(slice_: FileSlice, file_format: BaseFileFormat) -> None:
     table."""
     base = slice_.base_file
     if base is not None and base.extension.lower() != file_format.extension.lower():
-        raise no_format(f"base file {base.path}", base.extension.lstrip(".").upper())
+        name = base.extension.lstrip(".").upper()
+        if kernel().find("file_format", name) is None:
+            raise no_format(f"base file {base.path}", name)
+        raise UnsupportedTableError(
+            f"base file {base.path}",
+            f"is a {name} file, and those of the table are {file_format.extension} "
+            "(hoodie.table.base.file.format): another writer did not go by that",
+            "restore the table to an instant before it (table.restore); do not use that writer.",
+        )
     if base is not None and base.instant == _SKELETONS:
         raise bootstrapped(f"base file {base.path}")
 
@@ -67,10 +77,15 @@ def bootstrapped(obj: str) -> UnsupportedTableError:
 
 
 def no_format(obj: str, name: str) -> UnsupportedTableError:
+    brought = MEMBERS.get(("file_format", name.upper()))
+    fix = (
+        install([brought])
+        if brought
+        else f"install a plugin distribution that offers {name.lower()!r}"
+    )
     return UnsupportedTableError(
         obj,
         f"its base files are in the format {name}, and no installed plugin of the family "
         f"file_format offers {name.lower()!r}",
-        f"install a plugin distribution that offers {name.lower()!r} "
-        "(`hoodoo plugins` lists what there is).",
+        f"{fix} (`hoodoo plugins` lists what there is).",
     )
