@@ -77,6 +77,7 @@ CONTRIBS = (
             "prometheus-metrics",
             "retention",
             "lz4-serializer",
+            "lance-format",
         )
     ),
 )
@@ -150,7 +151,7 @@ def keep_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     kernel.cache_clear()
     yield
     kernel.cache_clear()
-    ours = {f"hoodoo_{contrib.name}".replace("-", "_") for contrib in CONTRIBS}
+    ours = {path.name for contrib in CONTRIBS for path in contrib.glob("src/hoodoo_*")}
     ours.discard("hoodoo_prometheus_metrics")  # a process has its metrics once
     for module in [n for n in sys.modules if n.partition(".")[0] in ours]:
         del sys.modules[module]
