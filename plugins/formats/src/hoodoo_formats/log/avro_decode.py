@@ -184,7 +184,7 @@ class Rows:
                 raise Undecodable("a text is not UTF-8") from error
         if valid is None:
             return made
-        return pa.Array.from_buffers(kind, self.count, [_bitmap(valid), *made.buffers()[1:]])
+        return pa.Array.from_buffers(made.type, self.count, [_bitmap(valid), *made.buffers()[1:]])
 
     def _decimals(
         self, start: Places, sizes: Places, valid: npt.NDArray[np.bool_] | None, kind: pa.DataType
