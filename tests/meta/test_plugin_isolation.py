@@ -19,6 +19,7 @@ OFFERED = (
     "hoodoo_rows",  # reads and writes rows for all that work with them
     "hoodoo_standard.options",  # some are read by others, too
     # What a base file says of its record keys is the same in other formats.
+    "hoodoo_formats.logical",
     "hoodoo_formats.options",
     "hoodoo_formats.record_keys",
     "hoodoo_cli.toolkit",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,31 @@ def test_nested_columns(tmp_path: Path) -> None:
     table = hoodoo.create(str(tmp_path / "m"), maps, record_key="id", options=options)
     with pytest.raises(SchemaError, match="column m.*have no maps.*PARQUET"):
         table.upsert(pa.table({"id": [1], "m": [[("a", 1)]]}, maps))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_vectors(tmp_path: Path, kind: str) -> None:
+    types = {"id": pa.int64(), "emb": hoodoo.vector(4), "d": hoodoo.vector(2, "DOUBLE")}
+    options = {"hoodie.table.base.file.format": "LANCE"}
+    make = partial(hoodoo.create, record_key="id", table_type=kind, options=options)
+    table = make(str(tmp_path / "t"), pa.schema(types))
+    given = [
+        {"id": i, "emb": [i, 1.5, 0, -i], "d": [0.25, i] if i % 2 else None} for i in range(20)
+    ]
+    table.bulk_insert(given)
+    changed = [{"id": 3, "emb": None, "d": [3.0, 3.0]}]
+    table.upsert(changed)
+    given[3] = changed[0]
+    assert table.read().to_arrow().sort_by("id").to_pylist() == given
+    assert table.read().schema == pa.schema(types)
+    stored = LanceFileReader(str(tmp_path / "t" / table.file_slices()[0].base_file.path)).metadata()
+    said = stored.schema.metadata[b"hoodie.vector.columns"]
+    assert said == b"emb:VECTOR(4),d:VECTOR(2, DOUBLE)"
+    assert stored.schema.field("emb").type == pa.list_(pa.float32(), 4)
+    for name, other in (("int8", hoodoo.vector(2, "INT8")), ("blob", hoodoo.blob())):
+        table = make(str(tmp_path / name), pa.schema({"id": pa.int64(), "v": other}))
+        with pytest.raises(SchemaError, match="column v.*in Lance files.*PARQUET"):
+            table.upsert(pa.table({"id": [1], "v": pa.nulls(1, other)}))
 
 
 def test_a_base_file_that_another_writer_made_in_another_format(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.file_format import MembershipFilter
+from hoodoo.model.schema import logical
 from hoodoo.model.schema.normalize import conform, plain_schema
 from hoodoo.storage.api import Storage, open_named
 from hoodoo_formats import record_keys
@@ -20,6 +22,8 @@ from hoodoo_lance.near import NearFile
 
 _BROKEN = (pa.ArrowException, OSError, ValueError, RuntimeError)
 _PANIC = "PanicException"  # of Lance, in Rust: no Exception, and no module has it
+# How Hudi names the vectors of a file: emb:VECTOR(4),d:VECTOR(2, DOUBLE).
+_VECTORS, _VECTOR = "hoodie.vector.columns", re.compile(r"\s*([^,]+):(VECTOR\([^)]*\))")
 # A batch is about this long, and what Lance decodes ahead of it.
 _BATCH_BYTES, _AHEAD = 16 << 20, 2
 _MIN_BATCH, _MAX_BATCH = 1000, 65_536
@@ -43,10 +47,20 @@ class LanceReader:
                     key.decode("utf-8", "replace"): text.decode("utf-8", "replace")
                     for key, text in (stored.metadata or {}).items()
                 }
-                self.schema: pa.Schema = plain_schema(stored)
+                self.schema: pa.Schema = plain_schema(self._with_vectors(stored))
         except BaseException:
             self._near.close()
             raise
+
+    def _with_vectors(self, stored: pa.Schema) -> pa.Schema:
+        """Lists of a fixed size are vectors where the file says so."""
+        for name, text in _VECTOR.findall(self.metadata.get(_VECTORS, "")):
+            at = stored.get_field_index(name)
+            if at >= 0:
+                field = stored.field(at)
+                known = logical.declared(field.with_metadata({logical.MARK: text}), "", name)
+                stored = stored.set(at, field.with_type(known or field.type))
+        return stored
 
     @property
     def num_rows(self) -> int:

@@ -6,7 +6,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.errors import DataError, SchemaError, StorageError
 from hoodoo.model.meta import RECORD_KEY
+from hoodoo.model.schema import logical
 from hoodoo.model.schema.normalize import conform, plain_schema
+from hoodoo_formats.logical import footer
 from hoodoo_formats.record_keys import KeyStats
 from lance.file import LanceFileWriter
 
@@ -29,14 +31,16 @@ class LanceWriter:
     def __init__(self, local: str, schema: pa.Schema, keys: KeyStats | None) -> None:
         self._local = local
         self._schema = plain_schema(schema)
+        self._said = footer(self._schema)
         for field in self._schema:
             _check_type(field.type, field.name)
+        self._stored = pa.schema([(f.name, _stored_type(f.type)) for f in self._schema])
         self._keys = keys
         self._nested = [f.name for f in self._schema if pa.types.is_nested(f.type)]
         self._waiting: list[pa.RecordBatch] = []
         self._rows = self._bytes = 0
         try:
-            self._file = LanceFileWriter(local, self._schema, version=VERSION)
+            self._file = LanceFileWriter(local, self._stored, version=VERSION)
         except (ValueError, OSError) as error:
             raise self._failed(error) from error
 
@@ -58,6 +62,9 @@ class LanceWriter:
         self._waiting = table.slice(count).to_batches()
         self._rows -= count
         (rows,) = table.slice(0, count).to_batches()
+        if self._said:
+            columns = map(_stored, rows.columns, self._stored.types)
+            rows = pa.RecordBatch.from_arrays(list(columns), schema=self._stored)
         self._bytes += sum(map(_stored_bytes, rows.columns))
         try:
             for start in range(0, count, _BATCH_ROWS):
@@ -80,7 +87,8 @@ class LanceWriter:
 
     def close(self) -> int:
         self.flush()
-        for name, text in (self._keys.footer() if self._keys else {}).items():
+        keys = self._keys.footer() if self._keys else {}
+        for name, text in {**self._said, **keys}.items():
             said = text.decode("ascii") if isinstance(text, bytes) else text
             self._file.add_schema_metadata(name, said)
         try:
@@ -97,7 +105,22 @@ class LanceWriter:
         )
 
 
+def _stored_type(kind: pa.DataType) -> pa.DataType:
+    """Vectors are lists of a fixed size, and the file says elsewhere that they are vectors."""
+    fixed = pa.types.is_fixed_size_list(kind)
+    return pa.list_(kind.value_type, kind.list_size) if fixed else kind
+
+
+def _stored(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    return values.cast(kind) if pa.types.is_fixed_size_list(kind) else values
+
+
 def _check_type(kind: pa.DataType, path: str) -> None:
+    text = logical.text_of(kind)
+    if text and not (pa.types.is_fixed_size_list(kind) and pa.types.is_floating(kind.value_type)):
+        raise SchemaError(
+            f"column {path}", f"Hudi has no columns {text} in Lance files, or none yet.", _OTHERWISE
+        )
     if pa.types.is_map(kind):
         raise SchemaError(
             f"column {path}", f"Lance files of version {VERSION} have no maps.", _OTHERWISE
@@ -117,7 +140,7 @@ def _check_values(values: pa.Array, path: str) -> None:
             )
         for field in values.type:
             _check_values(pc.struct_field(values, field.name), f"{path}.{field.name}")
-    elif pa.types.is_nested(values.type):
+    elif pa.types.is_list(values.type):
         _check_values(pc.list_flatten(values), f"{path}.{values.type.value_field.name}")
 
 
