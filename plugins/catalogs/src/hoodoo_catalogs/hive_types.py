@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 from hoodoo.errors import SchemaError
+from hoodoo.model.schema.conform import is_list_like
 
 _HIVE = {
     pa.bool_(): "boolean",
@@ -41,7 +42,7 @@ def hive_type(kind: pa.DataType, timestamps: bool) -> str:
         return "timestamp" if timestamps else "bigint"
     if pa.types.is_time(kind):
         return "bigint" if kind.bit_width == 64 else "int"
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+    if is_list_like(kind):
         return f"array<{hive_type(kind.value_type, timestamps)}>"
     if pa.types.is_map(kind):
         key, item = (hive_type(one, timestamps) for one in (kind.key_type, kind.item_type))

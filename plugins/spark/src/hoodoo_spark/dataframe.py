@@ -27,7 +27,7 @@ from hoodoo_spark.native_read import arrow_scan
 from hoodoo_spark.null_keys import refused_nulls
 from hoodoo_spark.scan_frame import with_pruning
 from hoodoo_spark.session import find, functions, is_connect, parallelism, refuse_unshared
-from hoodoo_spark.types import has_time, spark_schema
+from hoodoo_spark.types import is_not_native, spark_schema
 
 _log = get_logger(__name__)
 TASK_BYTES = 128 << 20  # of files in one Arrow task, as Spark's own reader packs them
@@ -150,7 +150,7 @@ def split_slices(step: ReadSlices, slices: Sequence[FileSlice]) -> Split:
         and is_plain_parquet(file_format)
         # Any other store is reached through its plugin; Spark may have no connector for it.
         and has_plain_files(storage)
-        and not any(has_time(field.type) for field in step.out_schema)
+        and not any(is_not_native(field.type) for field in step.out_schema)
     )
     if not possible:
         return Split((), tuple(slices))

@@ -12,7 +12,7 @@ from hoodoo.model.schema.conform import conform
 
 from hoodoo_spark.runner import Link, Reader, as_function, linked
 from hoodoo_spark.stream import of_payloads
-from hoodoo_spark.types import has_other_unit, spark_schema, task_schema
+from hoodoo_spark.types import has_other_form, spark_schema, task_schema
 
 
 @frozen
@@ -39,5 +39,5 @@ def arrow_scan(spark: Any, payloads: Sequence[bytes], step: Step, schema: Any = 
         struct = spark_schema(struct)
     found = of_payloads(spark, payloads, lasting=True)
     # Spark takes times in one unit only.
-    other = task_schema(struct) if any(has_other_unit(f.type) for f in step.out_schema) else None
+    other = task_schema(struct) if any(has_other_form(f.type) for f in step.out_schema) else None
     return found.df.mapInArrow(as_function(_Scan(found.read, step, other)), struct)

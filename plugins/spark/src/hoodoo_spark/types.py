@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 from hoodoo.errors import SchemaError
+from hoodoo.model.schema import logical
 from hoodoo.model.schema.conform import is_list_like
 
 # Spark's typeName -> Arrow. Timestamps are microseconds since the epoch in UTC on both sides.
@@ -36,6 +37,10 @@ _LEAVES: dict[str, pa.DataType] = {
     "void": pa.null(),
     "daytimeinterval": pa.duration("us"),
 }
+
+
+# How Spark Hudi says in a column's metadata which logical type it has.
+_MARK = logical.MARK.decode()
 
 
 def frame_schema(df: Any) -> Any:
@@ -67,7 +72,9 @@ def arrow_schema(struct: Any) -> pa.Schema:
 
 
 def _arrow_field(field: Any, path: str) -> pa.Field:
-    return _field(field.name, _arrow(field.dataType, path), field.nullable)
+    made = _field(field.name, _arrow(field.dataType, path), field.nullable)
+    text = (field.metadata or {}).get(_MARK)
+    return made if text is None else made.with_metadata({_MARK: str(text)})
 
 
 def _field(name: str, kind: pa.DataType, nullable: bool) -> pa.Field:
@@ -117,7 +124,9 @@ def spark_schema(schema: pa.Schema) -> Any:
 def _spark_field(field: pa.Field, path: str) -> Any:
     from pyspark.sql.types import StructField
 
-    return StructField(field.name, _spark(field.type, path), field.nullable)
+    text = logical.text_of(field.type)
+    marks = {_MARK: text} if text else None
+    return StructField(field.name, _spark(field.type, path), field.nullable, marks)
 
 
 def _spark(kind: pa.DataType, path: str) -> Any:
@@ -181,15 +190,20 @@ def task_schema(struct: Any) -> pa.Schema:
         return to_arrow_schema(struct)
 
 
-def has_time(kind: pa.DataType) -> bool:
-    """Times of day: a type that Spark's reader has learned late, and not for every unit."""
+def is_not_native(kind: pa.DataType) -> bool:
+    """Times of day, a type that Spark's reader has learned late, and not for every unit; and lists
+    of a fixed size, which files store as bytes."""
+    if pa.types.is_fixed_size_list(kind):
+        return True
     if pa.types.is_nested(kind):
-        return any(has_time(kind.field(i).type) for i in range(kind.num_fields))
+        return any(is_not_native(kind.field(i).type) for i in range(kind.num_fields))
     return bool(pa.types.is_time(kind))
 
 
-def has_other_unit(kind: pa.DataType) -> bool:
-    """Times in another unit than tasks give Spark."""
+def has_other_form(kind: pa.DataType) -> bool:
+    """Times in another unit than tasks give Spark, and lists of a fixed size."""
+    if pa.types.is_fixed_size_list(kind):
+        return True
     if pa.types.is_nested(kind):
-        return any(has_other_unit(kind.field(i).type) for i in range(kind.num_fields))
-    return has_time(kind) or (pa.types.is_timestamp(kind) and kind.unit != "us")
+        return any(has_other_form(kind.field(i).type) for i in range(kind.num_fields))
+    return bool(pa.types.is_time(kind)) or (pa.types.is_timestamp(kind) and kind.unit != "us")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 from hoodoo.errors import ConfigError, SchemaError
+from hoodoo.model.schema import logical
 
 TYPES: Mapping[str, pa.DataType] = {
     "boolean": pa.bool_(), "bool": pa.bool_(),
@@ -83,6 +84,7 @@ def type_of(text: str, what: str) -> pa.DataType:
 class _Parser:
     def __init__(self, text: str, what: str) -> None:
         self.text, self.what, self.at = text, what, 0
+        self.column, self.depth = "", 0  # the one at the top, and in how many others the type is
         self.not_null = False
         self.tokens: list[str] = []
         place, end = 0, len(text.rstrip())
@@ -103,6 +105,7 @@ class _Parser:
 
     def field(self) -> pa.Field:
         name = self.word("the name of a column").replace("``", "`")
+        self.column = self.column if self.depth else name
         self.take(":")
         kind = self.kind()
         nullable = True
@@ -121,10 +124,12 @@ class _Parser:
             return pa.map_(key, value)
         if name == "struct":
             self.need("<")
+            self.depth += 1
             fields = [self.field()]
             while self.take(","):
                 fields.append(self.field())
             self.need(">")
+            self.depth -= 1
             return pa.struct(fields)
         if name in ("decimal", "numeric"):
             digits = self.numbers() or [10, 0]
@@ -133,6 +138,8 @@ class _Parser:
                 raise self.wrong(f"decimal({precision}, {scale}) has not 1 to 38 digits")
             return pa.decimal128(precision, scale)
         found = TYPES.get(name)
+        if found is None and (own := logical.named(name)) is not None:
+            return own.declared(self.sized(name), pa.null(), self.column + "[]" * self.depth)
         if found is None:
             near = difflib.get_close_matches(name, TYPES, 1)
             raise self.wrong(
@@ -142,13 +149,25 @@ class _Parser:
             self.numbers()
         return found
 
+    def sized(self, name: str) -> str:
+        """The type ``name`` with what stands in brackets behind it, as Hudi writes it."""
+        words: list[str] = []
+        if self.take("("):
+            words.append(self.word("a size"))
+            while self.take(","):
+                words.append(self.word("the type of elements"))
+            self.need(")")
+        return f"{name}({', '.join(words)})".upper() if words else name.upper()
+
     def inner(self, count: int = 1) -> list[pa.DataType]:
         self.need("<")
+        self.depth += 1
         found = [self.kind()]
         while len(found) < count:
             self.need(",")
             found.append(self.kind())
         self.need(">")
+        self.depth -= 1
         return found
 
     def numbers(self) -> list[int]:

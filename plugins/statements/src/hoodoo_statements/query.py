@@ -22,6 +22,7 @@ from hoodoo_statements.evaluate import Evaluator, sql_type
 from hoodoo_statements.spark_sql.columns import assigned, known_column
 from hoodoo_statements.spark_sql.queries import for_duckdb, named
 from hoodoo_statements.spark_sql.translate import Refused
+from hoodoo_statements.text.blobs import with_bytes, without_blobs
 from hoodoo_statements.text.chains import shallow
 from hoodoo_statements.text.dialect import DIALECT
 from hoodoo_statements.text.moments import moment
@@ -43,8 +44,11 @@ class Query:
     def run(self, tree: Any) -> Any:
         """The answer: a pyarrow Table, or a DataFrame. ConfigError for names that mean nothing."""
         tree = tree.copy()
+        blobs = without_blobs(tree) if self.spark is None else {}
         if self.spark is None:
             tree = at_moment(named(tree), datetime.now(timezone.utc))
+        tables = (node.parts for node in tree.find_all(exp.Table))
+        wanted = [".".join(part.name for part in parts).lower() for parts in tables]
         read = self._tables(tree)
         if self.spark is not None:
             return self._on_spark(tree, read)
@@ -56,7 +60,8 @@ class Query:
                 made = for_duckdb(tree, {name: found.schema for name, found in rows.items()})
         except Refused as refused:
             raise ConfigError(f"query {text!r}", f"{refused.why}.", refused.fix) from None
-        return self.evaluator.query(made.sql("duckdb"), **rows)
+        answer = self.evaluator.query(made.sql("duckdb"), **rows)
+        return with_bytes(answer, blobs, (known for name, known in self.known.items() if name.lower() in wanted)) if blobs else answer
 
     def cast(self, rows: pa.Table, columns: Sequence[pa.Field]) -> pa.Table:
         """``rows`` with these names and types, as an insert assigns them."""

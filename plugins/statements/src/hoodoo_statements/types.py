@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 from hoodoo.errors import ConfigError
+from hoodoo.model.schema import logical
 from sqlglot import exp
 
 from hoodoo_statements.column_types import TYPES, type_of
@@ -50,9 +51,13 @@ def arrow_type(given: Any, what: str) -> pa.DataType:
 def _spelt(tree: Any) -> str:
     """The text of a type that sqlglot has read; of what it would change, the part that is to be
     refused."""
+    if logical.named(tree.this.value.lower()) is not None:
+        sizes = ", ".join(part.sql(DIALECT) for part in tree.expressions)
+        return f"{tree.this.value}({sizes})" if sizes else str(tree.this.value)
     for node in tree.find_all(exp.DataType):
         if node.this not in _PLAIN:
-            return str(node.this.value).lower()
+            kind = str(node.this.value).lower()
+            return kind if logical.named(kind) is None else f"array<{kind}>"
         sizes = [part for part in node.expressions if isinstance(part, exp.DataTypeParam)]
         if sizes and node.this not in _SIZED:
             return f"{node.sql(DIALECT)}({', '.join(part.name for part in sizes)})".lower()

@@ -97,8 +97,16 @@ class Blob:
         return _AVRO
 
     def declared(self, text: str, kind: pa.DataType, path: str) -> pa.DataType:
-        is_struct = pa.types.is_struct(kind) and set(kind.names) <= set(BLOB.names)
-        if text.strip().upper() != "BLOB" or not (is_struct or pa.types.is_binary(kind)):
+        t = pa.types
+        is_struct = t.is_struct(kind) and set(kind.names) <= set(BLOB.names)
+        fits = is_struct or t.is_binary(kind) or t.is_large_binary(kind) or t.is_null(kind)
+        if any(mark in path for mark in ".[{"):
+            raise SchemaError(
+                f"column {path}",
+                "is a blob within another column, which Hoodoo does not write.",
+                "Make it a column of its own.",
+            )
+        if text.strip().upper() != "BLOB" or not fits:
             raise SchemaError(
                 f"column {path}",
                 f"is declared as {text}, and its Arrow type is {kind}.",

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
 
+from hoodoo_types.options import FOLDERS
+
 
 @hookimpl
 def hoodoo_logical_types() -> Iterable[Registration]:
@@ -31,4 +33,14 @@ def hoodoo_functions() -> Iterable[Registration]:
             "vector", "hoodoo_types.arrow:vector", summary="The Arrow type of VECTOR(dimension)."
         ),
         Registration("blob", "hoodoo_types.arrow:blob", summary="The Arrow type of BLOB."),
+        Registration(
+            "Scan.read_blob",
+            "hoodoo_types.bytes_of:scan_read_blob",
+            options=(FOLDERS,),
+            summary="Rows with the bytes of blobs, in the table and in files.",
+            verbs={
+                "read_blob": "hoodoo_types.bytes_of:read_blob",
+                "blob_bytes": "hoodoo_types.bytes_of:blob_bytes",
+            },
+        ),
     ]

@@ -83,7 +83,7 @@ class Vector:
         is_fixed = pa.types.is_fixed_size_list(kind)
         dimension = int(match[1]) if match and match[1] else kind.list_size if is_fixed else 0
         said = match[2].upper() if match and match[2] else "FLOAT"
-        if match and not match[1] and kind.value_type in ELEMENTS.values():
+        if match and not match[1] and is_fixed and kind.value_type in ELEMENTS.values():
             said = element_of(kind)
         element = _ALIASES.get(said, said)
         if match is None or not 0 < dimension < 1 << 24 or element not in ELEMENTS:
@@ -94,7 +94,8 @@ class Vector:
                 "is a vector within another column, and Hudi has none there.",
                 "Make it a column of its own.",
             )
-        if not is_list_like(kind) or (is_fixed and kind.list_size != dimension):
+        is_list = is_list_like(kind) or pa.types.is_null(kind)
+        if not is_list or (is_fixed and kind.list_size != dimension):
             raise SchemaError(
                 f"column {path}",
                 f"is declared as {text}, and its Arrow type is {kind}.",
@@ -172,7 +173,8 @@ def _values(values: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
     wanted = kind.value_type
     if values.type == wanted:
         return values
-    if pa.types.is_floating(values.type) and pa.types.is_floating(wanted):
+    t = pa.types
+    if (t.is_floating(values.type) or t.is_decimal(values.type)) and t.is_floating(wanted):
         return values.cast(wanted)
     return conform_array(values, pa.field("element", wanted), path)
 
@@ -184,5 +186,5 @@ def _check_lengths(lengths: pa.Array, kind: pa.DataType, path: str, what: str, w
         raise SchemaError(
             f"column {path}",
             f"the table's type is {text}, and a vector of {wrong[0].as_py()} {what} came.",
-            f"Give vectors of {kind.list_size} elements, or add a column for those of another length.",
+            f"Give vectors of {kind.list_size} elements, or add a column for those of other lengths.",
         )

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import pyarrow as pa
 import typer
+from hoodoo.model.schema import logical
 
 from hoodoo_cli.toolkit import arguments, show
 
@@ -66,7 +67,7 @@ def schema(
 def _row(field: pa.Field, roles: dict[str, tuple[str, ...]]) -> dict[str, Any]:
     return {
         "name": field.name,
-        "type": str(field.type),
+        "type": logical.text_of(field.type) or str(field.type),
         "nullable": field.nullable,
         "roles": [role for role, names in roles.items() if field.name in names],
     }

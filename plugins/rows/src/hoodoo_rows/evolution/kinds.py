@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 from hoodoo.errors import SchemaError
+from hoodoo.model.schema import logical
 from hoodoo.model.schema.conform import is_list_like
 
 _PLAIN = {
@@ -42,6 +43,12 @@ def record(fields: Any, ids: Iterator[int], known: Any = None) -> dict[str, Any]
 
 def _kind(kind: pa.DataType, ids: Iterator[int], known: Any, column: str) -> Any:
     t, old = pa.types, known if isinstance(known, dict) else {}
+    if text := logical.text_of(kind):
+        raise SchemaError(
+            f"column {column}",
+            f"is a {text}, which Hudi's internal schema does not have.",
+            "Leave the columns as they are, or write the rows into a new table.",
+        )
     if t.is_struct(kind):
         return record(list(kind), ids, old)
     if t.is_map(kind):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
+from hoodoo.model.schema import logical
 from hoodoo.table.table import Table
 from sqlglot import exp
 
@@ -74,6 +75,8 @@ def spark_name(kind: pa.DataType) -> str:
         return "timestamp_ntz" if kind.tz is None else "timestamp"
     if t.is_decimal(kind):
         return f"decimal({kind.precision},{kind.scale})"
+    if text := logical.text_of(kind):
+        return text.lower()
     if t.is_list(kind) or t.is_large_list(kind):
         return f"array<{spark_name(kind.value_type)}>"
     if t.is_map(kind):

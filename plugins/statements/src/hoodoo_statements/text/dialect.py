@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from sqlglot.dialects.spark import Spark
+from sqlglot.tokens import TokenType
 
 
 class HoodooSpark(Spark):  # type: ignore[misc]  # its types are not known to mypy
@@ -14,9 +15,15 @@ class HoodooSpark(Spark):  # type: ignore[misc]  # its types are not known to my
 
     class Tokenizer(Spark.Tokenizer):  # type: ignore[misc]
         STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
+        # Hudi's type, which is more than bytes.
+        KEYWORDS: ClassVar[dict[str, Any]] = {**Spark.Tokenizer.KEYWORDS, "BLOB": TokenType.BLOB}
 
     class Parser(Spark.Parser):  # type: ignore[misc]
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
+
+        def _parse_vector_expressions(self, expressions: list[Any]) -> list[Any]:
+            """Hudi names the elements after their number: VECTOR(4, DOUBLE)."""
+            return expressions
 
 
 # Text is read as Spark has it: Hudi's and Delta's statements are written for it.
