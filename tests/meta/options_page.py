@@ -38,6 +38,7 @@ OURS = (
     "hoodoo-publishing",
     "hoodoo-versions",
     "hoodoo-catalogs",
+    "hoodoo-types",
     "hoodoo-statements",
     "hoodoo-cloud",
     "hoodoo-spark",

@@ -175,6 +175,8 @@ ERRORS = {
 
 # One for each name, in the order of the page. "#!spark": on Spark.
 EXAMPLES = {
+    "hoodoo.vector": 'assert hoodoo.vector(2, "DOUBLE").list_size == 2',
+    "hoodoo.blob": 'assert hoodoo.blob().names == ["type", "data", "reference"]',
     # functions
     "hoodoo.create": 'table = hoodoo.create("rides", rides, record_key="ride", partition_by="city")  # with its rows\nassert table.count() == 2',
     "hoodoo.catalog": """\
@@ -297,6 +299,13 @@ plain.enable_virtual_keys()""",
     "table.search": """\
 points = hoodoo.create("points", pa.table({"id": [1, 2], "at": [[0.0, 1.0], [3.0, 4.0]]}), record_key="id")
 assert points.search("at", [3.0, 4.0], k=1)["id"].to_pylist() == [2]""",
+    "table.read_blob": """\
+photos = hoodoo.create("photos", "id bigint, photo blob", record_key="id")
+photos.upsert([{"id": 1, "photo": b"bytes"}])
+assert photos.read_blob("photo", where="id = 1")["photo"].to_pylist() == [b"bytes"]""",
+    "table.blob_bytes": """\
+found = photos.blob_bytes(photos.to_arrow()["photo"])
+assert found.to_pylist() == [b"bytes"]""",
     "table.verify": "assert table.verify().ok",
     # reads
     "scan.call_hint": "print(scan.call_hint)",
@@ -311,6 +320,10 @@ assert points.search("at", [3.0, 4.0], k=1)["id"].to_pylist() == [2]""",
     "scan.search": """\
 points = hoodoo.create("points", pa.table({"id": [1, 2], "at": [[0.0, 1.0], [3.0, 4.0]]}), record_key="id")
 assert points.read().search("at", [3.0, 4.0], k=1)["_distance"].to_pylist() == [0.0]""",
+    "scan.read_blob": """\
+photos = hoodoo.create("photos", "id bigint, photo blob", record_key="id")
+photos.upsert([{"id": 1, "photo": b"bytes"}])
+assert photos.read().read_blob("photo")["photo"].to_pylist() == [b"bytes"]""",
     "scan.source": "assert scan.source.config == table.config",
     "scan.step": "assert scan.step is not None",
     "scan.to_arrow": 'assert sorted(scan.to_arrow()["ride"].to_pylist()) == [1, 3]',

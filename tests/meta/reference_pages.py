@@ -70,6 +70,8 @@ GUIDES = {
     "table.stats": "command-line.md#stats",
     "table.publish": "open-formats.md",
     "table.search": "vector-search.md",
+    "table.read_blob": "vectors-and-blobs.md",
+    "table.blob_bytes": "vectors-and-blobs.md",
     "table.verify": "command-line.md#verify",
     "hoodoo.create": "quickstart.md",
     "hoodoo.write": "quickstart.md#in-one-line",
@@ -83,6 +85,9 @@ GUIDES = {
     "hoodoo.hookimpl": "plugins/guide.md",
     "scan.to_spark": "spark.md#reading",
     "scan.search": "vector-search.md",
+    "scan.read_blob": "vectors-and-blobs.md",
+    "hoodoo.vector": "vectors-and-blobs.md",
+    "hoodoo.blob": "vectors-and-blobs.md",
     "scan.to_dataset": "reading.md#in-data-frames",
 }
 _PAGE = re.compile(r"\bdocs/([\w/-]+)\.md\b")

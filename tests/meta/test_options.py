@@ -34,6 +34,7 @@ OURS = (
     "hoodoo-publishing",
     "hoodoo-versions",
     "hoodoo-catalogs",
+    "hoodoo-types",
     "hoodoo-statements",
     "hoodoo-cloud",
     "hoodoo-spark",

@@ -61,7 +61,8 @@ class Query:
         except Refused as refused:
             raise ConfigError(f"query {text!r}", f"{refused.why}.", refused.fix) from None
         answer = self.evaluator.query(made.sql("duckdb"), **rows)
-        return with_bytes(answer, blobs, (known for name, known in self.known.items() if name.lower() in wanted)) if blobs else answer
+        asked = (known for name, known in self.known.items() if name.lower() in wanted)
+        return with_bytes(answer, blobs, asked) if blobs else answer
 
     def cast(self, rows: pa.Table, columns: Sequence[pa.Field]) -> pa.Table:
         """``rows`` with these names and types, as an insert assigns them."""

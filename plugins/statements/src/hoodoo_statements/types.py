@@ -52,8 +52,8 @@ def _spelt(tree: Any) -> str:
     """The text of a type that sqlglot has read; of what it would change, the part that is to be
     refused."""
     if logical.named(tree.this.value.lower()) is not None:
-        sizes = ", ".join(part.sql(DIALECT) for part in tree.expressions)
-        return f"{tree.this.value}({sizes})" if sizes else str(tree.this.value)
+        inner = ", ".join(part.sql(DIALECT) for part in tree.expressions)
+        return f"{tree.this.value}({inner})" if inner else str(tree.this.value)
     for node in tree.find_all(exp.DataType):
         if node.this not in _PLAIN:
             kind = str(node.this.value).lower()

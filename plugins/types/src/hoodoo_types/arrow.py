@@ -10,8 +10,9 @@ from hoodoo_types.vector import Vector
 
 
 def vector(dimension: int, element: str = "FLOAT") -> pa.DataType:
-    """The Arrow type of a column VECTOR of Hudi 1.2: lists of ``dimension`` numbers, which are
-    ``FLOAT`` (float32), ``DOUBLE`` or ``INT8``. For the schema of a new table, and for data.
+    """The Arrow type of a column VECTOR of Hudi 1.2: lists of ``dimension`` numbers. Each is
+    an ``element``: ``FLOAT`` (float32), ``DOUBLE`` or ``INT8``. For the schema of a new table, and
+    for data.
 
     Raises SchemaError for a dimension below 1, and for other elements.
 

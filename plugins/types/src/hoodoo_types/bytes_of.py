@@ -20,7 +20,7 @@ from hoodoo_rows.read.rows import Rows
 from hoodoo_rows.reads import read
 
 from hoodoo_types.blob import BLOB, OUT_OF_LINE
-from hoodoo_types.options import FOLDERS
+from hoodoo_types.registrations import FOLDERS
 
 
 def read_blob(

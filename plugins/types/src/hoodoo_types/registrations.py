@@ -6,8 +6,14 @@ from collections.abc import Iterable
 
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
+from hoodoo.options import NAMES, Option
 
-from hoodoo_types.options import FOLDERS
+FOLDERS = Option(
+    "hoodoo.blob.folders",
+    "Folders or URIs, separated by commas, whose files read_blob may read, beside the table's own: "
+    "a reference is data, which whoever writes rows chooses.",
+    kind=NAMES,
+)
 
 
 @hookimpl

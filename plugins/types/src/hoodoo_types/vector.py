@@ -186,5 +186,5 @@ def _check_lengths(lengths: pa.Array, kind: pa.DataType, path: str, what: str, w
         raise SchemaError(
             f"column {path}",
             f"the table's type is {text}, and a vector of {wrong[0].as_py()} {what} came.",
-            f"Give vectors of {kind.list_size} elements, or add a column for those of other lengths.",
+            f"Give vectors of {kind.list_size} elements, or add a column for other lengths.",
         )

@@ -191,7 +191,8 @@ def _arrow_type(avro: Json, named: dict[str, Json], space: str, path: str) -> pa
         return found
     # A write by Hoodoo would make a column of plain bytes, or a struct, of it.
     if kind in ("fixed", "record") and meaning not in (None, "decimal", "uuid"):
-        raise _refused(avro, path, f" Or install what brings this one ({logical.usual}).")
+        more = f" Or install what brings this one ({logical.usual})."
+        raise _refused(avro, path, more)
     if isinstance(kind, (dict, list)):  # {"type": {...}}: one wrapper too many, but legal
         return _arrow_type(kind, named, space, path)
     if kind == "array":
