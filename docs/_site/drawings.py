@@ -96,7 +96,7 @@ def overview() -> None:
     d.area(15, 208, 255, 106, "one Hudi table, on disk or in a store")
     for number, name in enumerate((".hoodie", "Parquet", "logs")):
         d.box(28 + number * 78, 242, 72, 40, name)
-    d.text(28, 304, "versions 6 and 9", "small")
+    d.text(28, 304, "versions 6, 8 and 9", "small")
     d.box(370, 236, 175, 56, "Spark Hudi", "reads and writes it, too")
     d.arrow(320, 264, 274, 264)
     d.arrow(320, 264, 366, 264)

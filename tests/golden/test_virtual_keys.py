@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from golden_tables import READ
-from hoodoo.errors import HoodooWarning, UnsupportedTableError
+from hoodoo.errors import HoodooWarning
 from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, RECORD_KEY
 
 pytestmark = pytest.mark.sampled(4)
@@ -23,9 +23,10 @@ Oracle = Callable[..., "pa.Table | None"]
 Same = Callable[[pa.Table, "pa.Table | None", str], None]
 
 VIRTUAL = [name for name in READ if name.endswith("no_metafields")]
-WRITTEN = [name for name in VIRTUAL if "_v8_" not in name]
 # One of each version, kind, key generator and kind of log block.
 STORED = [
+    "cow_v8_nonpartitioned",
+    "cow_v8_simplekeygen_nonhivestyle",
     "cow_v6_complexkeygen_hivestyle",
     "cow_v6_nonpartitioned",
     "cow_v6_simplekeygen_nonhivestyle",
@@ -68,10 +69,10 @@ def stored_keys(path: Path, table: hoodoo.Table) -> list[str | None]:
 
 def test_which_tables_have_virtual_keys(golden: Golden) -> None:
     found = [n for n in READ if not hoodoo.open(str(golden(n))).config.populate_meta_fields]
-    assert found == VIRTUAL and len(WRITTEN) == 2
+    assert found == VIRTUAL and len(VIRTUAL) == 3
 
 
-@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("name", VIRTUAL)
 def test_upsert(name: str, copy: Golden, oracle: Oracle, same: Same) -> None:
     path = copy(name)
     table = hoodoo.open(str(path))
@@ -98,17 +99,6 @@ def test_upsert(name: str, copy: Golden, oracle: Oracle, same: Same) -> None:
     assert not table.rewrite_keys().left
     assert table.read(columns=[RECORD_KEY]).to_arrow().column(0).null_count == before.num_rows
     assert table.read().schema.names == before.schema.names
-
-
-@pytest.mark.parametrize("name", [n for n in VIRTUAL if n not in WRITTEN])
-def test_version_8_is_only_read(name: str, copy: Golden, oracle: Oracle, same: Same) -> None:
-    path = copy(name)
-    table = hoodoo.open(str(path))
-    rows = own(table)
-    same(rows, oracle(path), "as it is")
-    for write in (lambda: table.upsert(rows), table.rewrite_keys, table.enable_virtual_keys):
-        with pytest.raises(UnsupportedTableError, match="version 8"):
-            write()
 
 
 @pytest.mark.parametrize("name", STORED)

@@ -176,7 +176,7 @@ def _(world: World) -> Act:
 
 @trial("a table version that is not written", errors.UnsupportedTableError)
 def _(world: World) -> Act:
-    return world.create(table_version=8)
+    return world.create(table_version=7)
 
 
 @trial("a table type that does not exist", errors.ConfigError)
@@ -484,12 +484,6 @@ def _(world: World) -> Act:
 def _(world: World) -> Act:
     table = world.table(record_key=("id", "ts"))
     return lambda: table.delete([1])
-
-
-@trial("a table of version 8", errors.UnsupportedTableError)
-def _(world: World) -> Act:
-    table = hoodoo.open(world.theirs("cow_v8_nonpartitioned"))
-    return lambda: table.upsert(MORE)
 
 
 @trial("a null in a virtual key", errors.NullKeyError)

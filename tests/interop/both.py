@@ -88,8 +88,8 @@ class Both:
             self.options["hoodie.datasource.write.partitionpath.field"] = ",".join(partition_by)
         if model.ordering:
             self.options["hoodie.table.ordering.fields"] = model.ordering
-        if version == 6:
-            self.options["hoodie.write.table.version"] = "6"
+        if version != 9:
+            self.options["hoodie.write.table.version"] = str(version)
             self.options["hoodie.write.auto.upgrade"] = "false"
         if index == "BUCKET":
             self.options["hoodie.bucket.index.num.buckets"] = str(buckets)

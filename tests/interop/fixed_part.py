@@ -45,7 +45,7 @@ BY_SPARK = {
 BY_HUDI_RS = {
     "tables": "test_hudi_rs.py::test_its_tables_are_read_written_and_verified",
     "buckets": "test_hudi_rs.py::test_a_table_with_a_bucket_index",
-    "version 8": "test_hudi_rs.py::test_its_tables_of_version_8_are_read",
+    "version 8": "test_hudi_rs.py::test_its_tables_of_version_8",
     "histories": "test_hudi_rs.py::test_fixed_histories",
 }
 

@@ -10,7 +10,7 @@ from model import KEYS, SCHEMA, Model, rows, table
 @pytest.mark.parametrize("partitioned", [False, True], ids=["flat", "partitioned"])
 @pytest.mark.parametrize("metadata", [False, True], ids=["listing", "metadata"])
 @pytest.mark.parametrize("index", ["SIMPLE", "BLOOM", "BUCKET"])
-@pytest.mark.parametrize("version", [9, 6])
+@pytest.mark.parametrize("version", [9, 6, 8])
 def test_by_turns(both: Both, version: int, index: str, metadata: bool, partitioned: bool) -> None:
     by = ("region",) if partitioned else ()
     both.setup(Model(), SCHEMA, version, index, metadata, by)

@@ -10,7 +10,7 @@ from pathlib import Path
 import hoodoo
 import pyarrow as pa
 import pytest
-from hoodoo.errors import HoodooWarning, UnsupportedTableError
+from hoodoo.errors import HoodooWarning
 from hudi_rs_history import COLUMNS, SCHEMA, tried
 from hudi_rs_peer import HudiRs
 
@@ -100,12 +100,15 @@ def test_a_table_with_a_bucket_index(hudi_rs: HudiRs, tmp_path: Path) -> None:
         assert hoodoo.open(path).verify().ok
 
 
-def test_its_tables_of_version_8_are_read(hudi_rs: HudiRs, tmp_path: Path) -> None:
+def test_its_tables_of_version_8(hudi_rs: HudiRs, tmp_path: Path) -> None:
     path = str(tmp_path / "t")
     hudi_rs.ask("create", path, key=["id"], ordering=["ts"], version=8)
     hudi_rs.ask("upsert", path, rows(range(4), 1))
     hudi_rs.ask("upsert", path, rows(range(2, 6), 2, 2))
     table = hoodoo.open(path)
     assert [row["v"] for row in read(table)] == [1, 1, 2, 2, 2, 2]
-    with pytest.raises(UnsupportedTableError, match="version 8"):
-        table.upsert(rows(range(1), 3))
+    table.upsert(rows(range(1), 3))
+    hudi_rs.ask("upsert", path, rows(range(1, 2), 4, 3))
+    found = read(hoodoo.open(path))
+    assert [row["v"] for row in found] == [3, 4, 2, 2, 2, 2]
+    assert sorted(hudi_rs.read(path, COLUMNS), key=lambda row: row["id"]) == found

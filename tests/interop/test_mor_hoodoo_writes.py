@@ -27,6 +27,8 @@ KINDS = [
     (6, "BUCKET", "parquet", "ts"),
     (6, "SIMPLE", "parquet", None),
     (6, "BUCKET", "avro", None),
+    (8, "SIMPLE", "parquet", "ts"),
+    (8, "BUCKET", "avro", None),
 ]
 kinds = pytest.mark.parametrize(("version", "index", "blocks", "ordering"), KINDS)
 

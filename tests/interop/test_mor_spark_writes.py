@@ -27,6 +27,8 @@ KINDS = [
     (6, "SIMPLE", "parquet", "ts"),
     (6, "BUCKET", "avro", "ts"),
     (6, "BUCKET", "parquet", None),
+    (8, "SIMPLE", "avro", "ts"),
+    (8, "BUCKET", "parquet", None),
 ]
 
 

@@ -30,8 +30,10 @@ def holds(both: Both) -> None:
     assert set(entry_keys(names, keys).to_pylist()) <= set(entries(both.hoodoo()))
 
 
+@pytest.mark.parametrize("version", [9, 8])
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
-def test_by_turns(both: Both, kind: str) -> None:
+def test_by_turns(both: Both, kind: str, version: int) -> None:
+    both.version = version
     made(both, kind, "region")
     both.hoodoo_upsert(rows(range(22), 1, "old"))
     both.hoodoo().create_index("by_name", ["name"])

@@ -24,17 +24,19 @@ def test_up_and_down(both: Both, table_type: str, metadata: bool) -> None:
     assert bool(log_files(both)) == (table_type == "MERGE_ON_READ")
     written = instants(both)
 
-    for version, name in ((9, "upgrade"), (6, "downgrade"), (9, "upgrade")):
-        getattr(both.hoodoo(), name)(version)
+    last = 6
+    for turn, version in enumerate((9, 8, 6, 8, 9)):
+        _ = both.hoodoo().upgrade(version) if version > last else both.hoodoo().downgrade(version)
+        last = version
         both.options[VERSION] = str(version)
         both.version = version
         check(both, f"at version {version}")
         for instant in written:
             check_travel(both, instant)
-        both.spark_upsert(rows(range(2, 6), 10 + version, f"spark {version}"))
-        both.spark_delete(rows(range(20, 21), 10 + version, ""))
+        both.spark_upsert(rows(range(2, 6), 10 + 20 * turn, f"spark {turn}"))
+        both.spark_delete(rows(range(20, 21), 10 + 20 * turn, ""))
         check(both, f"Spark goes on at version {version}")
-        both.hoodoo_upsert(rows(range(5, 9), 20 + version, f"hoodoo {version}"))
+        both.hoodoo_upsert(rows(range(5, 9), 20 + 20 * turn, f"hoodoo {turn}"))
         check(both, f"and Hoodoo at version {version}")
         assert both.hoodoo().config.version == version
         assert not both.hoodoo().verify().findings

@@ -261,7 +261,7 @@ class AlteredLife:
 
     def secondary_index(self) -> None:
         """An index of a column comes and goes."""
-        if self.kind.index != "record_index" or self.kind.version != 9 or self.kind.virtual:
+        if self.kind.index != "record_index" or self.kind.version == 6 or self.kind.virtual:
             return
         plain = [n for n, c in self.state.columns.items() if c.type in (pa.int64(), pa.string())]
         if self.indexed is not None:

@@ -88,7 +88,7 @@ def kinds() -> Iterator[Kind]:
         "record_index", "partitioned_record_index", "growing_record_index",
     )  # fmt: skip
     for table_type, version, index, metadata, virtual, ordering in itertools.product(
-        ("cow", "mor"), (6, 9), indexes, (False, True), (False, True), (False, True)
+        ("cow", "mor"), (6, 8, 9), indexes, (False, True), (False, True), (False, True)
     ):
         kind = Kind(table_type, version, index, metadata, virtual, ordering)
         if version == 6 and (index in _ONLY_9 or (virtual and kind.keeps_index)):
@@ -274,7 +274,7 @@ class LongLife:
 
     def index_of_column(self) -> bool:
         """A secondary index comes and goes."""
-        if self.kind.index != "record_index" or self.kind.version != 9 or self.kind.virtual:
+        if self.kind.index != "record_index" or self.kind.version == 6 or self.kind.virtual:
             return False
         if any(index.kind == "secondary" for index in self.table.indexes()):
             self.table.drop_index("by_v")

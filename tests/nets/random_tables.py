@@ -129,7 +129,7 @@ class Setup:
 
 
 def draw_setup(rng: random.Random) -> Setup:
-    version = rng.choice([9, 9, 6])
+    version = rng.choice([9, 9, 6, 8])
     partition = rng.choice([*PARTITIONS, "text", "text", "text and day", "none"])
     virtual = rng.choice(["", "", "", "hoodie.recordkey.virtual.enabled"])
     if partition in ("TIMESTAMP", "CUSTOM"):
@@ -137,12 +137,12 @@ def draw_setup(rng: random.Random) -> Setup:
     indexes = ["simple", "global_simple", "bloom", "global_bloom", "bucket"]
     if virtual:
         indexes = ["simple", "global_simple", "bucket"]
-    elif version == 9:
+    elif version > 6:
         indexes += ["record_index", "growing_record_index"] * 2
         indexes += ["partitioned_record_index"] if partition != "none" else []
     index = rng.choice(indexes)
     by_records = index.endswith("record_index") and index != "growing_record_index"
-    metadata = version == 9 and (by_records or rng.random() < 0.5)
+    metadata = version > 6 and (by_records or rng.random() < 0.5)
     merged = rng.random() < 0.5
     given = {
         "hoodie.datasource.write.hive_style_partitioning": rng.choice(["true", "false"]),
@@ -173,7 +173,7 @@ def draw_setup(rng: random.Random) -> Setup:
     }.get(index)
     if option:
         given[option] = moves
-    if version == 9 and index != "growing_record_index" and not by_records:
+    if version > 6 and index != "growing_record_index" and not by_records:
         given["hoodie.metadata.enable"] = str(metadata).lower()
     if metadata:
         given["hoodie.metadata.index.column.stats.enable"] = rng.choice(["true", "true", "false"])

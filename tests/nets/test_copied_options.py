@@ -27,6 +27,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "merged bucket": {"index": "bucket", "options": _BUCKETS, "table_type": "MERGE_ON_READ"},
     "record_index": {"index": "record_index"},
     "version 6": {"table_version": 6},
+    "version 8": {"table_version": 8},
     "virtual keys": {"options": {"hoodie.populate.meta.fields": "false"}},
 }
 COPIED: dict[str, tuple[str, ...]] = {

@@ -23,7 +23,7 @@ ALL = [
     for kind in itertools.starmap(
         Kind,
         itertools.product(
-            INDEXES, (COPY, MERGE), (6, 9), MODES, ("parquet", "avro"), (False, True)
+            INDEXES, (COPY, MERGE), (6, 8, 9), MODES, ("parquet", "avro"), (False, True)
         ),
     )
     if kind.exists

@@ -63,7 +63,7 @@ def drawn(count: int, seed: int) -> list[Draw]:
     for number in range(count):
         noted, asked = pairs[number % len(pairs)]
         doubled = noted != "global_simple" and number % 3 != 0
-        version = 9 if asked == GROWING or "part" in noted else rng.choice((6, 9))
+        version = 9 if asked == GROWING or "part" in noted else rng.choice((6, 8, 9))
         found.append(Draw(
             noted, asked, rng.choice(TYPES), version, rng.random() < 0.25, doubled, rng.randrange(1000)
         ))  # fmt: skip

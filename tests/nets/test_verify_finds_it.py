@@ -88,7 +88,7 @@ def fill(table: hoodoo.Table) -> None:
 
 def kinds() -> Iterator[Kind]:
     types = ("COPY_ON_WRITE", "MERGE_ON_READ")
-    for type_, version, index in itertools.product(types, (6, 9), ("simple", "global_simple")):
+    for type_, version, index in itertools.product(types, (6, 8, 9), ("simple", "global_simple")):
         for more in ("plain", "metadata", "virtual"):
             if version == 9 or more != "metadata":
                 yield Kind(type_, version, index, more)

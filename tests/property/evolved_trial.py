@@ -81,7 +81,7 @@ class Trial:
             options["hoodie.populate.meta.fields"] = "false"
         table = hoodoo.create(
             str(path), schema, record_key="id", partition_by="p" if r.random() < 0.7 else (),
-            table_type="mor" if merged else "cow", table_version=r.choice([6, 9]), options=options,
+            table_type="mor" if merged else "cow", table_version=r.choice([6, 8, 9]), options=options,
         )  # fmt: skip
         made = cls(r, str(path), table, state, **more)
         made.steps.append(f"create merged={merged} {options} v{table.config.version}")

@@ -27,7 +27,7 @@ DEFAULT, ON, OFF = "default", "on", "off"
 # Factor -> its values; the first one is what nobody has to say.
 FACTORS: dict[str, tuple[str, ...]] = {
     "type": (COPY, MERGE),
-    "version": ("9", "6"),
+    "version": ("9", "6", "8"),
     "record keys": (STORED, RFC, HUDI, KEPT),
     "key columns": (TEXT, WHOLE, TWO, JOINED, MADE),
     "partitions": (NONE, ONE, TWO, TIMESTAMP, CUSTOM),
@@ -99,7 +99,7 @@ _MADE = "the table has no key columns: its keys are made when rows are written"
 REFUSALS: tuple[Refusal, ...] = (
     refused("makes files without their partition columns, which are not written", partition_columns="dropped"),
     refused("no installed plugin offers it", base_files="ORC"),
-    refused("table version 6 has one ordering column", version="6", ordering=TWO),
+    refused("has one ordering column", version=("6", "8"), ordering=TWO),
     refused("merger event_time: the table has no ordering columns", merger="event_time", ordering=NONE),
     refused("is for tables of version 9: Hudi 0.15 would take", version="6", index="partitioned_record_index"),
     refused("which tables of this version do not have", version="6", index="growing_record_index"),

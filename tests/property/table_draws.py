@@ -72,11 +72,11 @@ def merged_setups(draw: st.DrawFn) -> Setup:
 
 @st.composite
 def setups(draw: st.DrawFn) -> Setup:
-    version = draw(st.sampled_from([9, 6]))
+    version = draw(st.sampled_from([9, 6, 8]))
     index = draw(st.sampled_from(["simple", "global_simple", "bucket"]))
     partition = draw(st.sampled_from([(), ("p",), ("p",), ("p", "q")]))
     virtual, metadata = draw(_VIRTUAL), ""
-    if version == 9 and draw(st.booleans()):
+    if version > 6 and draw(st.booleans()):
         virtual = ""  # Hudi keeps no record index of virtual keys
         metadata = draw(st.sampled_from(["files", "keys", ""]))
         if not metadata:

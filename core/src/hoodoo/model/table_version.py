@@ -12,6 +12,8 @@ from attrs import frozen
 
 _INITIAL = "hoodie.table.initial.version"
 _LAYOUT = "hoodie.timeline.layout.version"
+_MODE, _STRATEGY = "hoodie.record.merge.mode", "hoodie.record.merge.strategy.id"
+_PAYLOAD = "hoodie.compaction.payload.class"
 _PATHS = {"hoodie.timeline.path": "timeline", "hoodie.timeline.history.path": "history"}
 
 
@@ -27,10 +29,10 @@ class TableVersion:
     ``generators_by_type``: a key generator that Hudi knows is stored as a type, else as a class;
     ``types_partitions``: partition columns are stored with the types of the custom key generator;
     ``has_one_key_form``: a key of one column of the generator COMPLEX is ``column:value``, whatever options
-    say. ``payload_for_mode``: new tables store a payload class in place of the merge mode that it stands for;
+    say. ``merge_keys``: the properties that say how rows merge, where Hudi has a payload class for it;
     ``payload_is_merger``: a payload class decides how rows merge, though the table has a merge strategy.
-    ``writes_metadata``: Hoodoo makes and keeps a metadata table; ``has_typed_ranges``: the bounds of column
-    statistics there are stored with their type.
+    ``has_second_indexes``: indexes of the metadata table that Hudi has in a second version are of that: bounds
+    of column statistics have a type, and entries of secondary indexes are grouped by the value.
     """
 
     number: int
@@ -38,15 +40,13 @@ class TableVersion:
     timeline_path: tuple[str, str] | None
     properties: Mapping[str, str]
     ordering: str
-    is_writable: bool
     orders_by_many: bool
     generators_by_type: bool
     types_partitions: bool
     has_one_key_form: bool
-    payload_for_mode: bool
+    merge_keys: tuple[str, ...]
     payload_is_merger: bool
-    writes_metadata: bool
-    has_typed_ranges: bool
+    has_second_indexes: bool
 
 
 VERSIONS = {
@@ -58,31 +58,27 @@ VERSIONS = {
             timeline_path=None,
             properties={_LAYOUT: "1"},
             ordering="hoodie.table.precombine.field",
-            is_writable=True,
             orders_by_many=False,
             generators_by_type=False,
             types_partitions=False,
             has_one_key_form=False,
-            payload_for_mode=True,
+            merge_keys=(_PAYLOAD,),
             payload_is_merger=True,
-            writes_metadata=True,
-            has_typed_ranges=False,
+            has_second_indexes=False,
         ),
-        TableVersion(  # an interim one of Hudi 1.0, whose writers disagree
+        TableVersion(
             number=8,
             layout=2,
             timeline_path=("hoodie.timeline.path", "timeline"),
             properties={_LAYOUT: "2", _INITIAL: "8", **_PATHS},
             ordering="hoodie.table.precombine.field",
-            is_writable=False,
             orders_by_many=False,
             generators_by_type=True,
             types_partitions=True,
             has_one_key_form=False,
-            payload_for_mode=False,
+            merge_keys=(_MODE, _STRATEGY, _PAYLOAD),
             payload_is_merger=False,
-            writes_metadata=False,
-            has_typed_ranges=False,
+            has_second_indexes=False,
         ),
         TableVersion(
             number=9,
@@ -90,15 +86,13 @@ VERSIONS = {
             timeline_path=("hoodie.timeline.path", "timeline"),
             properties={_LAYOUT: "2", _INITIAL: "9", **_PATHS, "hoodie.table.format": "native"},
             ordering="hoodie.table.ordering.fields",
-            is_writable=True,
             orders_by_many=True,
             generators_by_type=True,
             types_partitions=True,
             has_one_key_form=True,
-            payload_for_mode=False,
+            merge_keys=(_MODE,),
             payload_is_merger=True,
-            writes_metadata=True,
-            has_typed_ranges=True,
+            has_second_indexes=True,
         ),
     )
 }

@@ -702,7 +702,7 @@ class Brought:
         and errors are those of ``upgrade``.
 
         Indexes that the older version does not have are dropped; the result says which. Raises
-        ConfigError if the table's own index is one of them. Hoodoo only reads tables of version 8.
+        ConfigError if the table's own index is one of them.
 
         >>> table.downgrade(6, dry_run=True).steps[-1]
         'change the properties from version 9 to 8 to 6'

@@ -14,7 +14,7 @@ from attrs import evolve
 
 from hoodoo.actions.rollback.recovery import recover
 from hoodoo.actions.rollback.run import rollback
-from hoodoo.errors import CommitConflictError, HoodooError, PluginError, UnsupportedTableError
+from hoodoo.errors import CommitConflictError, HoodooError, PluginError
 from hoodoo.hookspecs import USUAL, install
 from hoodoo.hookspecs.engine import Engine, KnowsStorage
 from hoodoo.hookspecs.file_format import BaseFileFormat
@@ -157,14 +157,8 @@ class TableHandle:
         self._timeline, self.made = None, {}
 
     def check_writable(self) -> None:
-        """UnsupportedTableError where the table is of a version that Hoodoo only reads, or has what no participant
-        that is installed keeps up to date. Called before anything is written."""
-        if not self.config.traits.is_writable:
-            raise UnsupportedTableError(
-                f"table {self.config.name} of version {self.config.version}",
-                "can only be read: this version is an interim format of Hudi 1.0, and its writers differ",
-                "Upgrade it: table.upgrade(9).",
-            )
+        """UnsupportedTableError where the table has what no participant that is installed keeps up to date. Called
+        before anything is written."""
         self.participants.each.refuse_unanswered(self.config)
 
     def _stands(self, known: Timeline | None, exactly: bool, listed: Listed) -> bool:

@@ -154,7 +154,7 @@ def create(
     ``record_key``, ``partition_by`` and ``ordering`` are names of columns: a list, or a text with
     commas between them. ``key_generator``, ``index`` and ``merger`` are names, Java class names or
     objects. ``table_type`` is COPY_ON_WRITE (the default) or MERGE_ON_READ, cow or mor;
-    ``table_version`` is 9 (the default) or 6. ``options`` accepts any ``hoodie.*`` key; those that
+    ``table_version`` is 9 (the default), 8 or 6. ``options`` accepts any ``hoodie.*`` key; those that
     decide bytes on disk become properties of the table. Hudi's own options, as in
     ``df.write.format("hudi").options(...)``, may stand for the arguments.
 

@@ -47,7 +47,6 @@ from hoodoo_metadata.life.wanted import (
     partition_of,
     refuse_impossible,
     refuse_partitioned,
-    refuse_unable,
     stored_name,
     with_metadata,
 )
@@ -143,7 +142,7 @@ class MetadataParticipant:
 
     def created(self, storage: Storage, config: TableConfig) -> None:
         if RECORD_INDEX in building(config):
-            define(storage, [RECORD_INDEX], (), by_paths(config, self.settings.options))
+            define(storage, config, [RECORD_INDEX], (), by_paths(config, self.settings.options))
 
     def stale(self, storage: Storage, config: TableConfig) -> TableConfig:
         config = drop_stale_partitions(storage, config, wanted=self.enabled)
@@ -183,7 +182,7 @@ class MetadataParticipant:
 
     def repair(self, request: RebuildRequest) -> TableConfig:
         storage, config = request.storage, request.config
-        if not self.enabled or not config.traits.writes_metadata:
+        if not self.enabled:
             return config
         begun = [p for p in building(config) if is_kept(config, p)]
         if not begun and not half_retired(storage, config):
@@ -235,7 +234,6 @@ class MetadataParticipant:
         return index in STORED
 
     def lacks(self, storage: Storage, config: TableConfig, index: str) -> bool:
-        refuse_unable(config)
         partition = partition_of(index, config)
         refuse_impossible(config, partition, index)
         if index == PARTITIONED:

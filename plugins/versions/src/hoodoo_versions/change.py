@@ -40,7 +40,7 @@ _SCHEMAS = ".hoodie/.schema"
 _OWN = ("hoodoo.metadata.partitions", "hoodoo.metadata.partitions.inflight")
 _OF_LAYOUT_2 = ("partition_stats", "secondary_index_", "expr_index_")
 _DROPPED = "hoodie.metadata.index.drop"
-_RECORD_INDEX, _FILES = "record_index", "files"
+_RECORD_INDEX = "record_index"
 _BOOTSTRAP = "hoodie.bootstrap.base.path"
 _FENCE = "restore"
 
@@ -72,12 +72,6 @@ def plan(table: TableHandle, to: int) -> Planned:
     after = in_version(config, to, Meaning.of(table))
     moves = config.layout_version != after.layout_version
     logs = moves and _has_logs(table)
-    if logs and not config.traits.is_writable:
-        raise UnsupportedTableError(
-            f"table {config.name} of version {config.version}",
-            "has log files, which would have to be compacted, and this version is only read.",
-            f"table.upgrade(9), then table.downgrade({to}).",
-        )
     gone = _gone(table, after)
     lost = _lost(config, after, gone, hasattr(table.storage, "set_modified"))
     return Planned(config, after, gone, lost, _steps(config, after, gone, logs))
@@ -217,7 +211,7 @@ def _has_logs(table: TableHandle) -> bool:
 def _compact(table: TableHandle) -> None:
     """Until no newest slice has log files: a compaction that was planned before may have left
     some."""
-    if table.config.table_type != "MERGE_ON_READ" or not table.config.traits.is_writable:
+    if table.config.table_type != "MERGE_ON_READ":
         return
     for _ in range(3):
         if not _has_logs(table):
@@ -241,12 +235,11 @@ def _gone(table: TableHandle, after: TableConfig) -> tuple[str, ...]:
     config = table.config
     hudis = _partitions(config, USABLE_METADATA, BUILT_METADATA)
     own = _partitions(config, *_OWN)
-    kept = after.traits.writes_metadata
-    if kept and not layout_of(after).log_names_slice:
+    if not layout_of(after).log_names_slice:
         return ()
     _refuse_own_index(table, after)
-    gone = [p for p in hudis if p.startswith(_OF_LAYOUT_2) or not kept]
-    if kept and _RECORD_INDEX in hudis and _is_partitioned(table.storage):
+    gone = [p for p in hudis if p.startswith(_OF_LAYOUT_2)]
+    if _RECORD_INDEX in hudis and _is_partitioned(table.storage):
         gone.append(_RECORD_INDEX)
     return tuple(dict.fromkeys((*gone, *own)))
 
@@ -257,7 +250,7 @@ def _refuse_own_index(table: TableHandle, after: TableConfig) -> None:
     if offer is None or table.participants.each.store_of(offer.name) is None:
         return
     plain = offer.name == _RECORD_INDEX and config.populate_meta_fields
-    if not plain or not after.traits.writes_metadata:
+    if not plain:
         raise UnsupportedTableError(
             f"table {config.name}",
             f"has the index {name}, which lies in a metadata table, and with Hoodoo version "
@@ -275,16 +268,13 @@ def _is_partitioned(storage: Storage) -> bool:
 
 
 def _drop(table: TableHandle, gone: tuple[str, ...]) -> None:
-    """By the option that drops partitions before a write: who keeps them deletes them whole. That
-    of ``files`` goes last: the others need it."""
+    """By the option that drops partitions before a write: who keeps them deletes them whole."""
     # What Hoodoo does not keep, such as secondary indexes of Spark, goes before any write.
     table.participants.drop_stale()
     there = _partitions(table.config, USABLE_METADATA, BUILT_METADATA, *_OWN)
-    left = [p for p in gone if p in there]
-    for some in ([p for p in left if p != _FILES], [p for p in left if p == _FILES]):
-        if some:
-            settings = Settings(table.config, {**table.options, _DROPPED: ",".join(some)})
-            table.use_properties(Participants.of(settings).stale(table.storage, table.config))
+    if left := [p for p in gone if p in there]:
+        settings = Settings(table.config, {**table.options, _DROPPED: ",".join(left)})
+        table.use_properties(Participants.of(settings).stale(table.storage, table.config))
 
 
 # --- words ----------------------------------------------------------------------------------------
@@ -308,7 +298,7 @@ def _steps(
         for n in (config.version, *(n for _, n in path_between(config.version, after.version)))
     )
     steps.append(f"change the properties from version {path}")
-    if kept and after.traits.writes_metadata:
+    if kept:
         steps.append(f"build the metadata table again: {', '.join(sorted(kept))}")
     return tuple(steps)
 
@@ -319,18 +309,9 @@ def _lost(
     """``sets_times``: whether the store sets the times of files."""
     down = after.version < config.version
     moves = config.layout_version != after.layout_version
-    mine = _partitions(config, USABLE_METADATA, BUILT_METADATA, *_OWN)
     on_read = config.table_type == "MERGE_ON_READ"
     said: list[tuple[object, str]] = [
         (gone, f"indexes that version {after.version} does not have: {', '.join(gone)}"),
-        (
-            mine and not after.traits.writes_metadata,
-            f"the metadata table, which Hoodoo does not keep in version {after.version}",
-        ),
-        (
-            not after.traits.is_writable,
-            f"writing with Hoodoo: tables of version {after.version} are only read",
-        ),
         (
             moves and down,
             "the times at which writes completed: from now on requested times order them",

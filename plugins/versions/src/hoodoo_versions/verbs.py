@@ -40,7 +40,7 @@ def downgrade(table: TableHandle, version: int = 6, *, dry_run: bool = False) ->
     and errors are those of ``upgrade``.
 
     Indexes that the older version does not have are dropped; the result says which. Raises
-    ConfigError if the table's own index is one of them. Hoodoo only reads tables of version 8.
+    ConfigError if the table's own index is one of them.
 
     >>> table.downgrade(6, dry_run=True).steps[-1]
     'change the properties from version 9 to 8 to 6'

@@ -18,6 +18,7 @@ import pytest
 from hoodoo.errors import HoodooError
 from hoodoo.hookspecs.creation import NewTable
 from hoodoo.model.config import TableConfig
+from hoodoo.model.table_version import VERSIONS
 
 New = Callable[[NewTable], TableConfig | None]
 _SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("at", pa.int64())])
@@ -40,7 +41,7 @@ class CreationContract:
         found = new_table(wanted)
         assert isinstance(found, TableConfig)
         assert all(isinstance(x, str) for pair in found.properties.items() for x in pair)
-        assert found.name and found.traits.is_writable
+        assert found.name and found.version in VERSIONS
         assert found.table_type == wanted.table_type or wanted.table_type is None
         assert ",".join(found.partition_fields) == ",".join(wanted.partition_by)
         assert found == new_table(wanted)

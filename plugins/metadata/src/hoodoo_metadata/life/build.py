@@ -151,7 +151,7 @@ def finish(
     """The partitions ``done``, which are complete, may be read from here on. ``columns``: those
     whose ranges are kept; ``unique``: no record key is in two places."""
     ready = {*listed(config), *_standing(storage, config, done)}
-    define(storage, sorted(ready), columns, is_partitioned(storage, config=config))
+    define(storage, config, sorted(ready), columns, is_partitioned(storage, config=config))
 
     def changes(now: TableConfig) -> dict[str, str | None]:
         standing = _standing(storage, now, done)
@@ -218,10 +218,11 @@ def _build(
     settings: IndexSize,
 ) -> list[str]:
     """The columns whose ranges are kept."""
-    before = _beginnings(MetadataTable.open(storage, load(storage, properties.load(storage))))
+    config = properties.load(storage)
+    before = _beginnings(MetadataTable.open(storage, load(storage, config)))
     _wipe(storage, wanted)
     if RECORD_INDEX in wanted:  # before any writer comes to keep it
-        define(storage, [RECORD_INDEX], (), settings.partitioned)
+        define(storage, config, [RECORD_INDEX], (), settings.partitioned)
     target = look()
     life = Life(
         storage, target.timeline, mine, "indexing", "Build again.",

@@ -12,6 +12,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage, names_in
 from hoodoo.table.index_choice import noted
 
+from hoodoo_metadata.partitions.secondary.rows import secondaries
 from hoodoo_metadata.table.layout import COLUMN_STATS, PARTITIONED, RECORD_INDEX, VIRTUAL_PATH_INDEX
 from hoodoo_metadata.table.metadata_table import FOLDER
 
@@ -51,7 +52,11 @@ def _told(storage: Storage) -> dict[str, Any]:
 
 
 def define(
-    storage: Storage, partitions: Sequence[str], columns: Sequence[str], partitioned: bool
+    storage: Storage,
+    config: TableConfig,
+    partitions: Sequence[str],
+    columns: Sequence[str],
+    partitioned: bool,
 ) -> None:
     """Put those of ``partitions`` that Hudi has definitions of beside what is there. ``columns``:
     those with statistics; ``partitioned``: the record index is."""
@@ -60,18 +65,18 @@ def define(
         options = {_PARTITIONED: "true" if partitioned else "false"}
         found[RECORD_INDEX] = _definition(RECORD_INDEX, "", (), options, "V1")
     if COLUMN_STATS in partitions:
-        found[COLUMN_STATS] = _definition(COLUMN_STATS, COLUMN_STATS, columns, {}, "V2")
+        found[COLUMN_STATS] = _definition(COLUMN_STATS, COLUMN_STATS, columns, {}, _version(config))
+    for partition, column in secondaries(config).items():
+        if partition in partitions:  # made again, in another version perhaps
+            found[partition] = _secondary(config, partition, column)
     text = json.dumps({"indexDefinitions": found}, separators=(",", ":"))
     storage.put(PATH, text.encode())
 
 
-def define_secondary(storage: Storage, partition: str, column: str) -> None:
+def define_secondary(storage: Storage, config: TableConfig, partition: str, column: str) -> None:
     """Put the definition of a secondary index beside what is there."""
     found = _told(storage)
-    found[partition] = {
-        **_definition(partition, "identity", (column,), {}, "V2"),
-        "indexType": "secondary_index",
-    }
+    found[partition] = _secondary(config, partition, column)
     text = json.dumps({"indexDefinitions": found}, separators=(",", ":"))
     storage.put(PATH, text.encode())
 
@@ -83,6 +88,15 @@ def undefine(storage: Storage, partitions: Sequence[str]) -> None:
     if left != found:
         text = json.dumps({"indexDefinitions": left}, separators=(",", ":"))
         storage.put(PATH, text.encode())
+
+
+def _version(config: TableConfig) -> str:
+    return "V2" if config.traits.has_second_indexes else "V1"
+
+
+def _secondary(config: TableConfig, partition: str, column: str) -> dict[str, Any]:
+    made = _definition(partition, "identity", (column,), {}, _version(config))
+    return {**made, "indexType": "secondary_index"}
 
 
 def _definition(

@@ -170,7 +170,7 @@ def _create_secondary(
         # For readers: writers whose keys may lie in each partition path must not begin to move rows
         # by it.
         table.run("rebuild_index", name=RECORD_INDEX, engine=engine, keep_own=True)
-    define_secondary(table.storage, partition, column)
+    define_secondary(table.storage, table.config, partition, column)
     table.change_properties({KEPT: noted({**secondaries(table.config), partition: column})})
     try:
         table.run("rebuild_index", name=partition, engine=engine)

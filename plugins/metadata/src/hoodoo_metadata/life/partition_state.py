@@ -36,8 +36,6 @@ def current_partitions(storage: Storage, timeline: Timeline) -> tuple[str, ...]:
     """The partitions that whoever decides upon ``timeline`` has to keep: those that may be read,
     and those whose building is complete. Costs a listing for each partition that is being built."""
     config = timeline.config
-    if not config.traits.writes_metadata:
-        return ()
     ready, mine = listed(config), keepable(config)
     # Others have written without these: a commit that said that it updated them would hide that.
     stale = {p for p in OWN_INDEXES if p in ready and why_stale(storage, timeline, p) is not None}
@@ -51,8 +49,6 @@ def current_partitions(storage: Storage, timeline: Timeline) -> tuple[str, ...]:
 def keepable(config: TableConfig) -> tuple[str, ...]:
     """The partitions that Hoodoo keeps of a table. Spark Hudi leaves Hudi's record index of virtual
     keys empty."""
-    if not config.traits.writes_metadata:
-        return ()
     every = [p for p in (*names(), *secondaries(config)) if is_possible(config, p)]
     if config.populate_meta_fields:
         return tuple(every)

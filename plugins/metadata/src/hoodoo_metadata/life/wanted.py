@@ -52,7 +52,6 @@ def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfi
     keys = asked or _index_of(config) not in (None, GROWING)
     own = [GROWING_INDEX] if growing else []
     if growing:
-        refuse_unable(config)
         refuse_impossible(config, GROWING_INDEX, GROWING)
         Growing.of(config)
         config = TableConfig({**config.properties, OWN_BUILDING: GROWING_INDEX})
@@ -64,7 +63,6 @@ def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfi
                 "leave it out.",
             )  # fmt: skip
         return config
-    refuse_unable(config)
     partitioned = by_paths(config, options)
     if partitioned and not config.partition_fields:
         raise ConfigError(
@@ -104,16 +102,6 @@ def _index_of(config: TableConfig) -> str | None:
     """Which record index the table's own index is, if it is one."""
     named = (config.get(OWN_INDEX) or "").lower()
     return named if named in STORED else None
-
-
-def refuse_unable(config: TableConfig) -> None:
-    """Raises UnsupportedTableError where a table can't have a metadata table."""
-    if not config.traits.writes_metadata:
-        raise UnsupportedTableError(
-            f"table {config.name} of version {config.version}",
-            "gets no metadata table: Hoodoo keeps those of versions 6 and 9.",
-            "Use version 9, or leave it as it is: its directories are listed then.",
-        )
 
 
 def _refuse_virtual_filters(config: TableConfig) -> None:
@@ -181,7 +169,6 @@ class Wanted:
         made."""
         config, name = request.config, request.name
         there = {*listed(config), *building(config)}
-        refuse_unable(config)
         if name is None:
             found = (p for p in (*names(), *secondaries(config)) if p in there or p == FILES)
             return cls(tuple(p for p in found if is_possible(config, p)))

@@ -58,6 +58,10 @@ class Visible:
         replacing = frozenset(i.requested for i in timeline.writes() if i.traits.replaces)
         return cls(limit, None, start, done, replacing)
 
+    def with_own(self, instant: str) -> Visible:
+        """For who writes ``instant``, and reads what it has written."""
+        return self if self.committed is None else evolve(self, committed=self.committed | {instant})
+
     def shows(self, instant: str) -> bool:
         if self.limit is not None and order_key(instant) > self.limit:
             return False

@@ -137,10 +137,10 @@ def new_config(wanted: NewTable) -> TableConfig:
     virtual = VirtualSettings.of(options)
     if virtual is not None:
         keys, key_generator = _virtual_keys(virtual, keys, key_generator)
-    if version not in VERSIONS or not VERSIONS[version].is_writable:
+    if version not in VERSIONS:
         raise UnsupportedTableError(
             f"table version {version}",
-            "can't be written (6 and 9 can; 8 is an interim of Hudi 1.0 that is only read)",
+            f"can't be written ({', '.join(map(str, VERSIONS))} can)",
             "use table_version=9, or 6 for readers of Hudi 0.x.",
         )
     for what, names in (("record_key", keys), ("partition_by", partitions), ("ordering", order)):
@@ -330,16 +330,15 @@ def _merger_properties(
             "merger event_time", "needs at least one ordering column",
             'create the table with ordering="column".',
         )  # fmt: skip
-    if VERSIONS[version].payload_for_mode:
-        payload = JAVA_PAYLOADS.get(mode)
-        return {"hoodie.compaction.payload.class": payload, **own} if payload else {
-            MERGE_MODE.key: mode,
-            MERGE_STRATEGY.key: merger.strategy_id,
-        }  # fmt: skip
-    properties = {MERGE_MODE.key: mode, **own}
-    if mode == "CUSTOM":
-        properties[MERGE_STRATEGY.key] = merger.strategy_id
-    return properties
+    told = {
+        MERGE_MODE.key: mode,
+        MERGE_STRATEGY.key: merger.strategy_id,
+        PAYLOAD.key: JAVA_PAYLOADS.get(mode, ""),
+    }
+    keys = VERSIONS[version].merge_keys
+    if mode not in JAVA_PAYLOADS:
+        keys = (MERGE_MODE.key, MERGE_STRATEGY.key)
+    return {**own, **{key: told[key] for key in keys}}
 
 
 def _check_merger(chosen: Any, merger: Any, ref: PluginRef, settings: Settings) -> None:

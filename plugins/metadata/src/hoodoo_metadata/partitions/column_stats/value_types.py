@@ -85,7 +85,7 @@ class Wrapping:
 def is_stored(kind: pa.DataType, version: int) -> bool:
     """Whether bounds of columns of this type are kept in tables of ``version``, as Hudi keeps
     them."""
-    if not version_of(version).has_typed_ranges and pa.types.is_decimal(kind):
+    if not version_of(version).has_second_indexes and pa.types.is_decimal(kind):
         scale = OLD_DECIMAL.scale
         return kind.scale <= scale and kind.precision + scale - kind.scale <= OLD_DECIMAL.precision
     return _ordinal(kind) is not None
@@ -96,7 +96,7 @@ def wrapping(kind: pa.DataType | None, version: int) -> Wrapping:
 
     ``kind`` :func:`is_stored`.
     """
-    is_typed = version_of(version).has_typed_ranges
+    is_typed = version_of(version).has_second_indexes
     if kind is None:  # nothing to wrap
         return Wrapping("", _info(_NOTHING) if is_typed else None)
     ordinal = _ordinal(kind)

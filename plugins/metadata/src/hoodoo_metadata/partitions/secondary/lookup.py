@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.errors import CorruptTableError
@@ -19,7 +18,7 @@ from hoodoo_metadata.life.kept_by import first_commit_not_indexed, knows_all_pla
 from hoodoo_metadata.partitions.record_index.index_reach import describes
 from hoodoo_metadata.partitions.secondary.rows import (
     DEAD,
-    PrefixHash,
+    groups_of,
     is_indexable,
     prefixes,
     record_keys_of,
@@ -69,12 +68,16 @@ def _keys(
     if not groups:
         raise CorruptTableError(f"{table.storage.root}/{partition}", "holds no file slice.", FIX)
     begin = prefixes(values)
-    slots = np.asarray(PrefixHash().spread(begin)) % len(groups)
+    spread = groups_of(table.data.config, (group.file_id for group in groups))
+    # Without one of their own, entries of a value may lie in any group.
+    slots = None if spread.hash is None else spread.slots(begin, None)
     parts: list[pa.Array] = []
-    for slot in np.unique(slots).tolist():
-        mine = begin.filter(pa.array(slots == slot)).cast(pa.binary())
+    for slot, group in enumerate(groups):
+        mine = (begin if slots is None else begin.filter(pa.array(slots == slot))).cast(pa.binary())
+        if not len(mine):
+            continue
         known = pa.array([], pa.binary())
-        for layer in layers(table.storage, groups[slot]):
+        for layer in layers(table.storage, group):
             if layer.hfile is None:
                 keys = layer.deleted
                 assert keys is not None

@@ -13,6 +13,7 @@ from hoodoo.hookspecs.engine import Stream, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.participant import KEY_CHANGES, TableState
 from hoodoo.model.commit import WriteStat
+from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.model.payload import pack_slices, unpack_slices
@@ -27,7 +28,7 @@ from hoodoo_metadata.life.begin import rows_by_path
 from hoodoo_metadata.partitions.api import Beginning, Missed, OfKeys, Work
 from hoodoo_metadata.partitions.record_index.groups import IndexGroups
 from hoodoo_metadata.partitions.record_index.rows import GroupFiles, places, write_index_rows
-from hoodoo_metadata.partitions.secondary.rows import LIVE, PrefixHash, entry_keys, secondaries
+from hoodoo_metadata.partitions.secondary.rows import LIVE, entry_keys, groups_of, secondaries
 from hoodoo_metadata.table.combine import newest_merged
 from hoodoo_metadata.table.layout import group_id
 from hoodoo_metadata.table.schema import record_schema
@@ -52,9 +53,10 @@ class SecondaryPartition(OfKeys):
         count = beginning.size.groups(sum(rows_by_path(state, beginning.size).values()))
         files = GroupFiles(
             table.storage, beginning.pending, record_schema(state.config.version),
-            self._groups(count), base=True, partition=self.name, value=LIVE,
+            self._groups(state.config, count), base=True, partition=self.name, value=LIVE,
         )  # fmt: skip
-        rows = self._changes(state, state.schema, [(None, slice_) for slice_ in state.slices])
+        whole: list[Pair] = [(None, slice_) for slice_ in state.slices]
+        rows = self._changes(state, state.schema, whole, beginning.pending.requested)
         return write_index_rows(state.engine, rows, places([]), files, state.serializer)[0]
 
     def write(self, work: Work) -> tuple[WriteStat, ...]:
@@ -89,23 +91,25 @@ class SecondaryPartition(OfKeys):
         if not pairs:
             return ()
         files = GroupFiles(
-            work.table.storage, begun.pending, begun.schema_text, self._groups(count), base=False,
+            work.table.storage, begun.pending, begun.schema_text, self._groups(state.config, count), base=False,
             partition=self.name, places=begun.places_of(self.name), value=LIVE,
         )  # fmt: skip
         # Its schema has the columns that this write brings; the table as it was may lack them.
-        rows = self._changes(state, work.change.schema, pairs)
+        rows = self._changes(state, work.change.schema, pairs, begun.pending.requested)
         return write_index_rows(state.engine, rows, places([]), files, state.serializer)[0]
 
-    def _groups(self, count: int) -> IndexGroups:
-        ids = tuple(group_id(self.name, number) for number in range(count))
-        return IndexGroups(ids, hash=PrefixHash())
+    def _groups(self, config: TableConfig, count: int) -> IndexGroups:
+        return groups_of(config, (group_id(self.name, number) for number in range(count)))
 
-    def _changes(self, state: TableState, schema: pa.Schema, pairs: Sequence[Pair]) -> Stream:
+    def _changes(
+        self, state: TableState, schema: pa.Schema, pairs: Sequence[Pair], instant: str
+    ) -> Stream:
         """KEY_CHANGES whose keys are those of entries. A file slice is read in the columns that it
-        takes."""
+        takes, with the log blocks of ``instant``, which is not completed."""
         assert isinstance(state, WriteTarget)
         column = secondaries(state.config)[self.name]
         rule = state.merge_rule(with_meta(schema)).narrowed([RECORD_KEY, column])
+        rule = evolve(rule, visible=rule.visible.with_own(instant))
         payloads = [
             json.dumps([pack_slices([s] if s else []).decode() for s in pair]).encode()
             for pair in pairs

@@ -1,13 +1,13 @@
 r"""Secondary: the partitions ``secondary_index_*``, which say which record keys have a value of a column, as Hudi's do.
 
-An entry's key is the value, ``$`` and the record key, each with ``\\`` before what would be mistaken; its file group
-is told by the hash of all up to the ``$``. Values are texts as Java writes them. Source: ``SecondaryIndexKeyUtils`` of
+An entry's key is the value, ``$`` and the record key, each with ``\\`` before what would be mistaken. Its file group
+is told by the hash of all up to the ``$``, in Hudi's first version of these indexes by that of the whole key. Values are texts as Java writes them. Source: ``SecondaryIndexKeyUtils`` of
 Hudi, and tables of Hudi 1.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from attrs import frozen
 from hoodoo.model.config import TableConfig
 from hoodoo.model.java_hash import string_hash
 
+from hoodoo_metadata.partitions.record_index.groups import IndexGroups
 from hoodoo_metadata.table.layout import SECONDARY, is_secondary
 from hoodoo_metadata.table.schema import KEY_OF_VALUE, encode_row
 
@@ -76,6 +77,12 @@ class PrefixHash:
     def spread(self, keys: pa.Array) -> pa.Array:
         found = pc.extract_regex(keys.cast(pa.string()), _PREFIX).field("prefix")
         return pa.array(np.abs(string_hash(found).astype(np.int64)))
+
+
+def groups_of(config: TableConfig, file_ids: Iterable[str]) -> IndexGroups:
+    """Which of the file groups an entry belongs to."""
+    by_value = config.traits.has_second_indexes
+    return IndexGroups(tuple(file_ids), hash=PrefixHash() if by_value else None)
 
 
 def _escaped(texts: pa.Array) -> pa.Array:

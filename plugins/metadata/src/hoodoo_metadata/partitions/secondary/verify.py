@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define, evolve, field
@@ -29,8 +28,8 @@ from hoodoo_metadata.life.kept_by import first_commit_not_indexed, is_unique
 from hoodoo_metadata.life.partition_state import unlisted
 from hoodoo_metadata.partitions.secondary.rows import (
     DEAD,
-    PrefixHash,
     entry_keys,
+    groups_of,
     record_keys_of,
     secondaries,
 )
@@ -108,7 +107,7 @@ class SecondaryCheck:
         ).unique()
         table = MetadataTable.open(self.storage, self.timeline)
         groups = table.slices(partition)
-        slots = np.asarray(PrefixHash().spread(wanted)) % max(1, len(groups))
+        slots = groups_of(table.data.config, [g.file_id for g in groups]).slots(wanted, None)
         for number, group in enumerate(groups):
             told = _live(table, group)
             mine = wanted.filter(pa.array(slots == number))
