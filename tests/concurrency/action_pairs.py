@@ -56,6 +56,7 @@ ACTIONS: Mapping[str, Action] = {
     "archive": Action(lambda t, writes: t.archive()),
     "compaction": Action(lambda t, writes: t.compact()),
     "clustering": Action(lambda t, writes: t.cluster()),
+    "rewrite": Action(lambda t, writes: t.rewrite({"hoodie.parquet.compression.codec": "gzip"})),
     "rewrite_keys": Action(lambda t, writes: t.rewrite_keys()),
     "switch_index": Action(lambda t, writes: t.switch_index("global_simple")),
     "rebuild_index": Action(lambda t, writes: t.rebuild_index()),

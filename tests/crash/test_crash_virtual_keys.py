@@ -1,5 +1,5 @@
 """A process that ends at any storage operation while keys become virtual, or while files are rewritten
-without them: the rows stay, the next run finishes, and nothing is left behind.
+without them or with another codec: the rows stay, the next run finishes, and nothing is left behind.
 """
 
 from __future__ import annotations
@@ -42,11 +42,13 @@ pytestmark = pytest.mark.sampled(6)
 Tables = Callable[..., Path]
 KINDS = ("on-write", "simple", "bucket")
 ENABLE, REWRITE, RESUME, BACK = "enable", "rewrite", "rewrite what is virtual", "store again"
+FILES, GZIP = "rewrite with another codec", {"hoodie.parquet.compression.codec": "gzip"}
 OPERATIONS: dict[str, Operation] = {
     ENABLE: lambda t: t.enable_virtual_keys(),
     REWRITE: lambda t: t.rewrite_keys(),
     RESUME: lambda t: t.rewrite_keys(),
     BACK: lambda t: t.rewrite_keys(virtual=False),
+    FILES: lambda t: t.rewrite(GZIP),
 }
 # So many operations in one run, other ones in each; or all, before, after and torn.
 SAMPLED = effort(1, 10)
@@ -60,7 +62,7 @@ def stored(tables: Tables, merged: Tables, tmp_path_factory: pytest.TempPathFact
 
     def table(version: int, kind: str, name: str) -> Path:
         base = tables(version) if kind == "on-write" else merged(version, kind)
-        if name in (ENABLE, REWRITE):
+        if name in (ENABLE, REWRITE, FILES):
             return base
         target = below / f"v{version}-{kind}-{name}"
         if not target.exists():
@@ -111,7 +113,9 @@ def check_shown(path: Path, where: str) -> None:
 
 def check_done(path: Path, name: str, where: str) -> None:
     """What the operation is for has been reached."""
-    assert is_virtual(path) == (name != BACK), where
+    assert is_virtual(path) == (name not in (BACK, FILES)), where
+    if name == FILES:
+        assert not opened(path).rewrite(GZIP, dry_run=True).groups, where
     if name in (REWRITE, RESUME):
         assert keys(path) == {None}, where
         assert STORED_UNTIL not in opened(path).config.properties, where
@@ -171,7 +175,7 @@ def test_crash(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize(("name", "kind"), [p for p in PARAMETERS if p[0] in (REWRITE, RESUME)])
+@pytest.mark.parametrize(("name", "kind"), [p for p in PARAMETERS if p[0] in (REWRITE, RESUME, FILES)])
 def test_crash_of_the_next_run(
     stored: Tables, tmp_path: Path, local_temporaries: Path, name: str, kind: str, version: int
 ) -> None:

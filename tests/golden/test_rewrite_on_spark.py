@@ -31,11 +31,11 @@ ENDS = (2, 5, 9, 14, 20)
 JOB = """
 import os, signal, sys
 import hoodoo
-from hoodoo_services import rewrite_keys
+from hoodoo_services import rewrite
 from hoodoo_standard.storage.local import LocalStorage
 
 path, ends = sys.argv[1], int(sys.argv[2])
-rewrite_keys.GROUPS = 1
+rewrite.GROUPS = 1
 done = 0
 
 def counted(name):

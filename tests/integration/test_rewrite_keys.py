@@ -18,7 +18,7 @@ from hoodoo.model.config import STORED_UNTIL
 from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, RECORD_KEY
 from hoodoo.table.table import Table
 from hoodoo.timeline import publish
-from hoodoo_services import rewrite_keys
+from hoodoo_services import rewrite
 from virtual_tables import (
     COW,
     KINDS,
@@ -258,12 +258,12 @@ def test_other_writers_again_and_again(tmp_path: Path) -> None:
 
 def test_a_few_groups_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut short after the first commit, it is begun again where it stopped."""
-    monkeypatch.setattr(rewrite_keys, "GROUPS", 1)
+    monkeypatch.setattr(rewrite, "GROUPS", 1)
     table = create(tmp_path, index="bucket")
     table.upsert(rows(range(60), "old", 1))
     ids = groups(table)
     assert len(ids) == 4
-    real: Any = vars(rewrite_keys)["commit_files"]
+    real: Any = vars(rewrite)["commit_files"]
     calls: list[Any] = []
 
     def cut_short(*args: Any) -> Any:
@@ -273,7 +273,7 @@ def test_a_few_groups_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         return real(*args)
 
     with monkeypatch.context() as patch:
-        patch.setattr(rewrite_keys, "commit_files", cut_short)
+        patch.setattr(rewrite, "commit_files", cut_short)
         with pytest.raises(KeyboardInterrupt):
             table.rewrite_keys()
     assert len(table.timeline().writes()) == 2
@@ -291,7 +291,7 @@ def test_a_task_that_ran_twice_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = many(tmp_path)
-    real, strays = rewrite_keys._rewritten, []
+    real, strays = rewrite._rewritten, []
 
     def twice(target: Any, slices: Any, instant: Any) -> Any:
         stats = real(target, slices, instant)
@@ -302,7 +302,7 @@ def test_a_task_that_ran_twice_leaves_nothing(
             shutil.copy(tmp_path / stat.path, strays[-1])
         return stats
 
-    monkeypatch.setattr(rewrite_keys, "_rewritten", twice)
+    monkeypatch.setattr(rewrite, "_rewritten", twice)
     table.rewrite_keys()
     assert len(strays) == 2 and not any(stray.exists() for stray in strays)
     check(table, tmp_path, expected())

@@ -279,6 +279,9 @@ assert (commit.updated, commit.inserted) == (1, 1)""",
 plain = hoodoo.create("plain", schema, record_key="id")
 plain.upsert(rows(range(3)))
 plain.enable_virtual_keys()""",
+    "table.rewrite": """\
+zipped = {"hoodie.parquet.compression.codec": "gzip"}
+assert table.rewrite(zipped, dry_run=True).groups == table.rewrite(zipped).groups""",
     "table.rewrite_keys": "assert plain.rewrite_keys().groups == 1",
     "table.upgrade": "assert not table.upgrade(9).done  # it has version 9",
     "table.downgrade": "assert table.downgrade(6, dry_run=True).steps",

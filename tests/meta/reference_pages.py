@@ -62,6 +62,7 @@ GUIDES = {
     "table.locate": "indexes.md#where-keys-are-stored",
     "table.location_changes": "indexes.md#what-changed",
     "table.drop_index": "metadata-table.md#getting-one",
+    "table.rewrite": "maintenance.md#rewrite-files",
     "table.rewrite_keys": "virtual-keys.md#an-existing-table",
     "table.enable_virtual_keys": "virtual-keys.md#an-existing-table",
     "table.upgrade": "table-versions.md#convert-a-table",

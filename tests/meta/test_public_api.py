@@ -115,6 +115,7 @@ def test_services(table: hoodoo.Table) -> None:
     assert (
         table.rebuild_index("files") and table.compare_indexes("simple", "bloom", since=None).same
     )
+    assert table.rewrite({"hoodie.parquet.compression.codec": "gzip"}).done
     table.rewrite_keys(virtual=True)
     assert table.read().count() == 2
     table.insert_overwrite(rows((1, "oslo", 1.0, 1)))

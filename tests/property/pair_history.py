@@ -49,7 +49,7 @@ STEPS = {
     "insert_overwrite": 2, "insert_overwrite_table": 1, "delete_partitions": 1,
     "compact": 2, "plan a compaction": 2, "cluster": 2, "plan a clustering": 2, "cancel a clustering": 1,
     "clean": 2, "archive": 1, "savepoint": 1, "restore": 2, "rollback": 2, "rebuild_index": 1,
-    "make a record index of buckets": 1, "make a growing index": 1, "switch_index": 2, "rewrite_keys": 1, "stored keys again": 1, "compact_metadata": 1, "open again": 1,
+    "make a record index of buckets": 1, "make a growing index": 1, "switch_index": 2, "rewrite": 1, "rewrite_keys": 1, "stored keys again": 1, "compact_metadata": 1, "open again": 1,
 }  # fmt: skip
 
 
@@ -515,6 +515,13 @@ class History:
         self.model.setup = self.setup.indexed(index)
         self.told.append(f"index {index}")
         self.table = self._open()
+
+    def _rewrite(self) -> None:
+        codec = self.draw.choice(("gzip", "snappy", "zstd"))
+        again, evolved = self.draw.random() < 0.4, self.draw.random() < 0.2
+        where = "v = 'a'" if self.draw.random() < 0.2 else None
+        options = {} if evolved else {"hoodie.parquet.compression.codec": codec}
+        self.table.rewrite(options, where, evolved=evolved, again=again)
 
     def _rewrite_keys(self) -> None:
         kept = META_COLUMNS if self.draw.random() < 0.4 else None

@@ -29,10 +29,10 @@ class TableVersion:
     ``generators_by_type``: a key generator that Hudi knows is stored as a type, else as a class;
     ``types_partitions``: partition columns are stored with the types of the custom key generator;
     ``has_one_key_form``: a key of one column of the generator COMPLEX is ``column:value``, whatever options
-    say. ``merge_keys``: the properties that say how rows merge, where Hudi has a payload class for it;
+    say. ``merge_keys``: what says how rows merge, where Hudi has a payload class for it;
     ``payload_is_merger``: a payload class decides how rows merge, though the table has a merge strategy.
-    ``has_second_indexes``: indexes of the metadata table that Hudi has in a second version are of that: bounds
-    of column statistics have a type, and entries of secondary indexes are grouped by the value.
+    ``has_second_indexes``: indexes that Hudi has in a second version are of that: bounds of column
+    statistics have a type, and entries of secondary indexes are grouped by the value.
     """
 
     number: int

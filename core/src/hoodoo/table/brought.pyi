@@ -13,7 +13,14 @@ from hoodoo_metadata.life.indexes import Index
 from hoodoo_rows.read.query import Query
 from hoodoo_rows.read.scan import Scan
 from hoodoo_rows.write.commit import Commit
-from hoodoo_services.outcome import Archived, Cleaned, Comparison, Restored, RewrittenKeys
+from hoodoo_services.outcome import (
+    Archived,
+    Cleaned,
+    Comparison,
+    Restored,
+    Rewritten,
+    RewrittenKeys,
+)
 from hoodoo_services.savepoints import Savepoint
 from hoodoo_statements.builder import MergeBuilder
 from hoodoo_versions.outcome import VersionChange
@@ -514,6 +521,42 @@ class Brought:
 
         Raises ConfigError, and changes nothing, if there is no such write, if files that it needs have
         been cleaned (a savepoint prevents this), or if there is a later savepoint."""
+    def rewrite(
+        self,
+        options: Mapping[str, Any] | None = None,
+        where: Any = None,
+        partitions: str | Sequence[str] | None = None,
+        *,
+        evolved: bool = False,
+        virtual_keys: bool = False,
+        target_file_size: int | None = None,
+        again: bool = False,
+        dry_run: bool = False,
+        engine: str | Engine | None = None,
+        progress: Progress = ...,
+    ) -> Rewritten:
+        """Write the base files of the table again, with other ``options``: the codec, the size of
+        row groups and pages, or bloom filters. No row changes, and you can read and write the table
+        during this time.
+
+        ``where`` chooses the files that may contain rows for which the condition is true, and
+        ``partitions`` those of some partition paths. ``evolved=True`` chooses only files whose
+        columns are not those of the table now: after it, no read needs to convert columns.
+        ``virtual_keys=True`` makes the record keys virtual first, and chooses the files that still
+        store them. ``target_file_size``, in bytes, clusters the chosen partition paths into larger
+        files first, with new file groups.
+
+        File groups are rewritten in commits of a few file groups, which keep their ids, rows and
+        commit times. Slices with log files are compacted. If a call was interrupted, repeat it: file
+        groups that were rewritten, or written by others since it began, are left out. So is
+        everything in a second call with the same options; ``again=True`` begins again. The old files
+        stay for time travel until they are cleaned. ``dry_run`` changes nothing and counts what would
+        be rewritten, without ``target_file_size``. ``progress`` gets step, done and total, in file
+        groups, after each commit.
+
+        Raises UnknownOptionError and ConfigError for invalid options, SchemaError for a column that
+        does not exist, and CommitConflictError if other writers cause a conflict again and again.
+        """
     def rewrite_keys(
         self, virtual: bool = True, *, engine: str | Engine | None = None, progress: Progress = ...
     ) -> RewrittenKeys:

@@ -91,6 +91,21 @@ class Archived:
 
 
 @frozen
+class Rewritten:
+    """The outcome of ``rewrite``. ``instants`` are the commits that rewrote file groups, in their
+    order, including compactions and clusterings. ``groups`` is the number of file groups that were
+    rewritten, and ``bytes`` the size of the files that they had before; with ``dry_run``, of those
+    that would be. ``left`` are the file groups that other writers kept from being rewritten: pairs
+    of partition path and file id. ``done`` is false for a dry run."""
+
+    instants: tuple[str, ...] = field(default=(), repr=listed)
+    groups: int = 0
+    bytes: int = 0
+    left: tuple[tuple[str, str], ...] = field(default=(), repr=listed)
+    done: bool = False
+
+
+@frozen
 class RewrittenKeys:
     """The outcome of ``rewrite_keys``. ``instants`` are the commits that rewrote file groups, in
     their order, including compactions. ``groups`` is the number of file groups that were rewritten.

@@ -68,6 +68,12 @@ def hoodoo_actions() -> Iterable[Registration]:
             verbs=_verbs("savepoint", "delete_savepoint", "savepoints"),
         ),
         Registration(
+            "rewrite",
+            "hoodoo_services.rewrite:RewriteAction.from_settings",
+            summary="file groups get new base files of the same rows",
+            verbs=_verbs("rewrite"),
+        ),
+        Registration(
             "rewrite_keys",
             "hoodoo_services.rewrite_keys:RewriteKeysAction.from_settings",
             summary="files stop to store record keys, or store them again",
@@ -186,6 +192,7 @@ def hoodoo_commands() -> Iterable[Registration]:
     ):
         yield Registration(name, f"hoodoo_services.commands.{name}:{name}", summary=summary)
     for name, summary in (
+        ("rewrite", "Write existing base files again, with another codec or other options."),
         (
             "rewrite-keys",
             "Rewrite the files that still store record keys, so that the keys take no space (virtual keys).",

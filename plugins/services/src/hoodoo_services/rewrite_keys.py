@@ -2,13 +2,12 @@
 part).
 
 The table's properties say first that keys are virtual; from then on stored ones are not looked at.
-Then file groups get new base files without them, under their own ids, in commits of a few groups
-each: what has been committed stands, so that a run which is cut short is simply begun again. Slices
-with log files are compacted."""
+Then file groups are rewritten (:mod:`hoodoo_services.rewrite`); a run which is cut short is simply
+begun again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,37 +19,24 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator, table_properties
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.model.commit import WriteStat
-from hoodoo.model.config import KEPT_META, POPULATE, STORED_UNTIL, VIRTUAL, TableConfig
+from hoodoo.model.config import KEPT_META, POPULATE, STORED_UNTIL, VIRTUAL
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.findings import Progress, silent
-from hoodoo.model.instant import Instant
-from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, PARTITION_PATH, RECORD_KEY, with_meta
+from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, PARTITION_PATH, RECORD_KEY
 from hoodoo.options.virtual import KEPT_META as KEPT
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 from hoodoo_rows.merge.virtual import check_virtual, key_columns, record_keys
-from hoodoo_rows.produce.pending import Pending
 from hoodoo_rows.read.source import check_readable
-from hoodoo_rows.write.commit import Commit
 from hoodoo_rows.write.log_keys import stores_keys
-from hoodoo_rows.write.operation import UPSERT
-from hoodoo_rows.write.request import WriteRequest
-from hoodoo_rows.write.run import commit_files
-from hoodoo_rows.write.target import WriteTarget
 
-from hoodoo_services.compaction.merge_slice import CompactSlices, Job, payload, read_result
-from hoodoo_services.hookspecs.compaction import Candidate
 from hoodoo_services.indexes.stored import delete_stored_index, stored_index, without_stored_keys
 from hoodoo_services.outcome import RewrittenKeys
+from hoodoo_services.rewrite import forget_stored, rewritten
 
 if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle
-
-# What one commit rewrites: as much work as is lost when another writer comes in between.
-GROUPS = 64
-_BYTES = 4 << 30
 
 
 @frozen
@@ -73,29 +59,11 @@ class RewriteKeysAction:
             _store_keys(table)
             return RewrittenKeys()
         self.enable(table)
-        chosen = engine or table.default_engine
-        done: list[Commit] = []
-        total = sum(stores_keys(s, table.config) for s in table.newest_slices()[1])
-
-        def rewritten(commit: Commit) -> None:
-            done.append(commit)
-            groups = sum(len(one.files) for one in done)
-            progress("rewrite", groups, max(groups, total))
-
-        progress("rewrite", 0, total)
-        if table.config.table_type == "MERGE_ON_READ":
-            rewritten(table.run("compaction", strategy=Storing(table.config), engine=chosen))
-        rewrite(table.write_request(UPSERT, partial(table.write_target, None, chosen)), rewritten)
-        done = [commit for commit in done if commit.instant]
-        slices = table.newest_slices()[1]
-        left = [s for s in slices if stores_keys(s, table.config)]
-        if not left and table.config.get(STORED_UNTIL) is not None:
-            table.change_properties({STORED_UNTIL: None})
-        return RewrittenKeys(
-            tuple(commit.instant for commit in done),
-            sum(len(commit.files) for commit in done),
-            tuple((s.partition_path, s.file_id) for s in left),
-        )
+        done, left = rewritten(table, partial(_stores_keys, table), engine, progress)
+        if not left:
+            forget_stored(table)
+        groups = sum(len(commit.files) for commit in done)
+        return RewrittenKeys(tuple(commit.instant for commit in done), groups, left)
 
     def enable(self, table: TableHandle, kept: Sequence[str] = (COMMIT_TIME,)) -> None:
         """The keys of ``table`` are virtual from now on; ``kept`` are the meta columns that rows
@@ -116,6 +84,10 @@ class RewriteKeysAction:
         table.change_properties({**enabling(table.timeline(), kept, pinned), **stored})
         if stored:
             delete_stored_index(table)
+
+
+def _stores_keys(table: TableHandle, slice_: FileSlice) -> bool:
+    return stores_keys(slice_, table.config)
 
 
 def _store_keys(table: TableHandle) -> None:
@@ -165,70 +137,6 @@ def disabling() -> dict[str, str | None]:
     """The changes of properties that make the keys stored ones again: all files have to store
     them."""
     return {POPULATE: "true", VIRTUAL: None, KEPT_META: None, STORED_UNTIL: None}
-
-
-@frozen
-class Storing:
-    """A compaction strategy: the slices that :func:`stores_keys` names."""
-
-    config: TableConfig
-
-    def choose(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
-        return [c for c in candidates if stores_keys(c.slice, self.config)]
-
-
-def rewrite(order: WriteRequest, told: Callable[[Commit], None]) -> None:
-    """Rewrite the base files that store their keys; those of slices with log files are left. One
-    commit for every :data:`GROUPS` file groups, of which ``told`` hears.
-
-    Raises CommitConflictError where other writers come in between more often than the order says.
-    What has been committed until then stands."""
-    while commit := commit_files(order, _work):
-        told(commit)
-
-
-def _work(target: WriteTarget) -> Callable[[Instant], tuple[WriteStat, ...]] | None:
-    chosen: list[FileSlice] = []
-    size = 0
-    for slice_ in rewritable(target):
-        if chosen and (len(chosen) == GROUPS or size + slice_.size > _BYTES):
-            break
-        chosen.append(slice_)
-        size += slice_.size
-    return partial(_rewritten, target, chosen) if chosen else None
-
-
-def rewritable(target: WriteTarget) -> list[FileSlice]:
-    """Without the groups of pending plans: a compaction or a clustering rewrites them without their
-    keys, and a plan whose files are others than it says has to be undone."""
-    planned = {*target.policy.compacting}
-    planned |= {group for plan in target.policy.clusterings for group in plan.groups}
-    return [
-        s
-        for s in target.slices
-        if stores_keys(s, target.config)
-        and not s.row_logs
-        and (s.partition_path, s.file_id) not in planned
-    ]
-
-
-def _rewritten(
-    target: WriteTarget, slices: Sequence[FileSlice], instant: Instant
-) -> tuple[WriteStat, ...]:
-    extension = target.file_format.extension
-    jobs = [
-        Job(s, f"{s.file_id}_{n}-0-0_{instant.requested}{extension}") for n, s in enumerate(slices)
-    ]
-    step = CompactSlices(
-        target.storage,
-        target.file_format,
-        target.merge_rule(with_meta(target.schema)),
-        Pending.of(target.timeline, instant),
-    )
-    engine = target.engine
-    tasks = engine.tasks([payload([job]) for job in jobs])
-    stats, _damages = read_result(engine.collect(engine.map(tasks, step)))
-    return stats
 
 
 def check_all_stored(

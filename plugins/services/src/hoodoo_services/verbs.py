@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -16,7 +16,15 @@ from hoodoo.table.handle import TableHandle
 from hoodoo.table.running import run, run_planned, schedule
 from hoodoo_rows.write.commit import Commit
 
-from hoodoo_services.outcome import Archived, Cleaned, Comparison, Restored, RewrittenKeys
+from hoodoo_services.outcome import (
+    Archived,
+    Cleaned,
+    Comparison,
+    Restored,
+    Rewritten,
+    RewrittenKeys,
+)
+from hoodoo_services.rewrite import RewriteOrder
 from hoodoo_services.savepoints import Savepoint
 from hoodoo_services.savepoints import savepoints as completed_savepoints
 
@@ -193,6 +201,49 @@ def rewrite_keys(
     found: RewrittenKeys = run(
         table, "rewrite_keys", virtual=virtual, engine=engine, progress=progress
     )
+    return found
+
+
+def rewrite(
+    table: TableHandle,
+    options: Mapping[str, Any] | None = None,
+    where: Any = None,
+    partitions: str | Sequence[str] | None = None,
+    *,
+    evolved: bool = False,
+    virtual_keys: bool = False,
+    target_file_size: int | None = None,
+    again: bool = False,
+    dry_run: bool = False,
+    engine: str | Engine | None = None,
+    progress: Progress = silent,
+) -> Rewritten:
+    """Write the base files of the table again, with other ``options``: the codec, the size of
+    row groups and pages, or bloom filters. No row changes, and you can read and write the table
+    during this time.
+
+    ``where`` chooses the files that may contain rows for which the condition is true, and
+    ``partitions`` those of some partition paths. ``evolved=True`` chooses only files whose
+    columns are not those of the table now: after it, no read needs to convert columns.
+    ``virtual_keys=True`` makes the record keys virtual first, and chooses the files that still
+    store them. ``target_file_size``, in bytes, clusters the chosen partition paths into larger
+    files first, with new file groups.
+
+    File groups are rewritten in commits of a few file groups, which keep their ids, rows and
+    commit times. Slices with log files are compacted. If a call was interrupted, repeat it: file
+    groups that were rewritten, or written by others since it began, are left out. So is
+    everything in a second call with the same options; ``again=True`` begins again. The old files
+    stay for time travel until they are cleaned. ``dry_run`` changes nothing and counts what would
+    be rewritten, without ``target_file_size``. ``progress`` gets step, done and total, in file
+    groups, after each commit.
+
+    Raises UnknownOptionError and ConfigError for invalid options, SchemaError for a column that
+    does not exist, and CommitConflictError if other writers cause a conflict again and again.
+    """
+    order = RewriteOrder(
+        options or {}, where, partitions, evolved, virtual_keys, target_file_size, again, dry_run
+    )
+    found: Rewritten = run(table, "rewrite", order=order, engine=engine, progress=progress)
     return found
 
 

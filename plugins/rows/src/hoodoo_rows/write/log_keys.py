@@ -37,8 +37,11 @@ from hoodoo_rows.write.target import WriteTarget
 def stores_keys(slice_: FileSlice, config: TableConfig) -> bool:
     """Whether some of the slice's files are from when the table stored its keys."""
     until = config.get(STORED_UNTIL)
-    if config.populate_meta_fields or until is None:
-        return False
+    return not config.populate_meta_fields and until is not None and begun_by(slice_, until)
+
+
+def begun_by(slice_: FileSlice, until: str) -> bool:
+    """Whether some of the slice's files are of the instant ``until`` or one before."""
     base = () if slice_.base_file is None else (slice_.base_file,)
     return any(order_key(f.instant) <= order_key(until) for f in (*base, *slice_.log_files))
 

@@ -49,7 +49,10 @@ def rebuild_index(
 ) -> tuple[str, ...]:
     """See ``Table.rebuild_index``. ``keep_own``: writers go on with the table's own index, even if
     what is made could take its place: it is made for readers."""
-    return _rebuild(table, name, source, engine, shape=shape, keep_own=keep_own)
+    done = _rebuild(table, name, source, engine, shape=shape)
+    if not keep_own:
+        _remember(table, done.unique_index, engine)
+    return done.made
 
 
 def switch_index(
@@ -112,8 +115,7 @@ def _rebuild(
     engine: str | Engine | None = None,
     is_index: bool = False,
     shape: Mapping[str, Any] | None = None,
-    keep_own: bool = False,
-) -> tuple[str, ...]:
+) -> Rebuilt:
     table.check_writable()
     table.refresh()
     if name is not None and table.participants.each.store_of(name) is not None:
@@ -126,9 +128,7 @@ def _rebuild(
         done: Rebuilt = maker.rebuild(request)
         events.report(made=done.made)
     table.use_properties(done.config)
-    if done.unique_index is not None and not keep_own:
-        _remember(table, done.unique_index, engine)
-    return done.made
+    return done
 
 
 def _source(table: TableHandle, source: Any) -> Callable[[TableState], pa.Table] | None:
@@ -177,12 +177,14 @@ def _make_stored(table: TableHandle, name: str, engine: str | Engine | None) -> 
     if own is not None and store.shares(own, name):
         # The two have one place: until the other one is made, keys are looked up in the files.
         switch_index(table, unstored(table, own), engine=engine)
-    _rebuild(table, name, engine=engine, is_index=True)
+    _remember(table, _rebuild(table, name, engine=engine, is_index=True).unique_index, engine)
 
 
-def _remember(table: TableHandle, name: str, engine: str | Engine | None) -> None:
+def _remember(table: TableHandle, name: str | None, engine: str | Engine | None) -> None:
     """The global index ``name``, which was made of keys that lie in one place each, becomes the
     table's, if none binds it."""
+    if name is None:
+        return
     with suppress(HoodooError):  # of an index that nobody offers here nothing is known: it stays
         own = index_choice.noted(table.config) or default_name("index", table.settings)
         if index_choice.binds(resolve("index", own, table.settings).instance):

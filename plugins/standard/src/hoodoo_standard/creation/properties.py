@@ -171,7 +171,7 @@ def new_config(wanted: NewTable) -> TableConfig:
             f"table name {name!r}", "must be a letter or _ and then letters, digits or _",
             'give name="...".',
         )  # fmt: skip
-    properties = _base_properties(name, known, keys, partitions, order, agreed.table_type, version)
+    properties = _base_properties(name, known, keys, partitions, order, agreed)
     properties.update(_property_options(options, properties))
     properties.update({} if virtual is None else virtual.properties())
     settings = Settings(TableConfig(properties), options)
@@ -194,14 +194,13 @@ def _base_properties(
     keys: tuple[str, ...],
     partitions: tuple[str, ...],
     order: tuple[str, ...],
-    table_type: str,
-    version: int,
+    agreed: Agreed,
 ) -> dict[str, str]:
-    traits = VERSIONS[version]
+    version, traits = agreed.version, VERSIONS[agreed.version]
     properties = {
         "hoodie.table.name": name,
         DATABASE.key: "default",
-        "hoodie.table.type": table_type,
+        "hoodie.table.type": agreed.table_type,
         "hoodie.table.version": str(version),
         "hoodie.archivelog.folder": "archived",
         "hoodie.table.timeline.timezone": "UTC",
