@@ -224,6 +224,8 @@ def test_only_the_columns_and_rows_that_are_asked_for_are_decoded(
 
 
 @pytest.mark.spark
+# The process forks to start the JVM, which takes nothing of Lance along.
+@pytest.mark.filterwarnings("ignore:lance is not fork-safe")
 @pytest.mark.parametrize("kind", KINDS)
 def test_on_spark(tmp_path: Path, spark: Any, kind: str) -> None:
     table = created(tmp_path / "t", kind, engine="spark", index="bloom")
