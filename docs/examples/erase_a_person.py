@@ -72,15 +72,14 @@ def make_tables(folder: Path) -> list[hoodoo.Table]:
 
 def erase(table: hoodoo.Table, person: str) -> int:
     """Deletes the rows of ``person``, and all that is left of them in files. The number of rows."""
-    deleted = table.delete(where=pc.field("person") == person).deleted
-    for savepoint in table.savepoints():  # a savepoint protects old files
-        table.delete_savepoint(savepoint.instant)
-    if table.config.table_type == "MERGE_ON_READ":
-        table.compact()  # writes new base files without the rows
-    table.clean("by_versions", fileversions_retained=1)  # deletes all older files
-    if table.config.metadata_partitions:
-        table.rebuild_index()  # record keys, and smallest and largest values, are in the metadata table
-    return int(deleted)
+    done = table.erase(
+        pc.field("person") == person,
+        look_for=[person],  # in all files, beside the record keys
+        prove=True,
+        drop_savepoints=True,  # they protect old files
+    )
+    assert done.proven, done.report
+    return int(done.deleted)
 
 
 # --- the check, which does not use Hoodoo ---------------------------------------------------------

@@ -285,6 +285,10 @@ assert table.rewrite(zipped, dry_run=True).groups == table.rewrite(zipped).group
     "table.rewrite_keys": "assert plain.rewrite_keys().groups == 1",
     "table.upgrade": "assert not table.upgrade(9).done  # it has version 9",
     "table.downgrade": "assert table.downgrade(6, dry_run=True).steps",
+    "table.erase": """\
+some = hoodoo.create("some", schema, record_key="id")
+some.upsert(rows(range(3)))
+assert some.erase("id = 1", prove=True).proven""",
     "table.create_index": 'table.create_index("by_ts", "ts")',
     "table.indexes": 'assert "by_ts" in {one.name for one in table.indexes()}',
     "table.rebuild_index": 'assert "record_index" in table.rebuild_index("record_index")',

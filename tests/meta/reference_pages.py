@@ -67,6 +67,7 @@ GUIDES = {
     "table.enable_virtual_keys": "virtual-keys.md#an-existing-table",
     "table.upgrade": "table-versions.md#convert-a-table",
     "table.downgrade": "table-versions.md#convert-a-table",
+    "table.erase": "erasure.md",
     "table.report": "command-line.md#from-python",
     "table.stats": "command-line.md#stats",
     "table.publish": "open-formats.md",

@@ -33,6 +33,7 @@ OURS = (
     "hoodoo-hashing",
     "hoodoo-publishing",
     "hoodoo-versions",
+    "hoodoo-erasure",
     "hoodoo-catalogs",
     "hoodoo-types",
     "hoodoo-statements",

@@ -106,6 +106,7 @@ IN_SOURCE = {
     "plugins/hashing": 1,
     "plugins/publishing": 0,
     "plugins/versions": 0,
+    "plugins/erasure": 0,
     "plugins/history": 6,
     "plugins/metadata": 64,
     "plugins/rows": 0,

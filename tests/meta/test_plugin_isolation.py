@@ -23,6 +23,7 @@ OFFERED = (
     "hoodoo_formats.options",
     "hoodoo_formats.record_keys",
     "hoodoo_cli.toolkit",
+    "hoodoo_metadata.hfile",  # for who looks into files of a metadata table
     "hoodoo_native",  # compiled loops, by their functions
     # The families that a distribution brings, and the contract suites of their plugins.
     *(f"hoodoo_{one}.hookspecs" for one in ("catalogs", "cli", "clustering", "metadata", "serve", "services")),

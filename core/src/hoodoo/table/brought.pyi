@@ -9,6 +9,7 @@ from hoodoo_catalogs.sync import Synced
 from hoodoo_cli.reports.figures import TableStats
 from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter
 from hoodoo_clustering.outcome import PendingClustering
+from hoodoo_erasure.outcome import Erased
 from hoodoo_metadata.life.indexes import Index
 from hoodoo_rows.read.query import Query
 from hoodoo_rows.read.scan import Scan
@@ -172,6 +173,37 @@ class Brought:
         The arguments are those of ``cluster``, except that ``order`` cannot be an object, because a
         plan can store only names. Raises ConfigError for invalid arguments, and CommitConflictError
         while a restore or a rollback is in progress."""
+    # hoodoo-erasure
+    def erase(
+        self,
+        where: Any = None,
+        *,
+        keys: Any = None,
+        look_for: Sequence[str] = (),
+        prove: bool = False,
+        signing_key: bytes | None = None,
+        drop_savepoints: bool = False,
+        engine: str | Engine | None = None,
+    ) -> Erased:
+        """Delete rows, and all files of before that may hold them: older file slices, log files, the
+        metadata table's old files. You cannot read earlier states afterwards.
+
+        ``where`` is a condition as for ``delete``; ``keys`` are record keys as for ``delete``, also of
+        rows that are deleted already. The call can be repeated after a crash, and goes on: by then, it
+        needs neither.
+
+        ``prove``: look through all files of the table for the record keys, and for the texts
+        ``look_for``; the result has a report, which names keys by hashes. ``signing_key`` (bytes) signs
+        it. Without a key, the report has a digest, which proves something only if you store it
+        elsewhere.
+
+        Raises ConfigError if there are savepoints, unless ``drop_savepoints`` is set;
+        CommitConflictError while a clustering is pending, or if other writers are too busy; and
+        UnsupportedTableError for a bootstrapped table.
+
+        >>> table.erase("id = 3", prove=True).proven
+        True
+        """
     # hoodoo-frames
     def to_pandas(
         self,

@@ -80,6 +80,11 @@ def hoodoo_actions() -> Iterable[Registration]:
             verbs=_verbs("enable_virtual_keys", "rewrite_keys"),
         ),
         Registration(
+            "rewrite_groups",
+            "hoodoo_services.rewrite_groups:RewriteGroups.from_settings",
+            summary="file groups get new base files with the same rows",
+        ),
+        Registration(
             "rebuild_index",
             "hoodoo_services.indexes.actions:RebuildIndex.from_settings",
             summary="what participants store of a table is rebuilt from its files",

@@ -261,7 +261,7 @@ def _work(needs: Needs, target: WriteTarget) -> Callable[[Instant], tuple[WriteS
             break
         chosen.append(slice_)
         size += slice_.size
-    return partial(_rewritten, target, chosen) if chosen else None
+    return partial(new_files, target, chosen) if chosen else None
 
 
 def rewritable(target: WriteTarget, needs: Needs) -> list[FileSlice]:
@@ -272,9 +272,10 @@ def rewritable(target: WriteTarget, needs: Needs) -> list[FileSlice]:
     return [s for s in target.slices if needs(s) and not s.row_logs and group_of(s) not in planned]
 
 
-def _rewritten(
+def new_files(
     target: WriteTarget, slices: Sequence[FileSlice], instant: Instant
 ) -> tuple[WriteStat, ...]:
+    """New base files of ``slices``, with the same rows."""
     extension = target.file_format.extension
     jobs = [
         Job(s, f"{s.file_id}_{n}-0-0_{instant.requested}{extension}") for n, s in enumerate(slices)

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from hoodoo_formats.logical import stored_field
 from hoodoo_formats.parquet.chunks import Assembly, Chunk, Layout
-from hoodoo_formats.parquet.encodings import stored_schema
+from hoodoo_formats.parquet.encodings import stored_schema, unified
 from hoodoo_formats.parquet.writer import ParquetWriter, WriterOptions
 from hoodoo_formats.record_keys import KeyStats
 
@@ -40,7 +40,7 @@ class AssembledWriter(ParquetWriter):
 
     def _encoded(self, table: pa.Table) -> dict[str, list[Chunk]]:
         """The chunks of ``table`` as one row group."""
-        table = table.unify_dictionaries()
+        table = unified(table)
         sink = pa.BufferOutputStream()
         settings = self._settings(table.schema, table.to_batches())
         with pq.ParquetWriter(sink, table.schema, **settings) as file:

@@ -56,6 +56,33 @@ def dictionary_leaves(
     return found
 
 
+def unified(table: pa.Table) -> pa.Table:
+    """``table`` with one dictionary for each column, of the values that rows have: others would be
+    put into the file, too, and rows that are deleted leave theirs."""
+    table = table.unify_dictionaries()
+    for at, column in enumerate(table.columns):
+        if column.type == REPEATED and column.num_chunks:
+            table = table.set_column(at, table.field(at), _of_used(column))
+    return table
+
+
+def _of_used(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    known = column.chunk(0).dictionary
+    if len(known) <= 1 and column.null_count < len(column):
+        return column
+    used = np.zeros(len(known), bool)
+    for chunk in column.chunks:
+        used[chunk.indices.drop_null().to_numpy()] = True
+    if used.all():
+        return column
+    codes = pa.array((np.cumsum(used) - 1).astype(np.int32))
+    values = known.filter(pa.array(used))
+    made = [
+        pa.DictionaryArray.from_arrays(codes.take(chunk.indices), values) for chunk in column.chunks
+    ]
+    return pa.chunked_array(made, REPEATED)
+
+
 def _mostly_distinct(column: pa.Array) -> bool:
     if len(column) < _SAMPLE or pa.types.is_nested(column.type):
         return False

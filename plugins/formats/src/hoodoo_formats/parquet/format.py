@@ -70,7 +70,7 @@ class ParquetFormat:
     ) -> ParquetWriter:
         """Start a file at ``local``; it is whole after ``close``."""
         # The footer of one that makes its keys is of others.
-        if base is not None and not isinstance(base, KnowsKeys):
+        if base is not None and not (self.options.copies and isinstance(base, KnowsKeys)):
             base = None
         keys = KeyStats.begin(self.options.bloom, expected_rows, base)
         side_by_side = self.options.threads > 1 and len(schema) < MOST_COLUMNS

@@ -18,7 +18,7 @@ from hoodoo.model.schema.normalize import conform, plain_schema
 
 from hoodoo_formats.bloom import BloomOptions
 from hoodoo_formats.logical import footer, to_stored
-from hoodoo_formats.parquet.encodings import DISTINCT, dictionary_leaves, stored_schema
+from hoodoo_formats.parquet.encodings import DISTINCT, dictionary_leaves, stored_schema, unified
 from hoodoo_formats.record_keys import KeyStats
 
 _MAX_ROWS = 1 << 20
@@ -41,7 +41,7 @@ _BUFFER = 32 << 10
 class WriterOptions:
     """``block_bytes`` bounds a row group by its size in memory; ``bloom`` None: no bloom filter;
     ``key_stats`` False: nothing about record keys in the footer (virtual keys); ``copies``: column
-    chunks may be copied from the file that is replaced. ``threads``: that encode the columns of a
+    chunks, and the bloom filter, may be copied from the file that is replaced. ``threads``: that encode the columns of a
     file."""
 
     table_name: str = ""
@@ -164,7 +164,7 @@ class ParquetWriter:
             return
         stored = self._begun()
         table = pa.Table.from_batches([_in_form(batch, stored) for batch in self._pending], stored)
-        table = table.unify_dictionaries()
+        table = unified(table)
         self._pending, self._rows, self._bytes = [], 0, 0
         self._groups += 1
         try:

@@ -19,6 +19,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.ledger import locked
 from hoodoo.timeline.names import completed_action
 from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo_rows.plan_bounds import without_bounds
 
 from hoodoo_services.archive.plan import ArchivePlan, make_plan
 from hoodoo_services.archive.settings import ArchiveSettings
@@ -82,7 +83,9 @@ def _read(storage: Storage, timeline: Timeline, chunk: Sequence[Instant]) -> lis
         files = []
         for step in _files(timeline, instant):
             try:
-                files.append((step, storage.get(timeline.path(step))))
+                path = timeline.path(step)
+                content = storage.get(path)
+                files.append((step, content if step.is_completed else without_bounds(content, path)))
             except FileNotFoundError:
                 if step.is_completed:
                     return None

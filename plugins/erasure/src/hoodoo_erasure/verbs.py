@@ -1,0 +1,56 @@
+"""Calls that become methods of :class:`hoodoo.Table`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.table.handle import TableHandle
+from hoodoo.table.running import run
+
+from hoodoo_erasure.outcome import Erased
+
+
+def erase(
+    table: TableHandle,
+    where: Any = None,
+    *,
+    keys: Any = None,
+    look_for: Sequence[str] = (),
+    prove: bool = False,
+    signing_key: bytes | None = None,
+    drop_savepoints: bool = False,
+    engine: str | Engine | None = None,
+) -> Erased:
+    """Delete rows, and all files of before that may hold them: older file slices, log files, the
+    metadata table's old files. You cannot read earlier states afterwards.
+
+    ``where`` is a condition as for ``delete``; ``keys`` are record keys as for ``delete``, also of
+    rows that are deleted already. The call can be repeated after a crash, and goes on: by then, it
+    needs neither.
+
+    ``prove``: look through all files of the table for the record keys, and for the texts
+    ``look_for``; the result has a report, which names keys by hashes. ``signing_key`` (bytes) signs
+    it. Without a key, the report has a digest, which proves something only if you store it
+    elsewhere.
+
+    Raises ConfigError if there are savepoints, unless ``drop_savepoints`` is set;
+    CommitConflictError while a clustering is pending, or if other writers are too busy; and
+    UnsupportedTableError for a bootstrapped table.
+
+    >>> table.erase("id = 3", prove=True).proven
+    True
+    """
+    found: Erased = run(
+        table,
+        "erase",
+        where=where,
+        keys=keys,
+        look_for=look_for,
+        prove=prove,
+        signing_key=signing_key,
+        drop_savepoints=drop_savepoints,
+        engine=engine,
+    )
+    return found
