@@ -89,5 +89,5 @@ def _step(
         table.create_index("of_person", ["person"])
 
 
-def rows(table: hoodoo.Table) -> Mapping[str, str]:
+def owners(table: hoodoo.Table) -> Mapping[str, str]:
     return {row["id"]: row["person"] for row in table.read(["id", "person"]).to_arrow().to_pylist()}

@@ -15,7 +15,7 @@ from hoodoo.timeline import properties
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 from independent import files_with
-from lived import lived, rows
+from lived import lived, owners
 
 SEED = int(os.environ.get("HOODOO_SEED", "0") or 0)
 PERSON = "someone-001"
@@ -48,14 +48,14 @@ def tried(base: Path, at: int, when: str, keys: list[str], after: dict[str, str]
     assert done.keys == len(keys) or not noted, where
     left = files_with(LocalStorage(str(path)), [*keys, PERSON])
     assert not left, (where, left)
-    assert rows(opened(path)[0]) == after, where
+    assert owners(opened(path)[0]) == after, where
     assert opened(path)[0].verify().ok, where
 
 
 def prepared(tmp_path: Path, kind: str, index: str, version: int) -> tuple[Path, Any, Any, int]:
     base = tmp_path / "base"
     lived(str(base), 5, kind, index, version).savepoint()
-    before = rows(opened(base)[0])
+    before = owners(opened(base)[0])
     shutil.copytree(base, tmp_path / "whole")
     table, storage = opened(tmp_path / "whole")
     assert erase(table).proven

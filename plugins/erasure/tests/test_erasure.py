@@ -26,7 +26,7 @@ from hoodoo.errors import (
 from hoodoo_cli.commandline import main
 from hoodoo_erasure.proof import is_genuine
 from independent import files_with
-from lived import STATS, lived, rows
+from lived import STATS, lived, owners
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "cloud/tests"))
 
@@ -164,9 +164,7 @@ def test_calls_that_say_too_little(tmp_path: Path) -> None:
     table = made(tmp_path / "t")
     assert "needs keys" in refused(CallError, lambda: table.erase())
     assert "as keys" in refused(CallError, lambda: table.erase(keys=object()))
-    assert "guessed" in refused(
-        ConfigError, lambda: table.erase("id = 3", prove=True, signing_key=b"short")
-    )
+    assert "guessed" in refused(ConfigError, lambda: table.erase("id = 3", prove=b"short"))
     assert table.count() == 10
 
 
@@ -235,7 +233,7 @@ def test_a_file_that_cannot_be_decoded_is_no_proof(tmp_path: Path) -> None:
 
 def test_a_report_is_signed(tmp_path: Path) -> None:
     table = made(tmp_path / "t")
-    report: Any = table.erase("id = 3", prove=True, signing_key=KEY).report
+    report: Any = table.erase("id = 3", prove=KEY).report
     report = json.loads(json.dumps(report))
     assert report["erased"] and report["signature"]["method"] == "hmac-sha256"
     assert "salt" not in report["keys"], "keys can't be guessed without the signing key"
@@ -289,6 +287,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 def test_a_table_with_a_past_is_as_before_but_for_the_rows(tmp_path: Path) -> None:
     table = lived(str(tmp_path / "t"), 3, "MERGE_ON_READ", "record_index")
-    before = rows(table)
+    before = owners(table)
     table.erase("person = 'someone-001'")
-    assert rows(table) == {k: v for k, v in before.items() if v != "someone-001"}
+    assert owners(table) == {k: v for k, v in before.items() if v != "someone-001"}

@@ -10,7 +10,7 @@ from pathlib import Path
 import hoodoo
 import pytest
 from independent import files_with
-from lived import INDEXES, PEOPLE, lived, rows
+from lived import INDEXES, PEOPLE, lived, owners
 
 SEED = int(os.environ.get("HOODOO_SEED", "0") or 0)
 CASES = [
@@ -23,7 +23,7 @@ CASES = [
 def check(path: str, seed: int, kind: str, index: str, version: int) -> None:
     table = lived(path, seed, kind, index, version)
     person = random.Random(seed).choice(PEOPLE)
-    before = rows(table)
+    before = owners(table)
     keys = [key for key, owner in before.items() if owner == person]
     storage = table.handle.storage
     assert files_with(storage, keys)
@@ -33,7 +33,7 @@ def check(path: str, seed: int, kind: str, index: str, version: int) -> None:
     assert not left, left
     assert done.report is not None
     assert done.proven, (done.report["found"], done.report["unread"])
-    assert rows(hoodoo.open(path)) == {k: v for k, v in before.items() if v != person}
+    assert owners(hoodoo.open(path)) == {k: v for k, v in before.items() if v != person}
     report = hoodoo.open(path).verify()
     assert report.ok, report.findings
 

@@ -180,10 +180,8 @@ class Brought:
         *,
         keys: Any = None,
         look_for: Sequence[str] = (),
-        prove: bool = False,
-        signing_key: bytes | None = None,
+        prove: bool | bytes = False,
         drop_savepoints: bool = False,
-        engine: str | Engine | None = None,
     ) -> Erased:
         """Delete rows, and all files of before that may hold them: older file slices, log files, the
         metadata table's old files. You cannot read earlier states afterwards.
@@ -193,9 +191,9 @@ class Brought:
         needs neither.
 
         ``prove``: look through all files of the table for the record keys, and for the texts
-        ``look_for``; the result has a report, which names keys by hashes. ``signing_key`` (bytes) signs
-        it. Without a key, the report has a digest, which proves something only if you store it
-        elsewhere.
+        ``look_for``; the result has a report, which names keys by hashes. If it is bytes, they are a
+        key that signs the report. Otherwise the report has a digest, which proves something only if you
+        store it elsewhere.
 
         Raises ConfigError if there are savepoints, unless ``drop_savepoints`` is set;
         CommitConflictError while a clustering is pending, or if other writers are too busy; and

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 from hoodoo.errors import ConfigError
-from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 
 from hoodoo_erasure.erase import Erasure
@@ -21,8 +20,8 @@ _LEAST = 16
 
 @frozen
 class Erase:
-    """Implements :class:`~hoodoo.hookspecs.action.Action`: done at once; a repeated run goes on where
-    one was cut short."""
+    """Implements :class:`~hoodoo.hookspecs.action.Action`: done at once; a repeated run goes on
+    where one was cut short."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Erase:
@@ -34,15 +33,13 @@ class Erase:
         where: Any = None,
         keys: Any = None,
         look_for: Sequence[str] = (),
-        prove: bool = False,
-        signing_key: bytes | None = None,
+        prove: bool | bytes = False,
         drop_savepoints: bool = False,
-        engine: str | Engine | None = None,
     ) -> Erased:
-        if signing_key is not None and len(signing_key) < _LEAST:
+        if isinstance(prove, bytes) and len(prove) < _LEAST:
             raise ConfigError(
-                "signing key", f"has {len(signing_key)} bytes: shorter ones can be guessed.",
+                "signing key",
+                f"has {len(prove)} bytes: shorter ones can be guessed.",
                 f"Use at least {_LEAST} random bytes: secrets.token_bytes(32).",
-            )  # fmt: skip
-        erasure = Erasure(table, where, keys, look_for, engine or table.default_engine)
-        return erasure.run(drop_savepoints, prove, signing_key)
+            )
+        return Erasure(table, where, keys, look_for).run(drop_savepoints, prove)

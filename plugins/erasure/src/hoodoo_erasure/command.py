@@ -45,7 +45,8 @@ def erase(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Delete rows, and all older files that may hold them. Earlier states cannot be read afterwards.
+    """Delete rows, and all older files that may hold them. Earlier states cannot be read
+    afterwards.
 
     If the command was interrupted, run it again. With --prove it ends with exit code 1 if a file
     still has one of the keys.
@@ -54,12 +55,12 @@ def erase(
     """
     table = arguments.opened(path, options)
     arguments.ask("Delete these rows, and all earlier states of the table?", yes)
+    key_bytes = None if sign_with is None else Path(sign_with).read_bytes()
     done = table.erase(
         where,
         keys=_keys(table, key) if key else None,
         look_for=look_for or (),
-        prove=prove or report is not None,
-        signing_key=None if sign_with is None else Path(sign_with).read_bytes(),
+        prove=key_bytes or prove or report is not None,
         drop_savepoints=drop_savepoints,
     )
     if report is not None:

@@ -42,8 +42,8 @@ _ENCODINGS = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_D
 
 @frozen
 class Decoding:
-    """How the files of one table are decoded. ``generator`` makes record keys of columns; None where
-    rows have none."""
+    """How the files of one table are decoded. ``generator`` makes record keys of columns; None
+    where rows have none."""
 
     logs: LogFiles
     file_format: BaseFileFormat
@@ -65,8 +65,8 @@ class Decoding:
         return iter(()) if found is None else found[1](self, storage, path, file)
 
     def filtered(self, storage: Storage, path: str, keys: pa.Array) -> list[str]:
-        """Those of ``keys`` that the bloom filter of a base file has: rows that are deleted may have
-        left them. None of a filter that has other keys as well, by chance."""
+        """Those of ``keys`` that the bloom filter of a base file has: rows that are deleted may
+        have left them. None of a filter that has other keys as well, by chance."""
         if path.startswith(".hoodie/") or not isinstance(parse_path(path), BaseFile):
             return []
         with self.file_format.reader(storage, path) as reader:
@@ -76,7 +76,7 @@ class Decoding:
             found: list[str] = keys.filter(known.might_contain(keys)).to_pylist()
             return found
 
-    # --- kinds of files -----------------------------------------------------------------------------
+    # --- kinds of files ----------
     def parquet(self, storage: Storage, path: str, file: pa.NativeFile) -> Iterator[Part]:
         parquet = pq.ParquetFile(file)
         schema, metadata = parquet.schema_arrow, parquet.metadata
@@ -158,7 +158,8 @@ def _starts(magic: bytes) -> Callable[[str, bytes], bool]:
 
 _KINDS = {
     "Parquet": (_starts(b"PAR1"), Decoding.parquet),
-    # The archived timeline of version 6 has log files of another kind, in which texts stand as they are.
+    # The archived timeline of version 6 has log files of another kind, in which texts stand as they
+    # are.
     "log file": (
         lambda path, head: head.startswith(b"#HUDI#") and not path.startswith(_ARCHIVED),
         Decoding.log,
@@ -193,7 +194,7 @@ def _plain(values: pa.Array) -> pa.Array:
     return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
 
-# --- HFiles -----------------------------------------------------------------------------------------
+# --- HFiles ----------
 def _entries(path: str, window: FileWindow, text: str, columns: Collection[str]) -> Iterator[Part]:
     """Entries of a metadata table: their keys are record keys, or have one behind a ``$``, or name
     files; the values are rows, in which texts stand as they are. ``text``: the schema of the rows,

@@ -12,7 +12,6 @@ from typing import Any
 import pyarrow as pa
 from attrs import define, field
 from hoodoo.errors import CallError, CommitConflictError, ConfigError, UnsupportedTableError
-from hoodoo.hookspecs.engine import Engine
 from hoodoo.kernel.log_files import log_files
 from hoodoo.kernel.resolve import in_role
 from hoodoo.model.meta import RECORD_KEY
@@ -34,8 +33,12 @@ from hoodoo_erasure.sought import Sought
 
 _BOOTSTRAP = "hoodie.bootstrap.base.path"
 _METADATA = ".hoodie/metadata"
-_PLANS = (".clustering.requested", ".replacecommit.requested", ".clustering.inflight",
-          ".replacecommit.inflight")  # fmt: skip
+_PLANS = (
+    ".clustering.requested",
+    ".replacecommit.requested",
+    ".clustering.inflight",
+    ".replacecommit.inflight",
+)
 # Else a file that is rewritten takes over the bloom filter, which has the deleted keys.
 _COPIES = "hoodoo.parquet.copy.unchanged"
 _TRIES = 5
@@ -44,19 +47,18 @@ _PUBLISHED = {"metadata": "iceberg", "_delta_log": "delta"}
 
 @define
 class Erasure:
-    """One call. ``where`` and ``keys`` as for ``table.delete``; ``texts`` are looked for as well;
-    ``key`` signs the report."""
+    """One call. ``where`` and ``keys`` as for ``table.delete``; ``texts`` are looked for as
+    well."""
 
     table: TableHandle
     where: Any = None
     keys: Any = None
     texts: Sequence[str] = ()
-    engine: str | Engine | None = None
     dropped: list[str] = field(factory=list)
     instants: list[str] = field(factory=list)
     deleted: int = 0
 
-    def run(self, drops: bool, proves: bool, key: bytes | None) -> Erased:
+    def run(self, drops: bool, prove: bool | bytes) -> Erased:
         table = self.table
         table.check_writable()
         table.refresh()
@@ -64,9 +66,10 @@ class Erasure:
         before = pending.begun(table.storage)
         if self.where is None and self.keys is None and not before.paths:
             raise CallError(
-                "table.erase", "needs keys or a condition.",
+                "table.erase",
+                "needs keys or a condition.",
                 "Say which rows to erase: table.erase(where=\"person = 'p-42'\").",
-            )  # fmt: skip
+            )
         keys = before.keys | self._record_keys()
         texts = before.texts | {*self.texts}
         note = pending.begin(table.storage, keys, texts)
@@ -82,32 +85,33 @@ class Erasure:
         self._rebuild()
         notes = (*before.paths, note)
         report = None
-        if proves:
+        if prove:
             sought = Sought(tuple(sorted(keys)), tuple(sorted(texts)))
-            report = proof.prove(
-                table.storage, self._decoding(), sought, notes, self._facts(), key, self._left
-            )
+            seen = proof.look_through(table.storage, self._decoding(), sought, notes)
+            key = prove if isinstance(prove, bytes) else None
+            report = proof.report(seen, sought, self._facts(), key, self._left)
         for path in notes:
             table.storage.delete(path)
         return Erased(self.deleted, len(keys), tuple(self.instants), tuple(self.dropped), report)
 
-    # --- before -------------------------------------------------------------------------------------
+    # --- before ----------
     def _refuse(self, drops: bool) -> None:
         table = self.table
         config, timeline = table.config, table.timeline()
         if config.get(_BOOTSTRAP):
             raise UnsupportedTableError(
                 f"table {config.name}",
-                f"is bootstrapped ({_BOOTSTRAP}): rows are in files outside of it, which are not erased.",
+                f"is bootstrapped ({_BOOTSTRAP}): rows are in files outside of it.",
                 "Copy the rows into a new table, and erase them from both.",
             )
         for instant in timeline.pending():
             merges_logs = instant.action == "logcompaction"
             if merges_logs or is_clustering(table.storage, timeline, instant):
                 raise CommitConflictError(
-                    f"{table.storage.root}: {instant}", "is pending, and needs older files.",
+                    f"{table.storage.root}: {instant}",
+                    "is pending, and needs older files.",
                     "Run it, or cancel it, and repeat the call.",
-                )  # fmt: skip
+                )
         points = sorted(timeline.savepointed(pending=True))
         if points and not drops:
             raise ConfigError(
@@ -135,9 +139,10 @@ class Erasure:
             data = known_data(data, table.schema, table.config.record_key_fields)
         if not isinstance(data, pa.Table):
             raise CallError(
-                "table.erase", f"does not take {type(data).__name__} as keys.",
+                "table.erase",
+                f"does not take {type(data).__name__} as keys.",
                 "Give a list of keys, or a pyarrow Table with the key columns.",
-            )  # fmt: skip
+            )
         return data
 
     def _drop_savepoints(self) -> None:
@@ -146,7 +151,7 @@ class Erasure:
             service.delete(self.table, instant)
             self.dropped.append(instant)
 
-    # --- the steps ----------------------------------------------------------------------------------
+    # --- the steps ----------
     def _note(self, outcome: Any) -> None:
         instant = getattr(outcome, "instant", None)
         if instant:
@@ -162,9 +167,9 @@ class Erasure:
         done = []
         if self.where is not None:
             action = in_role("action", "deletes_where")
-            done.append(table.run(action, where=self.where, engine=self.engine, batch=None))
+            done.append(table.run(action, where=self.where, engine=None, batch=None))
         if self.keys is not None:
-            done.append(delete(table, self.keys, engine=self.engine))
+            done.append(delete(table, self.keys, engine=None))
         for commit in done:
             self.deleted += commit.deleted or 0
             self._note(commit)
@@ -177,7 +182,7 @@ class Erasure:
         for _ in range(_TRIES):
             if not self._logs() and not pending_compactions(table.timeline()):
                 return
-            self._note(table.run("compaction", strategy="unbounded", engine=self.engine))
+            self._note(table.run("compaction", strategy="unbounded", engine=None))
         raise self._busy("has log files after its compaction")
 
     def _logs(self) -> bool:
@@ -193,7 +198,7 @@ class Erasure:
         ]
         if groups:
             other = self._without_copies()
-            for commit in other.run("rewrite_groups", groups=groups, engine=self.engine):
+            for commit in other.run("rewrite_groups", groups=groups, engine=None):
                 self._note(commit)
 
     def _clean(self) -> None:
@@ -223,9 +228,10 @@ class Erasure:
 
     def _busy(self, why: str) -> CommitConflictError:
         return CommitConflictError(
-            f"table {self.table.config.name}", f"{why}: others write, or plan, meanwhile.",
+            f"table {self.table.config.name}",
+            f"{why}: others write, or plan, meanwhile.",
             "Repeat the call when they have ended.",
-        )  # fmt: skip
+        )
 
     def _forget_bounds(self) -> None:
         """Plans of completed clusterings have values of rows, which nobody reads any more. No other
@@ -247,7 +253,7 @@ class Erasure:
             # Of one that is switched off: nobody reads it, and nobody keeps it up to date.
             table.storage.delete_prefix(_METADATA)
 
-    # --- the proof ----------------------------------------------------------------------------------
+    # --- the proof ----------
     def _decoding(self) -> Decoding:
         table = self.table
         keyed = bool(table.config.record_key_fields)
@@ -283,9 +289,9 @@ class Erasure:
             )
         if path.startswith(".hoodie/"):
             return (
-                "a partition path, a text that a writer put into a commit, or the plan of a clustering "
-                "that an older version of Hoodoo archived: these files are not changed. Copy the "
-                "rows into a new table."
+                "a partition path, a text that a writer put into a commit, or the plan of a "
+                "clustering that an older version of Hoodoo archived: these files are not changed. "
+                "Copy the rows into a new table."
             )
         return (
             "another write has put the key into the table again, or the file is not of the table."

@@ -11,8 +11,8 @@ from hoodoo.model.brief import listed
 
 @frozen
 class Erased:
-    """The outcome of ``erase``. ``deleted`` is the number of rows that this call deleted; ``keys`` the
-    number of record keys that are erased, with those of earlier calls that were interrupted.
+    """The outcome of ``erase``. ``deleted`` is the number of rows that this call deleted; ``keys``
+    the number of record keys that are erased, with those of earlier calls that were interrupted.
     ``instants`` are the actions of this call, in their order. ``savepoints`` were dropped.
 
     ``report`` is the proof, a document of JSON; None without ``prove``. ``proven`` is None without

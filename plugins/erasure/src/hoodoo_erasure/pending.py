@@ -23,8 +23,8 @@ class Begun:
 
 
 def begun(storage: Storage) -> Begun:
-    """What calls before have begun, and not ended. A file that is not whole is one of a process that
-    ended before it deleted a row."""
+    """What calls before have begun, and not ended. A file that is not whole is one of a process
+    that ended before it deleted a row."""
     keys: set[str] = set()
     texts: set[str] = set()
     paths = []

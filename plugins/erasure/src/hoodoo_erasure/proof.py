@@ -1,6 +1,8 @@
-"""Proof: all files of a table are looked through for record keys, and a report says what came of it.
+"""Proof: all files of a table are looked through for record keys, and a report says what came of
+it.
 
-Each file is read whole: its bytes, and what they are decoded to. The report names keys by hashes."""
+Each file is read whole: its bytes, and what they are decoded to. The report names keys by
+hashes."""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import partial
 from typing import Any
@@ -28,7 +30,7 @@ _ROUNDS = 20
 FILTER = "bloom filter"
 _SIGNATURE = "signature"
 NOT_COVERED = (
-    "older versions and deleted objects that the store itself keeps (versioning, snapshots, soft delete)",
+    "older versions and deleted objects that the store keeps (versioning, snapshots, soft delete)",
     "copies: backups, clones, exports, caches, and files that readers have open",
     "temporary files of writers on other machines, which the local store deletes after a day",
     "other tables, and files outside of the table's directory",
@@ -36,7 +38,7 @@ NOT_COVERED = (
 
 
 @frozen
-class _Seen:
+class Seen:
     """What one file has been found to be. ``unread``: why it could not be decoded."""
 
     entry: Entry
@@ -48,9 +50,9 @@ class _Seen:
 
 def look_through(
     storage: Storage, decoding: Decoding, sought: Sought, spare: Collection[str]
-) -> list[_Seen]:
+) -> list[Seen]:
     """Every file of the table but ``spare``, until no new one has come."""
-    done: dict[tuple[str, int, float, str], _Seen] = {}
+    done: dict[tuple[str, int, float, str], Seen] = {}
     for _ in range(_ROUNDS):
         entries = [e for e in storage.list("", recursive=True) if e.path not in spare]
         names = {(e.path, e.size, e.modified, e.tag): e for e in entries}
@@ -66,12 +68,13 @@ def look_through(
         if not new:
             return [done[name] for name in names if name in done]
     raise CommitConflictError(
-        storage.root, f"files came and went {_ROUNDS} times while they were looked through.",
+        storage.root,
+        f"files came and went {_ROUNDS} times while they were looked through.",
         "Repeat the call when fewer writers are active.",
-    )  # fmt: skip
+    )
 
 
-def _look(storage: Storage, decoding: Decoding, sought: Sought, entry: Entry) -> _Seen | None:
+def _look(storage: Storage, decoding: Decoding, sought: Sought, entry: Entry) -> Seen | None:
     found: dict[str, set[str]] = {}
 
     def add(place: str, texts: Collection[str]) -> None:
@@ -101,7 +104,7 @@ def _look(storage: Storage, decoding: Decoding, sought: Sought, entry: Entry) ->
     except FileNotFoundError:  # it went meanwhile
         return None
     each = {place: tuple(sorted(texts)) for place, texts in sorted(found.items())}
-    return _Seen(entry, kind, digest.hexdigest(), each, unread)
+    return Seen(entry, kind, digest.hexdigest(), each, unread)
 
 
 def _chunks(file: pa.NativeFile, longest: int) -> Iterator[tuple[bytes, bytes]]:
@@ -112,19 +115,15 @@ def _chunks(file: pa.NativeFile, longest: int) -> Iterator[tuple[bytes, bytes]]:
         before = (before + chunk)[-longest + 1 :] if longest > 1 else b""
 
 
-# --- the report -------------------------------------------------------------------------------------
-def prove(
-    storage: Storage,
-    decoding: Decoding,
+# --- the report ----------
+def report(
+    seen: Sequence[Seen],
     sought: Sought,
-    spare: Collection[str],
     facts: Mapping[str, Any],
     key: bytes | None,
     left: Callable[[str, str], str],
 ) -> dict[str, Any]:
-    """The report. ``key`` signs it; ``left`` says why a file, in a place, has a key."""
-    begun = datetime.now(timezone.utc)
-    seen = look_through(storage, decoding, sought, spare)
+    """What has been ``seen``. ``key`` signs it; ``left`` says why a file, in a place, has a key."""
     hashes = Hashes(key if key is not None else secrets.token_bytes(16), key is not None)
     every = [*sought.keys, *sought.texts]
 
@@ -150,8 +149,7 @@ def prove(
     said: dict[str, Any] = {
         "report": "hoodoo erasure 1",
         **facts,
-        "begun": begun.isoformat(),
-        "ended": datetime.now(timezone.utc).isoformat(),
+        "made": datetime.now(timezone.utc).isoformat(),
         "erased": not found and not unread,
         "keys": {
             "count": len(every),
@@ -162,8 +160,8 @@ def prove(
         "looked_for": {
             "as_record_key": len(sought.keys),
             "inside_of_texts": len(sought.inside),
-            "rule": f"Record keys of at least {LEAST} bytes, and other texts, are looked for inside of "
-            f"all values and all bytes, if they are at most {MOST}; shorter keys as whole record keys.",
+            "rule": f"Record keys of at least {LEAST} bytes, and other texts, are looked for "
+            f"inside of all values and bytes, if they are at most {MOST}; shorter keys as record keys.",
         },
         "files": [
             {
@@ -189,8 +187,8 @@ def _signature(said: Mapping[str, Any], key: bytes | None) -> dict[str, str]:
 
 
 def is_genuine(report: Mapping[str, Any], key: bytes | None = None) -> bool:
-    """Whether ``report`` is as it was made, with the signing ``key`` if it was signed. Without a key
-    anybody can make such a report: its digest has to be stored elsewhere."""
+    """Whether ``report`` is as it was made, with the signing ``key`` if it was signed. Without a
+    key anybody can make such a report: its digest has to be stored elsewhere."""
     said = {name: value for name, value in report.items() if name != _SIGNATURE}
     given = report.get(_SIGNATURE) or {}
     made = _signature(said, key)

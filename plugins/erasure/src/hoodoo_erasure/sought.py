@@ -79,8 +79,8 @@ class Sought:
 
 
 def _texts(values: pa.Array) -> Iterator[pa.Array]:
-    """The texts and bytes of an array of any type, as arrays of bytes without nulls. Of a dictionary
-    all entries count, also those that no row has."""
+    """The texts and bytes of an array of any type, as arrays of bytes without nulls. Of a
+    dictionary all entries count, also those that no row has."""
     kind = values.type
     if isinstance(values, pa.ChunkedArray):
         for chunk in values.chunks:
@@ -109,8 +109,8 @@ def _texts(values: pa.Array) -> Iterator[pa.Array]:
 
 @frozen
 class Hashes:
-    """How keys are named in a report: HMAC-SHA256 with the user's key, or with a salt that the report
-    has, by which a key can be guessed."""
+    """How keys are named in a report: HMAC-SHA256 with the user's key, or with a salt that the
+    report has, by which a key can be guessed."""
 
     secret: bytes
     is_signing: bool

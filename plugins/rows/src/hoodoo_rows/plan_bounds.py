@@ -1,5 +1,5 @@
-"""Plan bounds: the smallest and largest values of columns that the plan of a clustering has, for who
-looks at it before it is run. They are values of rows, which may have to be forgotten."""
+"""Plan bounds: the smallest and largest values of columns that the plan of a clustering has, for
+who looks at it before it is run. They are values of rows, which may have to be forgotten."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Rewrite groups: file groups get new base files with the same rows, which take nothing over from the
-old ones."""
+"""Rewrite groups: file groups get new base files with the same rows, which take nothing over from
+the old ones."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def dictionary_leaves(
 
 def unified(table: pa.Table) -> pa.Table:
     """``table`` with one dictionary for each column, of the values that rows have: others would be
-    put into the file, too, and rows that are deleted leave theirs."""
+    put into the file, too: those of deleted rows."""
     table = table.unify_dictionaries()
     for at, column in enumerate(table.columns):
         if column.type == REPEATED and column.num_chunks:

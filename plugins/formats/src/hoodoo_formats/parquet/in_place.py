@@ -20,7 +20,7 @@ from hoodoo_rows.write.promote import promoted
 from hoodoo_formats.logical import to_stored
 from hoodoo_formats.parquet import footer
 from hoodoo_formats.parquet.assembled import AssembledWriter
-from hoodoo_formats.parquet.chunks import Chunk, Layout, is_known
+from hoodoo_formats.parquet.chunks import Chunk, is_known
 from hoodoo_formats.parquet.footer import NoFooter
 from hoodoo_formats.parquet.reader import ParquetReader
 from hoodoo_formats.parquet.writer import WriterOptions
@@ -75,8 +75,7 @@ def begin(
         return None  # a filter that is built anew needs all keys
     base.bring(local + ".old")
     try:
-        layout = base.layout()
-        writer = InPlaceWriter(local, schema, options, keys, base, layout, constants)
+        writer = InPlaceWriter(local, schema, options, keys, base, constants)
     except NoFooter:  # of the old file, or of one by this pyarrow
         return None
     return writer if writer.copies_most else None
@@ -114,12 +113,11 @@ class InPlaceWriter(AssembledWriter):
         options: WriterOptions,
         keys: KeyStats,
         base: ParquetReader,
-        layout: Layout,
         constants: Mapping[str, str],
     ) -> None:
         super().__init__(local, schema, options, keys)
-        self._base, self._layout, self._constants = base, layout, dict(constants)
-        self._large = max(group.rows for group in layout.groups)
+        self._base, self._layout, self._constants = base, base.layout(), dict(constants)
+        self._large = max(group.rows for group in self._layout.groups)
         self._taken: list[int] = []
 
     @property

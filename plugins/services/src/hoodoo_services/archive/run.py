@@ -85,7 +85,9 @@ def _read(storage: Storage, timeline: Timeline, chunk: Sequence[Instant]) -> lis
             try:
                 path = timeline.path(step)
                 content = storage.get(path)
-                files.append((step, content if step.is_completed else without_bounds(content, path)))
+                if not step.is_completed:
+                    content = without_bounds(content, path)
+                files.append((step, content))
             except FileNotFoundError:
                 if step.is_completed:
                     return None
