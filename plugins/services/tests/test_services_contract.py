@@ -107,6 +107,23 @@ class TestRewriteKeys(ActionContract):
         return "rewrite_keys"
 
 
+class TestRewriteGroups(ActionContract):
+    opened_with = CLEANING
+    effect = "each time"
+
+    @pytest.fixture
+    def action(self) -> str:
+        return "rewrite_groups"
+
+    @pytest.fixture(params=[(9, "COPY_ON_WRITE"), (6, "COPY_ON_WRITE")], ids=str)
+    def kind(self, request: Any) -> tuple[int, str]:
+        found: tuple[int, str] = request.param
+        return found
+
+    def options(self, table: Table) -> Mapping[str, Any]:
+        return {"groups": [(s.partition_path, s.file_id) for s in table.file_slices()]}
+
+
 class TestRebuildIndex(ActionContract):
     opened_with = CLEANING
     table = {"options": {"hoodie.metadata.enable": "true"}}

@@ -161,7 +161,7 @@ def report(
             "as_record_key": len(sought.keys),
             "inside_of_texts": len(sought.inside),
             "rule": f"Record keys of at least {LEAST} bytes, and other texts, are looked for "
-            f"inside of all values and bytes, if they are at most {MOST}; shorter keys as record keys.",
+            f"inside of all values, if they are at most {MOST}; shorter keys as record keys.",
         },
         "files": [
             {
