@@ -41,8 +41,8 @@ _BUFFER = 32 << 10
 class WriterOptions:
     """``block_bytes`` bounds a row group by its size in memory; ``bloom`` None: no bloom filter;
     ``key_stats`` False: nothing about record keys in the footer (virtual keys); ``copies``: column
-    chunks, and the bloom filter, may be copied from the file that is replaced. ``threads``: that encode the columns of a
-    file."""
+    chunks, and the bloom filter, may be copied from the file that is replaced. ``threads``: that
+    encode the columns of a file."""
 
     table_name: str = ""
     codec: str = "zstd"
