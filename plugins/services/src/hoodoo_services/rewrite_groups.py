@@ -17,12 +17,10 @@ from hoodoo_rows.write.operation import UPSERT
 from hoodoo_rows.write.run import commit_files
 from hoodoo_rows.write.target import WriteTarget
 
-from hoodoo_services.rewrite_keys import GROUPS, rewritten
+from hoodoo_services.rewrite import GROUPS, Group, group_of, new_files
 
 if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle
-
-Group = tuple[str, str]  # partition path, file id
 
 
 @frozen
@@ -49,7 +47,5 @@ class RewriteGroups:
 def _work(
     groups: Collection[Group], target: WriteTarget
 ) -> Callable[[Instant], tuple[WriteStat, ...]] | None:
-    chosen = [
-        s for s in target.slices if (s.partition_path, s.file_id) in groups and not s.row_logs
-    ]
-    return partial(rewritten, target, chosen) if chosen else None
+    chosen = [s for s in target.slices if group_of(s) in groups and not s.row_logs]
+    return partial(new_files, target, chosen) if chosen else None
