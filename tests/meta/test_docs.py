@@ -78,6 +78,8 @@ CONTRIBS = (
             "retention",
             "lz4-serializer",
             "lance-format",
+            "validators",
+            "commit-callback",
         )
     ),
 )

@@ -1,0 +1,5 @@
+"""Commit callback: an HTTP call after each commit."""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"

@@ -1,0 +1,5 @@
+"""Validators: checks of the rows that a write is about to commit."""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"
