@@ -42,6 +42,8 @@ WITH_LOGS = [
 ]
 MERGE_ON_READ = [*WITH_LOGS, *COMPACTED]
 READ = [*COPY_ON_WRITE, *MERGE_ON_READ]
+# With columns of the types VECTOR and BLOB, which the other reader does not know.
+OF_1_2 = ["cow_v9_spark12_vector_blob"]
 LANCE = [
     "cow_v9_lance_nonpartitioned",
     "cow_v9_lance_txns_nonpart",

@@ -10,7 +10,7 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from golden_tables import COPY_ON_WRITE, LANCE, MERGE_ON_READ, READ
+from golden_tables import COPY_ON_WRITE, LANCE, MERGE_ON_READ, OF_1_2, READ
 from hoodoo.errors import UnsupportedTableError
 from hoodoo.model.meta import META_COLUMNS
 
@@ -29,7 +29,7 @@ Same = Callable[[pa.Table, "pa.Table | None", str], None]
 
 def test_all_tables_are_listed(golden_home: Path) -> None:
     names = {path.stem for path in (golden_home / "tables").glob("*.zip")}
-    assert names == {*READ, *LANCE}
+    assert names == {*READ, *LANCE, *OF_1_2}
 
 
 @pytest.mark.parametrize("name", READ)
