@@ -10,10 +10,11 @@ import pytest
 from both import Spark
 
 COLUMNS = "id BIGINT, emb VECTOR(3), d VECTOR(2, DOUBLE), i VECTOR(2, INT8), more VECTOR(3), b BLOB"
-MERGER = {
+OPTIONS = {
+    "hoodie.spark.sql.insert.into.operation": "upsert",
     "hoodie.write.record.merge.custom.implementation.classes": (
         "org.apache.hudi.DefaultSparkRecordMerger"
-    )
+    ),
 }
 VALUES = (
     "({n}L, array({v}f, 0.5f, -1f), array(0.25D, {v}D), array(cast({v} as tinyint), -128Y), "
@@ -40,9 +41,9 @@ def shown(wanted: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def sql(spark: Spark) -> Any:
-    spark.worker.set(MERGER)
+    spark.worker.set(OPTIONS)
     yield spark.worker.sql
-    spark.worker.unset(list(MERGER))
+    spark.worker.unset(list(OPTIONS))
 
 
 def agreed(sql: Any, path: Path, name: str, wanted: list[dict[str, Any]]) -> None:
