@@ -16,7 +16,7 @@ from hoodoo.model.internal_row import (
     operation_name,
     rows_schema,
 )
-from hoodoo_rows.produce.row_shape import IS_INDEX, RowShape
+from hoodoo_rows.engine.row_shape import IS_INDEX, RowShape
 from hypothesis import given
 from hypothesis import strategies as st
 

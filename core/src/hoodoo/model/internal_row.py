@@ -3,7 +3,7 @@
 Seven fields, in this order: record_key, partition_path, file_id, instant_time, operation_type,
 is_index_record, row_data. In Arrow a batch of internal rows has these seven columns; `row_data` is a
 struct of everything else that a stream carries. An index record says where a key lies and carries no
-row data. How the flat columns of a stream become these seven: ``produce/row_shape.py`` of hoodoo-rows.
+row data. How the flat columns of a stream become these seven: ``engine/row_shape.py`` of hoodoo-rows.
 """
 
 from __future__ import annotations

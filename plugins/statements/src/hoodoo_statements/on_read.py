@@ -15,10 +15,7 @@ from hoodoo.errors import ConfigError, SchemaError
 from hoodoo.model.meta import IS_DELETED, META_COLUMNS, OPERATION
 from hoodoo.storage.api import get_if_there
 from hoodoo.table.handle import TableHandle
-from hoodoo_rows.evolution.history import History, begun
-from hoodoo_rows.evolution.kinds import ids_of, record
-from hoodoo_rows.merge.rule import history_of
-from hoodoo_rows.write.target import WriteTarget
+from hoodoo_rows.api import History, WriteTarget
 
 from hoodoo_statements.text.nested import field_at, inner_fields, of_inner
 from hoodoo_statements.text.scope import named, unknown_column
@@ -151,7 +148,7 @@ class OnRead:
     def history(self, target: WriteTarget, after: pa.Schema) -> Callable[[str], History]:
         """The table's history with ``after``, its schema when all is done, by the instant of the
         commit."""
-        stands: History = history_of(target.file_format) or begun(
+        stands: History = History.of(target.file_format) or History.begun(
             target.schema, target.config.populate_meta_fields
         )
         newest = stands.schemas[0]
@@ -162,9 +159,11 @@ class OnRead:
             fields = _edited(
                 fields, _place(target.schema, name, self.rename), _Drop(name), _inner, _of_inner
             )
-        ids = count(max(newest.get("max_column_id", 0), *ids_of(newest)) + 1)
+        ids = count(max(newest.get("max_column_id", 0), *History.ids(newest)) + 1)
         meta = [f for f in fields if f["name"] in META_COLUMNS]
-        own = record(list(after), ids, {"fields": [f for f in fields if f not in meta]})["fields"]
+        own = History.record(list(after), ids, {"fields": [f for f in fields if f not in meta]})[
+            "fields"
+        ]
         most = next(ids) - 1
         stands.followed([*meta, *own], most, "0")  # before anything is written
         return lambda instant: stands.followed([*meta, *own], most, instant)

@@ -10,7 +10,7 @@ import typer
 from hoodoo_cli.toolkit import arguments, show
 
 if TYPE_CHECKING:
-    from hoodoo_rows.tables_below import TableBelow
+    from hoodoo_cli.tables_below import TableBelow
 
 _SHORT = {"COPY_ON_WRITE": "cow", "MERGE_ON_READ": "mor"}
 
@@ -43,7 +43,8 @@ def _tables(place: str, options: Mapping[str, Any]) -> Iterator[TableBelow]:
     from hoodoo.errors import HoodooError
     from hoodoo.kernel.registry import kernel
     from hoodoo.storage.uri import split
-    from hoodoo_rows.tables_below import TableBelow, tables_below
+
+    from hoodoo_cli.tables_below import TableBelow, tables_below
 
     offer = kernel().find("catalog", split(place)[0])
     if offer is None or offer.name == "file":  # a folder with tables may have a catalog, too

@@ -13,7 +13,7 @@ from hoodoo.hookspecs.serializer import BoundSerializer, Serializer
 from hoodoo.kernel.answers import plain
 from hoodoo.kernel.resolve import default_name, resolve
 
-from hoodoo_rows.produce.row_shape import RowShape
+from hoodoo_rows.engine.row_shape import RowShape
 
 
 @lru_cache(maxsize=1)

@@ -23,6 +23,7 @@ from hoodoo.timeline.instants import order_key
 
 from hoodoo_rows.evolution.kinds import ids_of, record
 from hoodoo_rows.evolution.names import Names, names_between
+from hoodoo_rows.merge import rule
 
 FOLDER = ".hoodie/.schema"
 ENDS = ".schemacommit"
@@ -35,6 +36,17 @@ _loaded: dict[tuple[str, str], History] = {}
 class History:
     """``schemas`` as they are in JSON, newest first; ``latest``: the text of the first one."""
 
+    # What reads files of any age and their logs, and the history that such a format knows; what a
+    # commit says of it, and the conflict with a commit that says another one.
+    reading = staticmethod(rule.as_of_schema)
+    logs = staticmethod(rule.logs_of_schema)
+    of = staticmethod(rule.history_of)
+    noted = staticmethod(rule.noted_schema)
+    refuse_other = staticmethod(rule.refuse_evolved)
+    # Arrow's fields as a record, and the ids within a type.
+    record = staticmethod(record)
+    ids = staticmethod(ids_of)
+
     schemas: tuple[Mapping[str, Any], ...]
     latest: str
     _names: tuple[tuple[str, Names | None], ...] = field(init=False, eq=False, repr=False)
@@ -43,6 +55,15 @@ class History:
     def _each(self) -> tuple[tuple[str, Names | None], ...]:
         newest = self.schemas[0]
         return tuple((version(s), names_between(s, newest)) for s in self.schemas)
+
+    @classmethod
+    def begun(cls, schema: pa.Schema, meta: bool) -> History:
+        """The history of a table that has had no other names of columns than ``schema``; ``meta``:
+        files have Hudi's own."""
+        ids = count()
+        fields = record([*(META_FIELDS if meta else ()), *schema], ids)["fields"]
+        head = {"max_column_id": next(ids) - 1, "version_id": 0, "type": "record", "fields": fields}
+        return cls((head,), json.dumps(head, separators=(",", ":")))
 
     def names(self, instant: str) -> Names | None:
         """The names of the table's columns in what ``instant`` has written; None: the same."""
@@ -125,15 +146,6 @@ def _all(parent: int | None, fields: Sequence[Any]) -> Iterator[tuple[int | None
     for one in fields:
         yield parent, one
         yield from _all(one["id"], _fields(one))
-
-
-def begun(schema: pa.Schema, meta: bool) -> History:
-    """The history of a table that has had no other names of columns than ``schema``; ``meta``:
-    files have Hudi's own."""
-    ids = count()
-    fields = record([*(META_FIELDS if meta else ()), *schema], ids)["fields"]
-    head = {"max_column_id": next(ids) - 1, "version_id": 0, "type": "record", "fields": fields}
-    return History((head,), json.dumps(head, separators=(",", ":")))
 
 
 def _fields(inside: Any) -> list[Any]:

@@ -16,7 +16,7 @@ from hoodoo.errors import EngineError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.internal_row import constant
 from hoodoo_rows.engine.frames import Framed, refuse_reuse
-from hoodoo_rows.produce.row_shape import constants_of
+from hoodoo_rows.engine.row_shape import constants_of
 
 _COMPRESS_FROM = 1024  # bytes; below, lz4 saves nothing
 _COMPRESSED = struct.Struct("<4sI")

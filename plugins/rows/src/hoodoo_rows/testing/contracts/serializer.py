@@ -25,7 +25,7 @@ from hoodoo.testing.samples import nested
 
 from hoodoo_rows.engine import frames
 from hoodoo_rows.engine.crossing import message_format
-from hoodoo_rows.produce.row_shape import IS_INDEX, RowShape
+from hoodoo_rows.engine.row_shape import IS_INDEX, RowShape
 
 DATA = pa.schema(
     [("a_number_with_a_long_name", pa.int64()), ("a_text_with_a_long_name", pa.string())]

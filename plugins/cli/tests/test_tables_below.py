@@ -13,7 +13,7 @@ import pytest
 from hoodoo.errors import ConfigError, StorageError
 from hoodoo.table.settings import open_storage
 from hoodoo.testing.stores import Delegating
-from hoodoo_rows.tables_below import TableBelow, tables_below
+from hoodoo_cli.tables_below import TableBelow, tables_below
 
 T = TypeVar("T")
 MANY = 500

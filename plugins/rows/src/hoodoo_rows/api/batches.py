@@ -1,0 +1,34 @@
+"""Rows of file slices, as record batches."""
+
+from __future__ import annotations
+
+from hoodoo_rows.merge import log_rows as logs
+from hoodoo_rows.merge import meet, pairs
+from hoodoo_rows.merge import slice as slices
+from hoodoo_rows.produce import rows
+from hoodoo_rows.read import missing, prefetch, spec
+from hoodoo_rows.read import open as opened
+from hoodoo_rows.read import rows as results
+from hoodoo_rows.write import widen
+
+
+class Batches:
+    """Record batches of file slices: ``of_slice`` in the shape of a read, ``merged`` in the columns
+    of a :class:`~hoodoo_rows.merge.rule.MergeRule`; ``explained`` is put around who opens files by
+    itself. ``in_order`` and ``in_turns`` read several at the same time."""
+
+    of_slice = staticmethod(opened.read_slice)
+    merged = staticmethod(slices.merged_rows)
+    explained = staticmethod(missing.explained)
+    in_order = staticmethod(prefetch.in_order)
+    in_turns = staticmethod(prefetch.in_turns)
+    let_through = staticmethod(spec.let_through)
+    widened = staticmethod(widen.widened)
+    one_array = staticmethod(pairs.flat)
+    Lasting = results.Lasting
+    # Of rewrites: the rows of a base file that stay, beside the log rows that they meet.
+    stored = staticmethod(rows.read_stored)
+    renamed = staticmethod(rows.renamed)
+    log_rows = staticmethod(logs.read_log_rows)
+    counting = staticmethod(logs.counting)
+    Places = meet.Places

@@ -1,0 +1,25 @@
+"""Reads of a table, from the call to what tasks read."""
+
+from __future__ import annotations
+
+from hoodoo_rows import reads
+from hoodoo_rows.read import plan as plans
+from hoodoo_rows.read import spec as specs
+from hoodoo_rows.read import step as steps
+
+
+class Reads:
+    """Reads of a table. ``read`` and ``query`` are what its methods of these names do; the others
+    are for who plans a read of a :class:`~hoodoo.hookspecs.read_source.ReadSource`, or changes the
+    plan of one."""
+
+    read = staticmethod(reads.read)
+    query = staticmethod(reads.query)
+    plan = staticmethod(plans.plan_scan)
+    narrowed = staticmethod(plans.narrowed)
+    merge_rule = staticmethod(plans.merge_rule)
+    spec = staticmethod(specs.row_spec)
+    referenced = staticmethod(specs.referenced)
+    # The column of slices on their way to tasks, and its values.
+    PAYLOAD = steps.PAYLOAD
+    payloads = staticmethod(steps.payloads)

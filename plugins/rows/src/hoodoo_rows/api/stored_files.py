@@ -1,0 +1,38 @@
+"""What is known of stored files: their format, columns, keys and ranges."""
+
+from __future__ import annotations
+
+from hoodoo_rows.merge import virtual
+from hoodoo_rows.produce import base_ranges
+from hoodoo_rows.read import prune, source
+from hoodoo_rows.read import schema as schemas
+from hoodoo_rows.write import log_keys
+
+
+class StoredFiles:
+    """Stored files: what reads them (``format``), or why nothing does; their columns; keys that
+    they do not store; what they hold in a column; and which partition paths and ranges of values
+    have no row that a filter lets through."""
+
+    format = staticmethod(source.check_readable)
+    check = staticmethod(source.check_extension)
+    bootstrapped = staticmethod(source.bootstrapped)
+    schema = staticmethod(schemas.stored_schema)
+    columns = staticmethod(schemas.stored)
+    hidden = staticmethod(schemas.hidden)
+    # Virtual keys.
+    key_generator = staticmethod(source.check_generator)
+    with_keys = staticmethod(virtual.VirtualKeys)
+    check_virtual = staticmethod(virtual.check_virtual)
+    key_columns = staticmethod(virtual.key_columns)
+    record_keys = staticmethod(virtual.record_keys)
+    stores_keys = staticmethod(log_keys.stores_keys)
+    # Ranges of values.
+    ranges = staticmethod(base_ranges.base_ranges)
+    merged_ranges = staticmethod(base_ranges.merge_ranges)
+    partition_range = staticmethod(base_ranges.partition_range)
+    range_table = staticmethod(base_ranges.range_table)
+    # What a filter leaves.
+    outside = staticmethod(prune.outside)
+    matching_paths = staticmethod(prune.matching_paths)
+    satisfiable = staticmethod(prune.satisfiable)

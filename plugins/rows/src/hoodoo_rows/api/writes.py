@@ -1,0 +1,22 @@
+"""Writes of a table, and commits of files that an action has made."""
+
+from __future__ import annotations
+
+from hoodoo_rows import of_table, writes
+from hoodoo_rows.write import commit, conflicts, operation, run
+
+
+class Writes:
+    """Commits. ``write`` writes rows; ``files``, ``schema`` and ``drop_partitions`` commit what the
+    caller makes for a :class:`~hoodoo_rows.write.request.WriteRequest`, and repeat it after a
+    conflict. ``begin_joined`` is for actions that publish by themselves: who takes part in it."""
+
+    UPSERT, INSERT, DELETE = operation.UPSERT, operation.INSERT, operation.DELETE
+    DELETE_PARTITION = operation.DELETE_PARTITION
+    write = staticmethod(writes.write)
+    files = staticmethod(run.commit_files)
+    schema = staticmethod(run.commit_schema)
+    drop_partitions = staticmethod(run.drop_partitions)
+    begin_joined = staticmethod(commit.begin_joined)
+    change_of = staticmethod(conflicts.change_of)
+    plugins = staticmethod(of_table.load_plugins)
