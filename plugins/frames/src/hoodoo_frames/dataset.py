@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from attrs import evolve
 from hoodoo.errors import CallError
-from hoodoo_rows.read.rows import Lasting, Rows
-from hoodoo_rows.read.scan import Scan
+from hoodoo_rows.api import Batches, Rows, Scan
 
 from hoodoo_frames.limited import first, some
 
@@ -164,7 +163,9 @@ class RowsScanner(ds.Scanner):  # type: ignore[misc]  # pyarrow has no types
         return (ds.TaggedRecordBatch(batch, None) for batch in self.to_batches())
 
     def to_reader(self) -> pa.RecordBatchReader:
-        return pa.RecordBatchReader.from_batches(self.projected_schema, Lasting(self.to_batches()))
+        return pa.RecordBatchReader.from_batches(
+            self.projected_schema, Batches.Lasting(self.to_batches())
+        )
 
     def to_table(self) -> pa.Table:
         return self._rows.to_arrow() if self._shown is None else self.to_reader().read_all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
-from hoodoo_rows.read.rows import Rows
+from hoodoo_rows.api import Rows
 
 from hoodoo_frames.dataset import RowsDataset
 from hoodoo_frames.eager import absent

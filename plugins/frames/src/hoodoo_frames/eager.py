@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from hoodoo.errors import EngineError
-from hoodoo_rows.read.rows import Rows
+from hoodoo_rows.api import Rows
 
 
 def to_pandas(self: Rows, **options: Any) -> Any:

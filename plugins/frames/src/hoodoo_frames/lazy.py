@@ -9,7 +9,7 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 from hoodoo.errors import CallError
-from hoodoo_rows.read.rows import Rows
+from hoodoo_rows.api import Rows
 
 from hoodoo_frames.eager import absent
 from hoodoo_frames.limited import first, some

@@ -10,10 +10,7 @@ import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.calls import checked_methods
 from hoodoo.errors import CallError, EngineError
-from hoodoo_rows.read.plan import narrowed
-from hoodoo_rows.read.rows import Rows
-from hoodoo_rows.read.scan import Scan
-from hoodoo_rows.read.spec import let_through
+from hoodoo_rows.api import Batches, Reads, Rows, Scan
 
 
 def limit(self: Rows, n: int) -> Limited:
@@ -82,7 +79,7 @@ def some(rows: Rows, columns: Sequence[str] | None, where: pc.Expression | None)
     if columns is None and where is None:
         return rows
     if isinstance(rows, Scan):
-        return evolve(rows, plan=narrowed(rows.source, rows.plan, columns, where))
+        return evolve(rows, plan=Reads.narrowed(rows.source, rows.plan, columns, where))
     return Chosen(rows, None if columns is None else tuple(columns), where)
 
 
@@ -105,7 +102,7 @@ class Chosen(Rows):
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         for batch in self.rows.to_batches():
-            left = batch if self.where is None else let_through(batch, self.where)
+            left = batch if self.where is None else Batches.let_through(batch, self.where)
             if left.num_rows:
                 yield left if self.columns is None else left.select(list(self.columns))
 

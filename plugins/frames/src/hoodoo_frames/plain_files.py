@@ -7,8 +7,7 @@ import pyarrow.parquet as pq
 from hoodoo.hookspecs.file_format import is_plain_parquet
 from hoodoo.storage.api import has_plain_files
 from hoodoo.storage.uri import local_path, split
-from hoodoo_rows.read.rows import Rows
-from hoodoo_rows.read.scan import Scan
+from hoodoo_rows.api import Rows, Scan
 
 
 def plain_files(

@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any
 
 from hoodoo.table.handle import TableHandle
-from hoodoo_rows.reads import read
+from hoodoo_rows.api import Reads
 
 from hoodoo_frames import eager
 
@@ -20,7 +20,7 @@ def to_pandas(
 ) -> Any:
     """All rows as a pandas DataFrame. The arguments are those of ``read``. Raises EngineError if
     pandas is not installed."""
-    return eager.to_pandas(read(table, columns, where, as_of))
+    return eager.to_pandas(Reads.read(table, columns, where, as_of))
 
 
 def to_polars(
@@ -31,4 +31,4 @@ def to_polars(
 ) -> Any:
     """All rows as a polars DataFrame; ``hoodoo.scan_polars`` reads only what a query needs. The
     arguments are those of ``read``. Raises EngineError if polars is not installed."""
-    return eager.to_polars(read(table, columns, where, as_of))
+    return eager.to_polars(Reads.read(table, columns, where, as_of))

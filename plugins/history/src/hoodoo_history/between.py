@@ -14,7 +14,7 @@ from hoodoo.errors import HoodooError
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.instants import parse_point
-from hoodoo_rows.reads import read
+from hoodoo_rows.api import Reads
 
 from hoodoo_history.verbs import changes
 from hoodoo_history.window import EARLIEST
@@ -155,7 +155,7 @@ def _by_snapshots(
 
 
 def _snapshot(table: TableHandle, as_of: str | None, where: Any) -> Iterator[pa.RecordBatch]:
-    return read(table, where=where, as_of=as_of, meta=True).to_batches()
+    return Reads.read(table, where=where, as_of=as_of, meta=True).to_batches()
 
 
 def _key_columns(table: TableHandle) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from hoodoo.model.meta import COMMIT_TIME
 from hoodoo.participants.listing import is_known
 from hoodoo.participants.lost import refuse_lost
 from hoodoo.timeline.view import FileSystemView, from_files
-from hoodoo_rows.read.plan import ScanPlan, plan_scan
+from hoodoo_rows.api import Reads, ScanPlan
 
 from hoodoo_history.cleaned import CleanedFiles, Key, check_stats
 from hoodoo_history.window import TimelineRange, check_commit_times, is_change, or_untimed
@@ -82,7 +82,7 @@ def plan_incremental(
         rows = or_untimed(rows)
     if not window.then.writes():  # no schema of its own: that of the oldest later commit
         then, view = source, evolve(view, slices=())
-    plan = plan_scan(then, columns, where, as_of=None, view=view, rows=rows, meta=meta)
+    plan = Reads.plan(then, columns, where, as_of=None, view=view, rows=rows, meta=meta)
     spec = evolve(plan.spec, timed=rows is not None and timed)
     return evolve(
         plan,

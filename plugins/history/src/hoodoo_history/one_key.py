@@ -14,7 +14,7 @@ from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import COMMIT_TIME, FILE_NAME, META_COLUMNS, PARTITION_PATH, RECORD_KEY
 from hoodoo.table.handle import TableHandle
-from hoodoo_rows.reads import read
+from hoodoo_rows.api import Reads
 
 INSERTED, UPDATED, DELETED, REWRITTEN = "inserted", "updated", "deleted", "rewritten"
 WRITTEN = "written"  # inserted or updated
@@ -141,7 +141,7 @@ def _may_touch(metadata: CommitMetadata, rows: Mapping[str, _Row]) -> bool:
 
 def _rows(table: TableHandle, where: pc.Expression, instant: Instant) -> dict[str, _Row]:
     """The rows of the key at that time, by their partition path: indexes may allow one in each."""
-    scan = read(table, where=where, as_of=instant.requested, meta=True)
+    scan = Reads.read(table, where=where, as_of=instant.requested, meta=True)
     found: dict[str, _Row] = {}
     for batch in scan.to_batches():
         for row in batch.to_pylist():

@@ -8,9 +8,7 @@ from datetime import date
 from typing import Any
 
 from hoodoo.table.handle import TableHandle
-from hoodoo_rows.read.query import Query
-from hoodoo_rows.read.scan import Scan
-from hoodoo_rows.reads import query
+from hoodoo_rows.api import Query, Reads, Scan
 
 
 def incremental(
@@ -29,7 +27,7 @@ def incremental(
     ordered by completion, in version 6 by request. ``scan.plan.until`` is the ``since`` of the next
     read. ``columns`` and ``meta`` are those of ``read``. Raises ConfigError for an invalid time,
     and if a clean has deleted files that ``until`` needs."""
-    found = query(
+    found = Reads.query(
         table,
         "incremental",
         since=since,
@@ -55,6 +53,6 @@ def changes(
     ``columns`` are the columns of the images. ``where`` is applied to both images, and one of them
     has to match. A row that moves to another partition path is deleted in the old path and inserted
     in the new one. Raises the same errors as ``incremental``."""
-    found = query(table, "changes", since=since, until=until, columns=columns, where=where)
+    found = Reads.query(table, "changes", since=since, until=until, columns=columns, where=where)
     assert isinstance(found, Query)
     return found

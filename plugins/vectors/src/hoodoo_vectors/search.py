@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 from hoodoo.errors import ConfigError, SchemaError
-from hoodoo_rows.read.rows import Rows
+from hoodoo_rows.api import Rows
 
 from hoodoo_vectors.metrics import NAMES
 from hoodoo_vectors.nearest import Nearest

@@ -8,8 +8,7 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve
 from hoodoo.table.handle import TableHandle
-from hoodoo_rows.read.plan import narrowed
-from hoodoo_rows.reads import read
+from hoodoo_rows.api import Reads
 
 from hoodoo_vectors.search import nearest
 from hoodoo_vectors.stored import KEY, PATH
@@ -44,8 +43,8 @@ def search(
     >>> table.search("embedding", [0.1, 0.7], k=2)["_distance"].to_pylist()
     [0.0, 0.5]
     """
-    scan = read(table, columns, where)
+    scan = Reads.read(table, columns, where)
     wanted = scan.schema.names
     needed = [*wanted, *(name for name in (column, KEY, PATH) if name not in wanted)]
-    rows = evolve(scan, plan=narrowed(scan.source, scan.plan, needed))
+    rows = evolve(scan, plan=Reads.narrowed(scan.source, scan.plan, needed))
     return nearest(rows, column, vector, k, metric, wanted)

@@ -11,7 +11,7 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.range_values import Raw, is_comparable
 from hoodoo.storage.api import Storage, open_named
-from hoodoo_rows.produce.base_ranges import partition_range
+from hoodoo_rows.api import StoredFiles
 
 from hoodoo_formats.record_keys import MAX_KEY, MIN_KEY
 
@@ -61,7 +61,9 @@ def file_ranges(
         if metadata.schema.column(places[column]).physical_type == "INT96":
             continue  # there is no order of such values that all writers agree on
         groups = list(_groups(metadata, places[column], column, kind, file_name))
-        made.append(evolve(partition_range(groups, file_name, False), of_partition=False))
+        made.append(
+            evolve(StoredFiles.partition_range(groups, file_name, False), of_partition=False)
+        )
     return made
 
 

@@ -21,7 +21,7 @@ from hoodoo.model.meta import META_COLUMNS, RECORD_KEY, encoded_as
 from hoodoo.model.schema.normalize import conform, plain_schema
 from hoodoo.storage.api import Storage, open_named
 from hoodoo.storage.together import at_once
-from hoodoo_rows.read.source import bootstrapped
+from hoodoo_rows.api import StoredFiles
 
 from hoodoo_formats import record_keys
 from hoodoo_formats.bloom import BloomFilter
@@ -94,7 +94,7 @@ class ParquetReader:
         # Else each column of the table would be one that came after the file: null.
         if self._schema.names and set(self._schema.names) <= set(META_COLUMNS):
             self.close()
-            raise bootstrapped(self._obj)
+            raise StoredFiles.bootstrapped(self._obj)
 
     def _open(self, **more: Any) -> pq.ParquetFile:
         return pq.ParquetFile(

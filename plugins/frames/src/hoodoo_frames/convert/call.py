@@ -10,7 +10,7 @@ import hoodoo
 import pyarrow as pa
 from hoodoo.errors import CallError, ConfigError, DuplicateKeyError, SchemaError
 from hoodoo.model.schema.normalize import plain_schema
-from hoodoo_rows.engine.sources import overlap
+from hoodoo_rows.api import ArrivingRows
 
 from hoodoo_frames.convert.sources import Source, found_at
 
@@ -104,7 +104,7 @@ def _refuse_overlap(found: Source, path: str) -> None:
     """ConfigError for a table that would lie in its source, or around it: readers of the one would
     see files of the other."""
     for place in found.places:
-        if overlap(path, place):
+        if ArrivingRows.overlap(path, place):
             beside = (found.path or place).rstrip("/") + SUFFIX
             raise ConfigError(
                 f"path {path}", f"and the source {place} lie one in the other, and readers of the source would see the rows "

@@ -21,7 +21,7 @@ from hoodoo.model.log_block import BlockKind
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
-from hoodoo_rows.write.widen import widened
+from hoodoo_rows.api import Batches
 
 from hoodoo_history.change_logs.mode import (
     BEFORE,
@@ -111,7 +111,7 @@ def _image(rows: pa.Table, name: str, image: pa.Schema, path: str) -> pa.Table:
     column = rows.column(name).combine_chunks()
     struct = column if isinstance(column, pa.Array) else column.chunk(0)
     batch = pa.RecordBatch.from_struct_array(struct)
-    return pa.Table.from_batches([widened(batch, image, path)])
+    return pa.Table.from_batches([Batches.widened(batch, image, path)])
 
 
 def looked_up(keys: pa.ChunkedArray, written: pa.Table, path: str) -> pa.Table:

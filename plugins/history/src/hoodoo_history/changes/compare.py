@@ -21,10 +21,7 @@ from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import COMMIT_TIME, RECORD_KEY
 from hoodoo.storage.api import Storage
-from hoodoo_rows.merge.rule import MergeRule
-from hoodoo_rows.produce.slots import part_of
-from hoodoo_rows.read.open import read_slice
-from hoodoo_rows.read.spec import RowSpec, let_through, referenced
+from hoodoo_rows.api import Batches, MergeRule, NewFiles, Reads, RowSpec
 
 from hoodoo_history.changes.change_data import logged_changes, looked_up
 from hoodoo_history.changes.unit import DELETE, INSERT, UPDATE, ChangeSpec, ChangeUnit
@@ -150,9 +147,11 @@ class Comparison:
         if rule is not None and rule.visible.committed is not None:  # version 6
             rule = evolve(rule, visible=evolve(rule.visible, limit=limit))
         for slice_ in slices:
-            for batch in read_slice(self.storage, self.file_format, spec, slice_, rule):
+            for batch in Batches.of_slice(self.storage, self.file_format, spec, slice_, rule):
                 if unit.parts > 1:
-                    mine = pc.equal(part_of(batch.column(RECORD_KEY), unit.parts), unit.part)
+                    mine = pc.equal(
+                        NewFiles.part_of(batch.column(RECORD_KEY), unit.parts), unit.part
+                    )
                     batch = batch.filter(mine)
                 if batch.num_rows:
                     yield batch
@@ -185,13 +184,13 @@ class Comparison:
 
 def _where(spec: RowSpec, where: pc.Expression) -> RowSpec:
     where = or_untimed(where) if spec.timed else where
-    return evolve(spec, where=where, where_columns=referenced(where, spec.schema))
+    return evolve(spec, where=where, where_columns=Reads.referenced(where, spec.schema))
 
 
 def _matching(rows: pa.Table, where: pc.Expression) -> Places:
     """Places of the rows that ``where`` lets through."""
     numbered = rows.append_column(_ROW, pa.array(np.arange(rows.num_rows)))
-    return np.asarray(let_through(numbered, where).column(_ROW), np.int64)
+    return np.asarray(Batches.let_through(numbered, where).column(_ROW), np.int64)
 
 
 def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -24,13 +24,7 @@ from hoodoo.timeline.log_sizes import with_committed_sizes
 from hoodoo.timeline.placement import rows_follow_columns
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import DataFile, from_files
-from hoodoo_rows.merge.rule import MergeRule, logs_of_schema
-from hoodoo_rows.merge.virtual import VirtualKeys
-from hoodoo_rows.read import prune
-from hoodoo_rows.read.plan import merge_rule
-from hoodoo_rows.read.schema import stored_schema
-from hoodoo_rows.read.source import check_extension, check_generator, check_readable
-from hoodoo_rows.read.spec import RowSpec, row_spec
+from hoodoo_rows.api import History, MergeRule, Reads, RowSpec, StoredFiles
 
 from hoodoo_history.changes.change_data import has_after, noted
 from hoodoo_history.changes.compare import Comparison
@@ -74,7 +68,7 @@ class ChangesPlan:
 
     def reader(self, source: ReadSource) -> Comparison:
         file_format = _keyed_format(source, self.file_format)
-        logs = logs_of_schema(log_files(), self.file_format)
+        logs = History.logs(log_files(), self.file_format)
         return Comparison(source.storage, file_format, self.spec, self.rule, logs)
 
     def brief(self) -> str:
@@ -132,16 +126,16 @@ def plan_changes(
 
     Raises as :func:`~hoodoo_history.incremental.plan_incremental` does; here the state before each
     of the commits must be there, too."""
-    check_readable(source)
+    StoredFiles.format(source)
     check_commit_times(source)
     window = TimelineRange.of(source, since, until)
     schema_of = evolve(source, timeline=window.then) if window.then.writes() else source
-    file_format = check_readable(schema_of)
-    _newest, stored = stored_schema(schema_of, file_format, None, ())
+    file_format = StoredFiles.format(schema_of)
+    _newest, stored = StoredFiles.schema(schema_of, file_format, None, ())
     if RECORD_KEY not in stored.names:  # virtual: made where rows before and after are compared
         stored = pa.schema([pa.field(RECORD_KEY, pa.string()), *stored])
     images = tuple(without_meta(stored).names) if columns is None else tuple(columns)
-    asked = row_spec(stored, images, where, table=f"table {source.config.name}")
+    asked = Reads.spec(stored, images, where, table=f"table {source.config.name}")
     timed = not source.config.populate_meta_fields
     spec = ChangeSpec(_read_spec(stored, asked, timed), images, asked.where, asked.where_columns)
     history = CleanedFiles.of(evolve(source, timeline=window.timeline))
@@ -153,7 +147,7 @@ def plan_changes(
     units = _by_partition(planner.units(), asked, source)
     for unit in units:
         for slice_ in (*unit.old, *unit.new):
-            check_extension(slice_, file_format)
+            StoredFiles.check(slice_, file_format)
     logged = any(s.log_files for u in units for s in (*u.old, *u.new))
     return ChangesPlan(
         table=source.config.name or source.storage.root,
@@ -164,7 +158,7 @@ def plan_changes(
         units=tuple(units),
         commits=tuple(dict.fromkeys(unit.instant for unit in units)),
         file_format=file_format,
-        rule=merge_rule(schema_of, stored, spec.rows, None, file_format) if logged else None,
+        rule=Reads.merge_rule(schema_of, stored, spec.rows, None, file_format) if logged else None,
     )
 
 
@@ -173,7 +167,7 @@ def _keyed_format(source: ReadSource, found: BaseFileFormat) -> BaseFileFormat:
     UnsupportedTableError where no plugin offers the key generator."""
     if source.config.populate_meta_fields:
         return found
-    return VirtualKeys(found, check_generator(source))
+    return StoredFiles.with_keys(found, StoredFiles.key_generator(source))
 
 
 def _read_spec(stored: pa.Schema, asked: RowSpec, timed: bool) -> RowSpec:
@@ -186,7 +180,7 @@ def _by_partition(
     units: Iterable[ChangeUnit], asked: RowSpec, source: ReadSource
 ) -> list[ChangeUnit]:
     found = list(units)
-    gone = prune.outside(source, (unit.partition_path for unit in found), asked)
+    gone = StoredFiles.outside(source, (unit.partition_path for unit in found), asked)
     if not gone or not rows_follow_columns(source.storage, source.timeline):
         return found
     return [unit for unit in found if unit.partition_path not in gone]

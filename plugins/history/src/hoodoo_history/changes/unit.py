@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
 from hoodoo.model.filegroup import FileSlice, LogFile
-from hoodoo_rows.read.spec import RowSpec
+from hoodoo_rows.api import RowSpec
 
 INSERT, UPDATE, DELETE = "insert", "update", "delete"
 OPS = (DELETE, UPDATE, INSERT)
