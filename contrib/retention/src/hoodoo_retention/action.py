@@ -12,9 +12,7 @@ from hoodoo.hookspecs.action import AfterWrite
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.timeline import Timeline
-from hoodoo_rows.write.operation import DELETE_PARTITION
-from hoodoo_rows.write.run import drop_partitions
-from hoodoo_rows.write.target import WriteTarget
+from hoodoo_rows.api import Writes, WriteTarget
 
 from hoodoo_retention.options import DAYS, INLINE
 from hoodoo_retention.rule import Rule
@@ -80,7 +78,7 @@ def _run(table: TableHandle, rule: Rule, dry_run: bool = False) -> Dropped:
         every = rule.too_old(target.storage, target.timeline, target.slices, now)
         return every[: rule.most] or None
 
-    commit = drop_partitions(table.write_request(DELETE_PARTITION), choose)
+    commit = Writes.drop_partitions(table.write_request(Writes.DELETE_PARTITION), choose)
     if commit is None:
         return Dropped()
     return Dropped(commit.instant, every[: rule.most], every[rule.most :])

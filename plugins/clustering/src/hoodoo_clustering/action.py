@@ -30,8 +30,7 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.plans import PLANNER, clustered_groups, pending_groups
 from hoodoo.timeline.task_fence import fence_of
 from hoodoo.timeline.timeline import Timeline
-from hoodoo_rows.write.commit import Commit
-from hoodoo_rows.write.operation import UPSERT
+from hoodoo_rows.api import Commit, Writes
 
 from hoodoo_clustering import options as keys
 from hoodoo_clustering.bounds import kind_of
@@ -142,7 +141,7 @@ class ClusteringAction:
         chosen = engine or table.default_engine
         given = order if order is not None and not isinstance(order, str) else None
         look = partial(table.write_target, None, chosen, spare=(instant,))
-        request = table.write_request(UPSERT, look)
+        request = table.write_request(Writes.UPSERT, look)
         return run(
             ClusteringRun(requested=instant, request=request, how=partial(_how, table, given))
         )

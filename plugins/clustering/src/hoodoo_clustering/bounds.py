@@ -20,8 +20,7 @@ from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
-from hoodoo_rows.produce.base_ranges import base_ranges, range_table
-from hoodoo_rows.read.prefetch import in_order
+from hoodoo_rows.api import Batches, StoredFiles
 
 from hoodoo_clustering.hookspecs.clustering import Bounds, Clusterable
 
@@ -119,13 +118,13 @@ def _found(
 ) -> list[Known]:
     """What the files say, several read at a time."""
     todo = [partial(_looked, storage, file_format, base, columns) for base in bases]
-    return list(in_order(todo, min(_AT_ONCE, len(todo)))) if todo else []
+    return list(Batches.in_order(todo, min(_AT_ONCE, len(todo)))) if todo else []
 
 
 def _looked(
     storage: Storage, file_format: BaseFileFormat, base: BaseFile, columns: Sequence[str]
 ) -> Iterator[Known]:
-    found = base_ranges(storage, file_format, base.path, columns)
+    found = StoredFiles.ranges(storage, file_format, base.path, columns)
     ranges = dict(found.ranges)
     if RECORD_KEY in columns and found.keys is not None:
         # Exact, where statistics may have been left out.
@@ -143,7 +142,7 @@ def _typed(found: Sequence[Known | None], column: str, kind: pa.DataType) -> lis
     if not said:
         return made
     try:
-        table = range_table([r for _, r in said], kind)
+        table = StoredFiles.range_table([r for _, r in said], kind)
     except (pa.ArrowException, TypeError, OverflowError):  # the column has another type now
         return made
     ends = [_values(table.column(name)) for name in ("least", "greatest")]

@@ -11,11 +11,8 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.meta import encoded_as
 from hoodoo.storage.api import Storage, of_size
-from hoodoo_rows.merge.rule import MergeRule
-from hoodoo_rows.merge.slice import merged_rows
-from hoodoo_rows.read.prefetch import in_turns
+from hoodoo_rows.api import Batches, MergeRule
 from hoodoo_rows.write.promote import promoted
-from hoodoo_rows.write.widen import widened
 
 # A batch of so much memory is read at a time, as long as that is a small part of what there is.
 _FULL_BATCHES = 512 << 20
@@ -59,13 +56,13 @@ class GroupRows:
         for slice_ in self.slices:
             if slice_.row_logs:
                 parts.append(
-                    partial(merged_rows, self.storage, self.file_format, self.rule, slice_)
+                    partial(Batches.merged, self.storage, self.file_format, self.rule, slice_)
                 )
             elif slice_.base_file is not None:
                 names = self.rule.schema.names
                 parts.append(partial(self.stored, slice_.base_file, names, encoded=True))
         if mixed and self.threads > 1 and len(parts) > 1:
-            yield from in_turns(parts, min(self.threads, len(parts)))
+            yield from Batches.in_turns(parts, min(self.threads, len(parts)))
             return
         for part in parts:
             yield from part()
@@ -81,7 +78,7 @@ class GroupRows:
             there = [name for name in schema.names if name in known]
             for batch in reader.batches(there, batch_rows=self._batch_rows(), encoded=encoded):
                 kept = encoded_as(schema, batch.schema)
-                yield widened(promoted(batch, kept), kept, base.path)
+                yield Batches.widened(promoted(batch, kept), kept, base.path)
 
     def _batch_rows(self) -> int | None:
         if self.memory >= _FULL_BATCHES:

@@ -19,10 +19,7 @@ from hoodoo.model.meta import FILE_NAME, RECORD_KEY, repeated, with_meta
 from hoodoo.storage.api import Storage
 from hoodoo.storage.temporaries import discard, scratch_path
 from hoodoo.timeline.markers import CREATE
-from hoodoo_rows.merge.rule import MergeRule
-from hoodoo_rows.produce.key_changes import WRITTEN, KeyChanges
-from hoodoo_rows.produce.pending import Pending
-from hoodoo_rows.produce.slots import new_uuid
+from hoodoo_rows.api import KeyChanges, MergeRule, NewFiles, Pending
 
 from hoodoo_clustering.file_bounds import FileBounds
 from hoodoo_clustering.group_job import GroupJob, jobs_of
@@ -35,7 +32,7 @@ from hoodoo_clustering.sort_runs import sort_rows
 
 # What KeyChanges says; with each stat the group of the file, and its bounds as FileBounds packs
 # them.
-REWRITTEN = pa.schema([*WRITTEN, ("group", pa.int32()), ("bounds", pa.binary())])
+REWRITTEN = pa.schema([*NewFiles.WRITTEN, ("group", pa.int32()), ("bounds", pa.binary())])
 # The largest part of a file that waits to be compressed.
 _PART = 128 << 20
 # The target of a file that takes all rows of its group.
@@ -191,7 +188,7 @@ class _NewFile:
         instant, run = step.pending.requested, 0
         # Of the run, the group and the file's number alone: a task that runs twice makes it again.
         if file_id is None:
-            file_id = f"{new_uuid(instant, step.attempt, job.number, number)}-0"
+            file_id = f"{NewFiles.uuid(instant, step.attempt, job.number, number)}-0"
         else:  # each run has the same
             run = zlib.crc32(step.attempt.encode()) >> 1
         name = f"{file_id}_{job.number}-{number}-{run}_{instant}{step.file_format.extension}"

@@ -33,13 +33,7 @@ from hoodoo.timeline.log_sizes import with_committed_sizes
 from hoodoo.timeline.plans import PLANNER, is_clustering
 from hoodoo.timeline.task_fence import fence_of
 from hoodoo.timeline.timeline import Timeline
-from hoodoo_rows.merge.rule import as_of_schema, noted_schema, refuse_evolved
-from hoodoo_rows.produce.key_changes import WriteResult
-from hoodoo_rows.produce.pending import Pending
-from hoodoo_rows.write.commit import Commit, begin_joined
-from hoodoo_rows.write.conflicts import change_of
-from hoodoo_rows.write.request import WriteRequest
-from hoodoo_rows.write.target import WriteTarget
+from hoodoo_rows.api import Commit, History, Pending, WriteRequest, WriteResult, Writes, WriteTarget
 
 from hoodoo_clustering.hookspecs.clustering import ClusteredGroup, Clustering, PlacesRows
 from hoodoo_clustering.plan import CLUSTERING, ClusteringPlan, pending_clusterings
@@ -83,7 +77,7 @@ def run(order: ClusteringRun) -> Commit:
     target = order.request.look()
     instant, plan = _found(target, order.requested)
     then = target.timeline.latest_schema(target.storage, order.requested)
-    file_format = as_of_schema(target.file_format, target.storage, then)
+    file_format = History.reading(target.file_format, target.storage, then)
     target = evolve(target, plugins=evolve(target.plugins, file_format=file_format))
     how = order.how(plan)
     target.engine.check(target.plugins.refs)
@@ -191,7 +185,7 @@ def _without_shared(
     group, known = (now.partition_path, now.file_id), _paths(planned)
     for write in target.timeline.writes() if _paths(now) - known else ():
         metadata = target.timeline.metadata(target.storage, write)
-        if not unshared(change_of(write, metadata), frozenset((group,)), heirs):
+        if not unshared(Writes.change_of(write, metadata), frozenset((group,)), heirs):
             gone = {stat.path for stat in metadata.stats} - known
             now = evolve(now, log_files=tuple(x for x in now.log_files if x.path not in gone))
     return now
@@ -235,7 +229,7 @@ def _told(
     return {
         **how.strategy.told(groups),
         "schema": avro_text(schema, target.config.name),
-        **noted_schema(target.file_format),
+        **History.noted(target.file_format),
         **noted,
         STRATEGY: how.name,
         PARAMS: json.dumps(dict(plan.params), sort_keys=True),
@@ -255,7 +249,7 @@ def _publish(
 ) -> Commit:
     order.request.before_publish()
     storage, timeline, instant = target.storage, target.timeline, life.instant
-    beside = begin_joined(target, instant, metadata, written, target.schema)
+    beside = Writes.begin_joined(target, instant, metadata, written, target.schema)
     check = _NobodyElse(target, instant, plan.file_groups, order.request.conflicts, heirs)
     content = timeline.layout.encode_commit(metadata, "replacecommit")
 
@@ -316,11 +310,11 @@ class _NobodyElse:
         if undone := fresh.undone_since(self.target.timeline):
             raise self._conflict(f"{undone[0]}, which it had read, was undone")
         file_format, requested = self.target.file_format, self.instant.requested
-        refuse_evolved(fresh, storage, file_format, requested)
+        History.refuse_other(fresh, storage, file_format, requested)
         for other in fresh.writes():
             if other.requested in self._known:
                 continue
-            change = change_of(other, fresh.metadata(storage, other))
+            change = Writes.change_of(other, fresh.metadata(storage, other))
             if shared := unshared(change, self.groups, self.heirs):
                 raise self._conflict(f"{other} changed file group {min(shared)[1]}, too")
             self._known.add(other.requested)
@@ -343,7 +337,7 @@ class _NobodyElse:
             told = fresh.metadata(self.target.storage, other)
         except (FileNotFoundError, CorruptTableError):
             return Change(other.requested, other.action, Operation.UNKNOWN, pending=True)
-        return evolve(change_of(other, told), pending=True)
+        return evolve(Writes.change_of(other, told), pending=True)
 
     def _conflict(self, reason: str) -> CommitConflictError:
         return CommitConflictError(

@@ -13,9 +13,7 @@ from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.file_format import UsesThreads
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import FILE_NAME, with_meta
-from hoodoo_rows.produce.key_changes import OnlyKeys, WriteResult, stat_of
-from hoodoo_rows.produce.pending import Pending
-from hoodoo_rows.write.target import WriteTarget
+from hoodoo_rows.api import NewFiles, Pending, WriteResult, WriteTarget
 
 from hoodoo_clustering.bounds import kind_of
 from hoodoo_clustering.file_bounds import unpack
@@ -95,7 +93,7 @@ def run_groups(
     found = engine.collect(engine.map(stream, _OnlyFiles()))
     written, files = _read(found, order)
     if tells:
-        written = evolve(written, keys=engine.map(stream, OnlyKeys()))
+        written = evolve(written, keys=engine.map(stream, NewFiles.OnlyKeys()))
     return written, tuple(
         ClusteredGroup(job.slices, tuple(files.get(job.number, ()))) for job in jobs
     )
@@ -121,7 +119,7 @@ def _read(found: pa.Table, order: Clustering) -> tuple[WriteResult, dict[int, li
     stats: dict[int, WriteStat] = {}
     files: dict[int, list[tuple[str, ClusteredFile]]] = {}
     for row in found.to_pylist():
-        stat = stat_of(row["stat"])
+        stat = NewFiles.stat_of(row["stat"])
         stats[row["file"]] = stat
         file = ClusteredFile(stat, unpack(row["bounds"], order.columns))
         files.setdefault(row["group"], []).append((row["file"], file))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-from hoodoo_rows.merge.slice import merged_rows
+from hoodoo_rows.api import Batches
 
 from hoodoo_clustering.group_rows import GroupRows
 from hoodoo_clustering.leaves import tops, with_leaves
@@ -35,7 +35,7 @@ def _stored(rows: GroupRows, columns: Sequence[str]) -> Iterator[pa.RecordBatch]
         return
     rule = rows.rule.narrowed(columns)
     for slice_ in rows.slices:
-        for batch in merged_rows(rows.storage, rows.file_format, rule, slice_):
+        for batch in Batches.merged(rows.storage, rows.file_format, rule, slice_):
             yield batch.select(list(columns))
 
 

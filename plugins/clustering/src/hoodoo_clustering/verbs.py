@@ -10,7 +10,7 @@ from hoodoo.model.outcome import RolledBack
 from hoodoo.table.call_action import installed_action
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.running import run, run_planned, schedule
-from hoodoo_rows.write.commit import Commit
+from hoodoo_rows.api import Commit
 
 from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter
 from hoodoo_clustering.outcome import PendingClustering

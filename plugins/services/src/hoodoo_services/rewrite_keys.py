@@ -27,9 +27,7 @@ from hoodoo.options.virtual import KEPT_META as KEPT
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
-from hoodoo_rows.merge.virtual import check_virtual, key_columns, record_keys
-from hoodoo_rows.read.source import check_readable
-from hoodoo_rows.write.log_keys import stores_keys
+from hoodoo_rows.api import StoredFiles
 
 from hoodoo_services.indexes.stored import delete_stored_index, stored_index, without_stored_keys
 from hoodoo_services.outcome import RewrittenKeys
@@ -74,8 +72,10 @@ class RewriteKeysAction:
             return
         kept = KEPT.parse(",".join(kept))
         generator = table.key_generator()
-        check_virtual(generator, table.config.key_generator or generator.__class__.__name__)
-        columns = key_columns(generator, table.schema)
+        StoredFiles.check_virtual(
+            generator, table.config.key_generator or generator.__class__.__name__
+        )
+        columns = StoredFiles.key_columns(generator, table.schema)
         check_made(generator, table.stored_row(columns), columns)
         pinned = table_properties(generator)
         table.participants.drop_stale()
@@ -87,7 +87,7 @@ class RewriteKeysAction:
 
 
 def _stores_keys(table: TableHandle, slice_: FileSlice) -> bool:
-    return stores_keys(slice_, table.config)
+    return StoredFiles.stores_keys(slice_, table.config)
 
 
 def _store_keys(table: TableHandle) -> None:
@@ -95,7 +95,7 @@ def _store_keys(table: TableHandle) -> None:
     table.check_writable()
     table.refresh()
     if not table.config.populate_meta_fields:
-        file_format = check_readable(table.source())
+        file_format = StoredFiles.format(table.source())
         generator = table.plugins().generator
         check_all_stored(table.storage, file_format, table.newest_slices()[1], generator)
         table.participants.drop_stale()
@@ -157,7 +157,7 @@ def check_all_stored(
         if slice_.base_file is None:
             continue
         with file_format.reader(storage, slice_.base_file.path) as reader:
-            keys = key_columns(generator, reader.schema)
+            keys = StoredFiles.key_columns(generator, reader.schema)
             for batch in reader.batches([*META_COLUMNS, *keys], encoded=True):
                 if reason := _not_stored(batch, generator, keys, slice_.base_file.path):
                     raise ConfigError(
@@ -178,7 +178,7 @@ def _not_stored(
         # What Spark's bulk insert puts there. The path of a table without partitions is empty, too.
         if name != PARTITION_PATH and pc.any(pc.equal(batch.column(name), "")).as_py():
             return f"do not store {name}"
-    stored, made = batch.column(RECORD_KEY), record_keys(generator, batch, keys, path)
+    stored, made = batch.column(RECORD_KEY), StoredFiles.record_keys(generator, batch, keys, path)
     if not pc.all(pc.equal(stored, made)).as_py():
         at = pc.index(pc.equal(stored, made), False).as_py()
         return f"store the key {stored[at].as_py()!r} where their columns give {made[at].as_py()!r}"

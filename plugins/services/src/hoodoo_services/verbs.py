@@ -14,7 +14,7 @@ from hoodoo.model.meta import COMMIT_TIME
 from hoodoo.table.call_action import installed_action
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.running import run, run_planned, schedule
-from hoodoo_rows.write.commit import Commit
+from hoodoo_rows.api import Commit
 
 from hoodoo_services.outcome import (
     Archived,

@@ -13,10 +13,7 @@ from attrs import field, frozen
 from hoodoo.errors import SchemaError
 from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.model.brief import listed
-from hoodoo_rows.read.plan import plan_scan
-from hoodoo_rows.read.schema import stored_schema
-from hoodoo_rows.read.source import check_readable
-from hoodoo_rows.sizes import Sizes
+from hoodoo_rows.api import Reads, Sizes, StoredFiles
 
 from hoodoo_clustering.bounds import kind_of, with_bounds
 from hoodoo_clustering.hookspecs.clustering import Bounds
@@ -95,10 +92,10 @@ def table_layout(
 
     Raises SchemaError for a column that there isn't, or whose values have no order; ConfigError for
     a point in time that is none, or whose files have been cleaned."""
-    plan = plan_scan(source, as_of=as_of)
+    plan = Reads.plan(source, as_of=as_of)
     # As they are now, so that what was before can be laid beside it.
-    file_format = check_readable(source)
-    _, schema = stored_schema(source, file_format, None, plan.slices)
+    file_format = StoredFiles.format(source)
+    _, schema = StoredFiles.schema(source, file_format, None, plan.slices)
     for column in columns:
         if kind_of(schema, column) is None:
             raise SchemaError(

@@ -14,7 +14,7 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.timeline.plans import pending_compactions
 from hoodoo.timeline.timeline import Timeline
-from hoodoo_rows.write.commit import Commit
+from hoodoo_rows.api import Commit
 
 from hoodoo_services.compaction import run as compaction
 from hoodoo_services.options import COMPACTION

@@ -19,12 +19,7 @@ from hoodoo.model.payload import pack_slices, unpack_slices
 from hoodoo.storage.api import Storage, of_size
 from hoodoo.storage.temporaries import scratch_file
 from hoodoo.timeline.markers import CREATE, MERGE
-from hoodoo_rows.merge.log_rows import LogRows, read_log_rows
-from hoodoo_rows.merge.meet import KeyJoin, Places
-from hoodoo_rows.merge.rule import MergeRule
-from hoodoo_rows.merge.virtual import key_columns
-from hoodoo_rows.produce.pending import Pending
-from hoodoo_rows.produce.rows import read_stored, renamed
+from hoodoo_rows.api import Batches, LogRows, MergeRule, Pending, StoredFiles
 
 RESULT = pa.schema([("stat", pa.binary()), ("damages", pa.list_(pa.string()))])
 
@@ -94,7 +89,7 @@ class CompactSlices:
 
     def _compact(self, job: Job) -> tuple[WriteStat, LogRows]:
         slice_ = job.slice
-        logs = read_log_rows(self.storage, slice_.log_files, self.rule)
+        logs = Batches.log_rows(self.storage, slice_.log_files, self.rule)
         base = slice_.base_file
         with scratch_file(self.storage) as local, ExitStack() as stack:
             reader = None
@@ -104,7 +99,7 @@ class CompactSlices:
                 of_size(reader, base.path, base.size)
             expected = waiting + (0 if reader is None else reader.num_rows)
             writer = self.file_format.writer(local, self.rule.schema, expected, reader)
-            counts = self._write(writer, reader, logs.waiting, job.file_name)
+            counts = self._write(writer, reader, logs, job.file_name)
             size = writer.close()
             kind = CREATE if base is None else MERGE
             size = self.pending.put(
@@ -116,14 +111,13 @@ class CompactSlices:
         self,
         writer: BaseFileWriter,
         reader: BaseFileReader | None,
-        waiting: KeyJoin | None,
+        logs: LogRows,
         name: str,
     ) -> _Counts:
-        counts = _Counts()
-        places = None
+        counts, waiting, places = _Counts(), logs.waiting, None
         if waiting is not None and reader is not None:
-            places = Places(waiting, self._keys(reader))
-        for batch in () if reader is None else read_stored(reader, self.rule.schema):
+            places = Batches.Places(waiting, self._keys(reader))
+        for batch in () if reader is None else Batches.stored(reader, self.rule.schema):
             stays = batch
             if waiting is not None and places is not None:
                 met = waiting.meet(batch, places.take(batch.num_rows))
@@ -134,7 +128,7 @@ class CompactSlices:
                     writer.write(self._named(met.winners, name), known=True)
             if stays.num_rows:
                 counts.kept += stays.num_rows
-                writer.write(renamed(stays, name), known=True)
+                writer.write(Batches.renamed(stays, name), known=True)
         rest = None if waiting is None else waiting.rest()
         if rest is not None and rest.num_rows:
             counts.inserts += rest.num_rows
@@ -144,9 +138,9 @@ class CompactSlices:
     def _keys(self, reader: BaseFileReader) -> Iterator[pa.Array]:
         """The record keys of a base file, made from the types that its rows get."""
         keys = self.rule.keys
-        names = {RECORD_KEY} if keys is None else {*key_columns(keys, self.rule.schema)}
+        names = {RECORD_KEY} if keys is None else {*StoredFiles.key_columns(keys, self.rule.schema)}
         schema = pa.schema([field for field in self.rule.schema if field.name in names])
-        return map(self.rule.record_keys, read_stored(reader, schema))
+        return map(self.rule.record_keys, Batches.stored(reader, schema))
 
     def _named(self, rows: pa.Table, name: str) -> pa.Table:
         names = self.rule.schema.names

@@ -11,8 +11,7 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
-from hoodoo_rows.reads import query
-from hoodoo_rows.write.target import WriteTarget
+from hoodoo_rows.api import Reads, WriteTarget
 
 from hoodoo_services.indexes.compare import compared, compared_whole
 from hoodoo_services.indexes.lookup import KEYED, all_keys
@@ -49,7 +48,9 @@ class CompareIndexes:
         if since is None:
             return steady(target, look, lambda t: compared_whole(t, one, other, all_keys(t)))
         keys = [RECORD_KEY, PARTITION_PATH]
-        changed = query(table, "incremental", since=since, until=until, columns=keys).to_arrow()
+        changed = Reads.query(
+            table, "incremental", since=since, until=until, columns=keys
+        ).to_arrow()
         return compared(target, one, other, target.engine.source(changed.cast(KEYED)))
 
 

@@ -14,8 +14,7 @@ from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.filegroup import FileSlice
-from hoodoo_rows.write.located import different
-from hoodoo_rows.write.target import WriteTarget
+from hoodoo_rows.api import KeyLookup, WriteTarget
 
 from hoodoo_services.indexes.locating import living
 from hoodoo_services.indexes.lookup import KEYED, all_keys, locations_of
@@ -56,7 +55,7 @@ class CheckIndex:
         rows = _rows(target, sample, seed)
         keys = rows.select(_NAMES[:2]).rename_columns(KEYED.names)
         found = locations_of(target, chosen, target.engine.source(keys), True)
-        apart = different(rows, found)
+        apart = KeyLookup.different(rows, found)
         lacking, more = (
             apart.filter(pa.array(np.equal(apart.column("found_by").to_numpy(), n))) for n in (0, 1)
         )

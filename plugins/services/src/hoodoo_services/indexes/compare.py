@@ -5,8 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA, ComputedIndex, LookupIndex, PathIndex
-from hoodoo_rows.write.located import different
-from hoodoo_rows.write.target import WriteTarget
+from hoodoo_rows.api import KeyLookup, WriteTarget
 
 from hoodoo_services.indexes.lookup import locations_of, places, stale
 from hoodoo_services.outcome import Comparison
@@ -18,7 +17,7 @@ _FOUND = LOCATIONS_SCHEMA.append(pa.field("found_by", pa.int8()))
 def compared(target: WriteTarget, one: Compared, other: Compared, keys: Stream) -> Comparison:
     """``keys``: as :data:`hoodoo_services.indexes.lookup.KEYED`; read twice."""
     first, second = (locations_of(target, index, keys, True) for index in (one, other))
-    return Comparison((first.num_rows, second.num_rows), different(first, second))
+    return Comparison((first.num_rows, second.num_rows), KeyLookup.different(first, second))
 
 
 def compared_whole(target: WriteTarget, one: Compared, other: Compared, keys: Stream) -> Comparison:

@@ -19,14 +19,7 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.model.payload import pack_slices
 from hoodoo.participants.travel import bound_of, view_as_of
-from hoodoo_rows.engine.sources import known_data
-from hoodoo_rows.merge.rule import MergeRule, Visible
-from hoodoo_rows.write.key import AddKeys, KeysOnly
-from hoodoo_rows.write.located import unsure
-from hoodoo_rows.write.log_keys import LivingRows
-from hoodoo_rows.write.operation import DELETE
-from hoodoo_rows.write.prepare import Conform, Only, has_column, target_schema
-from hoodoo_rows.write.target import WriteTarget
+from hoodoo_rows.api import ArrivingRows, KeyLookup, MergeRule, Visible, Writes, WriteTarget
 
 from hoodoo_services.indexes.lookup import KEYED, locations_of
 
@@ -87,14 +80,14 @@ class LocateKeys:
 def _asked(target: WriteTarget, keys: Any) -> tuple[pa.Table, bool]:
     """The keys asked for (KEYED), each once; and whether they do not say in which partition
     path."""
-    data = known_data(keys, target.schema, target.config.record_key_fields)
+    data = ArrivingRows.known_data(keys, target.schema, target.config.record_key_fields)
     source, generator = target.engine.source(data), target.generator
     parts = generator.partition_fields
-    anywhere = not all(has_column(source.schema, name) for name in parts)
+    anywhere = not all(ArrivingRows.has_column(source.schema, name) for name in parts)
     fixed = (*generator.record_key_fields, *parts)
     needed = generator.record_key_fields if anywhere else fixed
-    source = target.engine.map(source, Only.of(source.schema, tuple(needed)))
-    schema = target_schema(
+    source = target.engine.map(source, ArrivingRows.Only.of(source.schema, tuple(needed)))
+    schema = ArrivingRows.target_schema(
         target.schema,
         source.schema,
         fixed,
@@ -103,9 +96,13 @@ def _asked(target: WriteTarget, keys: Any) -> tuple[pa.Table, bool]:
         target.config.ordering_fields,
         some=True,
     )
-    conformed = target.engine.map(source, Conform(schema, target.options))
-    step = AddKeys.of(schema, generator, DELETE, "", target.config.keys_are_strict)
-    keyed = target.engine.map(target.engine.map(conformed, step), KeysOnly(KEYS_SCHEMA))
+    conformed = target.engine.map(source, ArrivingRows.Conform(schema, target.options))
+    step = ArrivingRows.AddKeys.of(
+        schema, generator, Writes.DELETE, "", target.config.keys_are_strict
+    )
+    keyed = target.engine.map(
+        target.engine.map(conformed, step), ArrivingRows.KeysOnly(KEYS_SCHEMA)
+    )
     found = target.engine.collect(keyed).group_by(KEYS_SCHEMA.names).aggregate([])
     return found.select(KEYS_SCHEMA.names).rename_columns(KEYED.names), anywhere
 
@@ -115,7 +112,7 @@ def _alive(target: WriteTarget, index: Any, found: pa.Table) -> pa.Table:
     and what is computed is there or not."""
     groups = found.group_by(["partition_path", "file_id"]).aggregate([]).to_pylist()
     named = {(group["partition_path"], group["file_id"]) for group in groups}
-    asked = target.slices if isinstance(index, COMPUTED) else unsure(target, index)
+    asked = target.slices if isinstance(index, COMPUTED) else KeyLookup.unsure(target, index)
     doubtful = tuple(s for s in asked if (s.partition_path, s.file_id) in named)
     if not doubtful:
         return found
@@ -145,7 +142,9 @@ def living(
         stored, target.config, target.merger, visible, target.generator, target.file_format
     )
     wanted = engine.side(asked.rename_columns(KEYS_SCHEMA.names))
-    step = LivingRows(target.storage, target.file_format, rule.narrowed([RECORD_KEY]), wanted)
+    step = KeyLookup.LivingRows(
+        target.storage, target.file_format, rule.narrowed([RECORD_KEY]), wanted
+    )
     found = engine.collect(engine.map(engine.tasks([pack_slices([s]) for s in chosen]), step))
     if not anywhere and not target.index.is_global:
         known = asked.rename_columns(KEYS_SCHEMA.names)

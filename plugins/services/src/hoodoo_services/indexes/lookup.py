@@ -24,11 +24,7 @@ from hoodoo.kernel.answers import check_groups, check_locations
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY, with_meta
 from hoodoo.model.payload import pack_slices, unpack_slices
 from hoodoo.storage.api import Storage
-from hoodoo_rows.merge.rule import MergeRule
-from hoodoo_rows.merge.slice import merged_rows
-from hoodoo_rows.produce.summary import Arrivals
-from hoodoo_rows.write.located import bucket_of, context_of, locate
-from hoodoo_rows.write.target import WriteTarget
+from hoodoo_rows.api import ArrivingRows, Batches, KeyLookup, MergeRule, WriteTarget
 
 KEYED = pa.schema([(RECORD_KEY, pa.string()), (PARTITION_PATH, pa.string())])
 PLACED = KEYED.append(LOCATIONS_SCHEMA.field("file_id"))
@@ -50,7 +46,7 @@ class _ReadKeys:
         for batch in batches:
             for payload in batch.column("payload").to_pylist():
                 for slice_ in unpack_slices(payload):
-                    for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
+                    for rows in Batches.merged(self.storage, self.file_format, self.rule, slice_):
                         keys = rows.column(RECORD_KEY).cast(pa.string())
                         path, file_id = (
                             pa.repeat(pa.scalar(name, pa.string()), len(keys))
@@ -86,7 +82,9 @@ def locations_of(
         )
     counted = target.engine.collect(target.engine.map(keys, _Count()))
     rows, size = (pc.sum(counted.column(n)).as_py() or 0 for n in ("rows", "bytes"))
-    found = locate(target, index, keys, Arrivals(rows={"": rows}, key_bytes=size), compares)
+    found = KeyLookup.locate(
+        target, index, keys, ArrivingRows.Arrivals(rows={"": rows}, key_bytes=size), compares
+    )
     groups = found.group_by(["partition_path", "file_id"]).aggregate([]).to_pylist()
     check_groups(
         index,
@@ -106,7 +104,9 @@ def computed_places(
     held = pa.table(
         {
             "partition_path": pa.array([s.partition_path for s in target.slices], pa.string()),
-            "bucket": pa.array([bucket_of(index, s.file_id) for s in target.slices], pa.int32()),
+            "bucket": pa.array(
+                [KeyLookup.bucket_of(index, s.file_id) for s in target.slices], pa.int32()
+            ),
             "file_id": pa.array([s.file_id for s in target.slices], pa.string()),
         }
     )
@@ -121,7 +121,7 @@ def computed_places(
 def _path_places(target: WriteTarget, index: PathIndex, keys: pa.Table) -> pa.Table:
     key, path = (keys.column(name).combine_chunks() for name in KEYS_SCHEMA.names)
     paths = pc.unique(path).to_pylist()
-    buckets = index.in_paths(context_of(target, Arrivals(rows={})), paths)
+    buckets = index.in_paths(KeyLookup.context_of(target, ArrivingRows.Arrivals(rows={})), paths)
     asked = keys.append_column("bucket", buckets.bucket(key, path))
     places = asked.group_by(["partition_path", "bucket"], use_threads=False).aggregate([])
     file_ids = [
@@ -146,7 +146,9 @@ def stale(target: WriteTarget, index: object, there: pa.Table) -> pa.Table:
     table's keys. None of an index that stores no entries."""
     if not isinstance(index, StoredIndex) or not target.slices:
         return LOCATIONS_SCHEMA.empty_table()
-    stored = target.engine.collect(index.entries(context_of(target, Arrivals(rows={}), True)))
+    stored = target.engine.collect(
+        index.entries(KeyLookup.context_of(target, ArrivingRows.Arrivals(rows={}), True))
+    )
     check_locations(index, stored, "entries")
     names = LOCATIONS_SCHEMA.names
     return stored.join(there, names, join_type="left anti", use_threads=False).select(names)

@@ -16,10 +16,7 @@ from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.model.payload import pack_slices, unpack_slices
 from hoodoo.storage.api import Storage
-from hoodoo_rows.merge.rule import MergeRule
-from hoodoo_rows.merge.slice import merged_rows
-from hoodoo_rows.write.located import different, keeps_gone
-from hoodoo_rows.write.target import WriteTarget
+from hoodoo_rows.api import Batches, KeyLookup, MergeRule, WriteTarget
 
 from hoodoo_services.indexes.compare import Compared
 from hoodoo_services.indexes.lookup import all_keys, locations_of, places, stale
@@ -42,11 +39,11 @@ def prove(target: WriteTarget, index: Compared, name: str, was_global: bool) -> 
     too much."""
     there = prove_rows(target, index, name, was_global)
     told = locations_of(target, index, all_keys(target), True)
-    found = Comparison((there.num_rows, told.num_rows), different(there, told))
+    found = Comparison((there.num_rows, told.num_rows), KeyLookup.different(there, told))
     if not found.same:
         _refuse(target, index, name, found, there)
     old = stale(target, index, there)
-    if old.num_rows and (isinstance(index, COMPUTED) or not keeps_gone(target, index)):
+    if old.num_rows and (isinstance(index, COMPUTED) or not KeyLookup.keeps_gone(target, index)):
         raise CorruptTableError(
             f"index {name}",
             f"has {old.num_rows} entries of keys that the table does not have, such as {_some(old)}.",
@@ -151,7 +148,7 @@ class _Misplaced:
         for batch in batches:
             for payload in batch.column("payload").to_pylist():
                 for slice_ in unpack_slices(payload):
-                    for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
+                    for rows in Batches.merged(self.storage, self.file_format, self.rule, slice_):
                         found = self._of(rows, slice_.partition_path)
                         if found is not None:
                             yield found

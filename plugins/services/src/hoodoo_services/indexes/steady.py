@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hoodoo.errors import CorruptTableError
-from hoodoo_rows.write.target import WriteTarget
+from hoodoo_rows.api import WriteTarget
 
 from hoodoo_services.outcome import Comparison
 

@@ -26,7 +26,7 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import barrier
 from hoodoo.timeline.plans import pending_clusterings
 from hoodoo.timeline.publish import INDEXING
-from hoodoo_rows.write.target import WriteTarget
+from hoodoo_rows.api import WriteTarget
 
 from hoodoo_services.indexes.lookup import all_keys, locations_of
 from hoodoo_services.indexes.prove import prove, prove_rows
