@@ -17,7 +17,7 @@ from hoodoo.errors import DataError, HoodooError
 from hoodoo.hookspecs.pruner import PruneRequest
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.filegroup import FileSlice
-from hoodoo_rows.read.prune import matching_paths
+from hoodoo_rows.api import StoredFiles
 
 from hoodoo_metadata.partitions.files.listing import is_listed, listed_paths
 from hoodoo_metadata.pruner import asked_values
@@ -49,7 +49,7 @@ class PathPruner:
             known = listed_paths(request.storage, request.timeline)
         except (HoodooError, FileNotFoundError):  # who lists the files says what is wrong
             return None
-        return sorted(matching_paths(known, request.where, request.schema, keys))
+        return sorted(StoredFiles.matching_paths(known, request.where, request.schema, keys))
 
 
 def _asked_paths(request: PruneRequest) -> Sequence[str] | None:

@@ -24,8 +24,7 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.properties import load as load_properties
 from hoodoo.timeline.timeline import Timeline, reload
-from hoodoo_rows.produce.base_ranges import range_table
-from hoodoo_rows.read.prune import satisfiable
+from hoodoo_rows.api import StoredFiles
 
 from hoodoo_metadata.life.kept_by import knows_all_places
 from hoodoo_metadata.partitions.column_stats.lookup import known_ranges
@@ -179,10 +178,10 @@ def asked_values(
     typed = [pa.scalar(value, kind) for value in values]
     between = [here < typed[0], here > typed[-1], here.is_null()]
     between += [(here > a) & (here < b) for a, b in itertools.pairwise(typed)]
-    if satisfiable(between, where, pa.schema([schema.field(n) for n in schema.names])):
+    if StoredFiles.satisfiable(between, where, pa.schema([schema.field(n) for n in schema.names])):
         return None
     at = [here == value for value in typed]
-    return [values[n] for n in satisfiable(at, where, schema)]
+    return [values[n] for n in StoredFiles.satisfiable(at, where, schema)]
 
 
 def _literals(where: pc.Expression) -> Iterator[Any]:
@@ -257,7 +256,7 @@ class RangePruner:
         for column, ranges in by_column.items():
             for n, promise in _promises(column, schema.field(column).type, ranges):
                 promises[n] = promises[n] & promise
-        kept = {told[n] for n in satisfiable(promises, request.where, schema)}
+        kept = {told[n] for n in StoredFiles.satisfiable(promises, request.where, schema)}
         return tuple(s for s in slices if s in kept or s.log_files or s.base_file is None)
 
 
@@ -280,7 +279,7 @@ def _promises(
     if not usable:
         return
     here = pc.field(column)
-    table = range_table(list(usable.values()), kind)
+    table = StoredFiles.range_table(list(usable.values()), kind)
     rows: Sequence[dict[str, Any]] = table.select(["values", "nulls"]).to_pylist()
     ends = [table.column(end) for end in ("least", "greatest")]
     if pa.types.is_string(kind):

@@ -8,8 +8,7 @@ from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.table.call_action import PARTICIPANT_SERVICE, action_run
 from hoodoo.table.handle import TableHandle
-from hoodoo_rows.read.query import Query
-from hoodoo_rows.reads import query
+from hoodoo_rows.api import Query, Reads
 
 from hoodoo_metadata.life.drop import drop, droppable, partition_named
 
@@ -56,7 +55,7 @@ def location_changes(
     >>> table.location_changes(commit.instant).to_arrow().num_rows
     0
     """
-    found = query(table, "location_changes", since=since, until=until, index=index)
+    found = Reads.query(table, "location_changes", since=since, until=until, index=index)
     assert isinstance(found, Query)
     return found
 

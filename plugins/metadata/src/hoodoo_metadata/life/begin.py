@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import pyarrow as pa
 from hoodoo.hookspecs.engine import Stream
-from hoodoo.hookspecs.participant import TableState
+from hoodoo.hookspecs.participant import KEY_CHANGES, TableState
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.meta import with_meta
 from hoodoo.timeline import view
 from hoodoo.timeline.timeline import Timeline
-from hoodoo_rows.produce.key_changes import INDEX_ROWS
-from hoodoo_rows.produce.pending import Pending
+from hoodoo_rows.api import Pending
 
 from hoodoo_metadata.partitions.column_stats.deltas import RANGE_GROUPS, range_deltas, read_ranges
 from hoodoo_metadata.partitions.column_stats.from_files import columns_of
@@ -169,7 +168,7 @@ def asked_of(target: TableState, found: pa.Table) -> tuple[Stream, list[tuple[in
     rows = found.join(numbers, ["partition_path", "file_id"], use_threads=False)
     deleted = pa.repeat(pa.scalar(False), rows.num_rows)
     columns = [rows.column("record_key"), rows.column("file").cast(pa.int64()), deleted]
-    return target.engine.source(pa.table(columns, schema=INDEX_ROWS)), known
+    return target.engine.source(pa.table(columns, schema=KEY_CHANGES)), known
 
 
 def rows_by_path(target: TableState, size: IndexSize) -> dict[str, int]:

@@ -29,7 +29,7 @@ from hoodoo.timeline.instants import from_datetime, order_key, to_datetime
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import INDEXING, CoupledCommit
 from hoodoo.timeline.timeline import Timeline, load, reload
-from hoodoo_rows.produce.pending import Pending
+from hoodoo_rows.api import Pending
 
 from hoodoo_metadata.life.beginnings import free_beginnings, is_beginning
 from hoodoo_metadata.life.catch_up import Behind, catch_up, covers

@@ -15,7 +15,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import with_meta
 from hoodoo.storage.api import Storage
-from hoodoo_rows.produce.pending import Pending
+from hoodoo_rows.api import Pending
 
 from hoodoo_metadata.partitions.column_stats.deltas import RangeRows, read_ranges
 from hoodoo_metadata.partitions.column_stats.from_files import columns_of

@@ -12,7 +12,7 @@ from hoodoo.model.filegroup import BaseFile
 from hoodoo.storage.api import Storage
 from hoodoo.storage.temporaries import scratch_file
 from hoodoo.timeline.markers import NO_MARKER
-from hoodoo_rows.produce.pending import Pending
+from hoodoo_rows.api import Pending
 
 from hoodoo_metadata.hfile import write_hfile
 from hoodoo_metadata.hfile.writer import BLOCK_BYTES

@@ -9,7 +9,7 @@ import pyarrow as pa
 from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
-from hoodoo_rows.produce.base_ranges import merge_ranges
+from hoodoo_rows.api import StoredFiles
 
 from hoodoo_metadata.partitions.column_stats.ranges import decode_ranges, encode_range
 from hoodoo_metadata.partitions.files.deltas import entries
@@ -77,5 +77,5 @@ def _ranges(found: Sequence[Layer]) -> dict[str, bytes]:
                 ranges.pop(key, None)
                 continue
             (newer,) = decode_ranges([row["value"]], layer.schema_text or None)
-            ranges[key] = merge_ranges(ranges[key], newer) if key in ranges else newer
+            ranges[key] = StoredFiles.merged_ranges(ranges[key], newer) if key in ranges else newer
     return {key: encode_range(r) for key, r in ranges.items() if not r.is_deleted}

@@ -20,7 +20,7 @@ from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans import pending_compactions
 from hoodoo.timeline.publish import CoupledCommit
 from hoodoo.timeline.timeline import Timeline, reload
-from hoodoo_rows.produce.pending import Pending
+from hoodoo_rows.api import Pending
 
 from hoodoo_metadata.table.layout import is_own
 from hoodoo_metadata.table.log_places import LogPlaces

@@ -23,8 +23,7 @@ from hoodoo.timeline.ledger import Decision
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans import encode_compaction, pending_compactions, read_plan
 from hoodoo.timeline.timeline import Timeline, reload
-from hoodoo_rows.produce.pending import Pending
-from hoodoo_rows.produce.stats import STATS_SCHEMA, read_stats, stats_batch
+from hoodoo_rows.api import NewFiles, Pending
 
 from hoodoo_metadata.life.beginnings import is_beginning, late_beginnings
 from hoodoo_metadata.partitions.api import Partition
@@ -216,7 +215,7 @@ def _run(
     slices = [*plan.slices, *_own_slices(table, instant.requested, partitions)]
     tasks = engine.tasks([pack_slices([slice_]) for slice_ in slices])
     step = _CompactGroups(table.storage, pending, text, _merging(slices))
-    stats = read_stats(engine.collect(engine.map(tasks, step)))
+    stats = NewFiles.read_stats(engine.collect(engine.map(tasks, step)))
     told = tuple(stat for stat in stats if not is_own(stat.partition_path))
     metadata = CommitMetadata(Operation.COMPACT, told, extra={"schema": text}, compacted=True)
     content = table.timeline.layout.encode_commit(metadata, "commit")
@@ -258,13 +257,13 @@ class _CompactGroups:
 
     @property
     def out_schema(self) -> pa.Schema:
-        return STATS_SCHEMA
+        return NewFiles.STATS
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for payload in batch.column("payload").to_pylist():
                 for slice_ in unpack_slices(payload):
-                    yield stats_batch([self._compact(slice_, task)])
+                    yield NewFiles.stats_batch([self._compact(slice_, task)])
 
     def _compact(self, slice_: FileSlice, task: Task) -> WriteStat:
         stat = put_base(

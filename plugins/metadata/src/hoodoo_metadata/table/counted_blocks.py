@@ -11,7 +11,7 @@ from typing import Any
 from attrs import evolve, frozen
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
-from hoodoo_rows.merge.rule import Visible
+from hoodoo_rows.api import Visible
 
 from hoodoo_metadata.life.beginnings import is_own_instant
 

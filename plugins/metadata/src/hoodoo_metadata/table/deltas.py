@@ -26,7 +26,7 @@ from hoodoo.storage.together import at_once, together
 from hoodoo.timeline.instants import to_datetime
 from hoodoo.timeline.layouts import NewLog
 from hoodoo.timeline.markers import NO_MARKER
-from hoodoo_rows.produce.pending import Pending
+from hoodoo_rows.api import Pending
 
 from hoodoo_metadata.hfile import ENTRIES, write_hfile
 from hoodoo_metadata.table.log_places import LogPlaces, time_of_day

@@ -20,7 +20,7 @@ from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.model.log_block import BlockKind, LogBlock, kind_name
 from hoodoo.storage.api import Storage
 from hoodoo.storage.together import opened_ahead
-from hoodoo_rows.merge.log_rows import counting
+from hoodoo_rows.api import Batches
 
 from hoodoo_metadata.hfile import ENTRIES, FileWindow, HFile
 from hoodoo_metadata.hfile.java_order import in_byte_order
@@ -168,7 +168,7 @@ def _counted_layers(
                 rule = str(reader.damages[0]) if reader.damages else "holds no block."
                 raise CorruptTableError(f"{storage.root}/{log.path}", rule, FIX)
             found += (((log, reader), block) for block in reader.blocks)
-        for (log, reader), block in counting(found, counted.shows):
+        for (log, reader), block in Batches.counting(found, counted.shows):
             yield _layer(storage, log, reader, block)
 
 

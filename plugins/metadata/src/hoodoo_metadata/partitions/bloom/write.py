@@ -20,8 +20,7 @@ from hoodoo.model.filegroup import BaseFile, path_of
 from hoodoo.model.payload import Payload
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_data_file
-from hoodoo_rows.produce.pending import Pending
-from hoodoo_rows.produce.stats import STATS_SCHEMA, read_stats, stats_batch
+from hoodoo_rows.api import NewFiles, Pending
 
 from hoodoo_metadata.hfile import ENTRIES
 from hoodoo_metadata.partitions.bloom.rows import FilterRow, encode_filter
@@ -85,7 +84,7 @@ def write_filters(
     if not payloads:
         return ()
     done = engine.collect(engine.map(engine.tasks(payloads), _WriteFilters(files)))
-    return read_stats(done)
+    return NewFiles.read_stats(done)
 
 
 @frozen
@@ -94,13 +93,13 @@ class _WriteFilters:
 
     @property
     def out_schema(self) -> pa.Schema:
-        return STATS_SCHEMA
+        return NewFiles.STATS
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for payload in batch.column("payload").to_pylist():
                 number, found = json.loads(payload)
-                yield stats_batch(self._write(number, found))
+                yield NewFiles.stats_batch(self._write(number, found))
 
     def _write(self, number: int, found: list[tuple[str, str, str]]) -> tuple[WriteStat, ...]:
         files, file_id = self.files, group_id(BLOOM_FILTERS, number)

@@ -24,8 +24,7 @@ from hoodoo.model.filegroup import LogFile, path_of
 from hoodoo.model.payload import Payload
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_data_file
-from hoodoo_rows.merge.rule import logs_of_schema
-from hoodoo_rows.produce.base_ranges import base_ranges, merge_ranges, partition_range
+from hoodoo_rows.api import History, StoredFiles
 
 from hoodoo_metadata.partitions.column_stats.from_files import row_ranges
 from hoodoo_metadata.partitions.column_stats.ranges import decode_ranges, encode_range
@@ -75,7 +74,7 @@ def read_ranges(
     if not files:
         return RangeRows({}, {})
     tasks = engine.tasks([_payload(group, rows or {}) for group in _dealt(files, engine)])
-    logs = logs_of_schema(log_files(), file_format)
+    logs = History.logs(log_files(), file_format)
     step = _ReadRanges(storage, file_format, schema, tuple(columns), version, logs)
     found = engine.collect(engine.map(tasks, step))
     of_files: dict[str, bytes] = {}
@@ -86,7 +85,7 @@ def read_ranges(
         else:
             (newer,) = decode_ranges([row["value"]])
             older = wholes.get(row["key"])
-            wholes[row["key"]] = newer if older is None else merge_ranges(older, newer)
+            wholes[row["key"]] = newer if older is None else StoredFiles.merged_ranges(older, newer)
     return RangeRows(of_files, {k: encode_range(w, version) for k, w in wholes.items()})
 
 
@@ -146,7 +145,7 @@ class _ReadRanges:
                             rows.append({"partition": COLUMN_STATS, "key": key, "value": value})
                         wholes.setdefault((path, found.column), []).append(found)
         for (path, column), parts in wholes.items():
-            whole = partition_range(parts, path, is_tight=False)
+            whole = StoredFiles.partition_range(parts, path, is_tight=False)
             whole = evolve(whole, values=whole.values + 1, nulls=whole.nulls + 1)
             key, value = partition_key(column, path), encode_range(whole, self.version)
             rows.append({"partition": PARTITION_STATS, "key": key, "value": value})
@@ -161,7 +160,7 @@ class _ReadRanges:
                 bounded = _bounded(found)
                 yield bounded, bounded is found or _is_wide(bounded)
             return
-        base = base_ranges(self.storage, self.file_format, path_of(path, name), self.columns)
+        base = StoredFiles.ranges(self.storage, self.file_format, path_of(path, name), self.columns)
         for column in self.columns:
             known = base.ranges.get(column)
             if known is not None and (known.kind is None or is_stored(known.kind, self.version)):
@@ -187,7 +186,9 @@ class _ReadRanges:
                     if found.kind is not None and not is_stored(found.kind, self.version):
                         continue
                     older = merged.get(found.column)
-                    merged[found.column] = found if older is None else merge_ranges(older, found)
+                    merged[found.column] = (
+                        found if older is None else StoredFiles.merged_ranges(older, found)
+                    )
         return list(merged.values())
 
 

@@ -23,14 +23,7 @@ from hoodoo.participants.travel import check_reach, view_as_of
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.log_sizes import with_committed_sizes
-from hoodoo_rows.merge.rule import MergeRule
-from hoodoo_rows.merge.slice import merged_rows
-from hoodoo_rows.produce.slots import part_of
-from hoodoo_rows.read.missing import explained
-from hoodoo_rows.read.plan import merge_rule
-from hoodoo_rows.read.schema import stored_schema
-from hoodoo_rows.read.source import check_extension, check_readable
-from hoodoo_rows.read.spec import row_spec
+from hoodoo_rows.api import Batches, MergeRule, NewFiles, Reads, StoredFiles
 
 # Bytes of files whose keys one task compares.
 PART_BYTES = 256 << 20
@@ -75,7 +68,7 @@ class StatesPlan:
 
     def reader(self, source: ReadSource) -> StatesReader:
         return StatesReader(
-            source.storage, check_readable(source), self.rule, self.schema, self.within_paths
+            source.storage, StoredFiles.format(source), self.rule, self.schema, self.within_paths
         )
 
 
@@ -104,11 +97,11 @@ class StatesReader:
     def _batches(self, unit: PartOfKeys, slices: Sequence[FileSlice]) -> Iterator[pa.RecordBatch]:
         for slice_ in slices:
             assert self.rule is not None
-            with explained(self.storage, slice_):
-                for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
+            with Batches.explained(self.storage, slice_):
+                for rows in Batches.merged(self.storage, self.file_format, self.rule, slice_):
                     keys = pa.array(rows.column(RECORD_KEY), pa.string())
                     if unit.parts > 1:
-                        keys = keys.filter(pc.equal(part_of(keys, unit.parts), unit.part))
+                        keys = keys.filter(pc.equal(NewFiles.part_of(keys, unit.parts), unit.part))
                     where = (slice_.partition_path, slice_.file_id)
                     columns = [keys, *(pa.repeat(pa.scalar(t), len(keys)) for t in where)]
                     yield pa.record_batch(columns, schema=_PLACES)
@@ -134,21 +127,21 @@ def plan_states(
 
     Raises ConfigError if files of one of them have been cleaned away, or its instants archived.
     """
-    check_readable(source)
+    StoredFiles.format(source)
     old = _state(source, since, asked[0]) if since.strip("0") else ()
     new = view_as_of(source, None).slices if until is None else _state(source, until, asked[1])
     same = set(_plain(old)) & set(_plain(new))
     before, after = (tuple(s for s in _plain(state) if s not in same) for state in (old, new))
     rule = None
     if before or after:
-        file_format = check_readable(source)
-        _newest, stored = stored_schema(source, file_format, None, (*after, *before))
+        file_format = StoredFiles.format(source)
+        _newest, stored = StoredFiles.schema(source, file_format, None, (*after, *before))
         if RECORD_KEY not in stored.names:  # virtual: made where they are read
             stored = pa.schema([pa.field(RECORD_KEY, pa.string()), *stored])
-        spec = row_spec(stored, None, None, table=f"table {source.config.name}")
-        rule = merge_rule(source, stored, spec, None, file_format).narrowed([RECORD_KEY])
+        spec = Reads.spec(stored, None, None, table=f"table {source.config.name}")
+        rule = Reads.merge_rule(source, stored, spec, None, file_format).narrowed([RECORD_KEY])
         for slice_ in (*before, *after):
-            check_extension(slice_, file_format)
+            StoredFiles.check(slice_, file_format)
         before, after = (
             with_committed_sizes(source.storage, source.timeline, s) for s in (before, after)
         )

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
+from hoodoo.hookspecs.participant import KEY_CHANGES
 from hoodoo.model.filegroup import FileSlice
-from hoodoo_rows.produce.key_changes import INDEX_ROWS
 
 from hoodoo_metadata.partitions.record_index.bucket import Bucket
 from hoodoo_metadata.partitions.record_index.growing import Growing
@@ -32,7 +32,7 @@ def told_rows(
     CorruptTableError."""
     each = (_of_growing if partition == GROWING_INDEX else _of_groups)(table, partition)
     found = [batch for told in each for batch in _in(told, gone, first)]
-    return pa.Table.from_batches(found, INDEX_ROWS)
+    return pa.Table.from_batches(found, KEY_CHANGES)
 
 
 # Batches of key, partition path and file id.
@@ -63,4 +63,4 @@ def _in(told: _Told, gone: Sequence[FileSlice], first: int) -> Iterator[pa.Recor
     theirs = pc.is_valid(at)
     keys = keys.filter(theirs)
     number = pc.add(at.filter(theirs).cast(pa.int64()), first)
-    yield pa.record_batch([keys, number, pa.repeat(pa.scalar(True), len(keys))], schema=INDEX_ROWS)
+    yield pa.record_batch([keys, number, pa.repeat(pa.scalar(True), len(keys))], schema=KEY_CHANGES)

@@ -14,14 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
 from hoodoo.hookspecs.engine import PART, SLOT, Engine, Side, Stream, Task
+from hoodoo.hookspecs.participant import KEY_CHANGES
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
-from hoodoo_rows.produce.key_changes import INDEX_ROWS
-from hoodoo_rows.produce.pending import Pending
-from hoodoo_rows.produce.stats import STATS_SCHEMA, read_stats, stats_batch
+from hoodoo_rows.api import NewFiles, Pending
 
 from hoodoo_metadata.hfile import ENTRIES
 from hoodoo_metadata.partitions.record_index.bucket import Bucket
@@ -33,7 +32,7 @@ from hoodoo_metadata.table.deltas import Delta, put_delta
 from hoodoo_metadata.table.layout import RECORD_INDEX
 from hoodoo_metadata.table.log_places import LogPlaces
 
-_ROUTED = pa.schema([(PART, pa.int32()), (SLOT, pa.int32()), *INDEX_ROWS])
+_ROUTED = pa.schema([(PART, pa.int32()), (SLOT, pa.int32()), *KEY_CHANGES])
 # The file groups of the data table that index rows are of, by the number ``file``. ``millis``: when
 # the keys came, since the epoch.
 PLACES = pa.schema(
@@ -45,7 +44,7 @@ PLACES = pa.schema(
     ]
 )
 _REPEATED = "repeated"
-_DONE = pa.schema([*STATS_SCHEMA, pa.field(_REPEATED, pa.int64())])
+_DONE = pa.schema([*NewFiles.STATS, pa.field(_REPEATED, pa.int64())])
 _TASKS_PER_CORE = 2
 
 
@@ -101,7 +100,7 @@ def write_index_rows(
     met = engine.exchange(routed, parts, serializer)
     done = engine.collect(engine.map(met, _WriteGroups(files, parts, side)))
     repeated = pc.sum(done.column(_REPEATED)).as_py() or 0
-    return read_stats(done.drop_columns([_REPEATED])), repeated
+    return NewFiles.read_stats(done.drop_columns([_REPEATED])), repeated
 
 
 @frozen
@@ -156,13 +155,13 @@ class _WriteGroups:
             yield self._write(held, left)
         for group in sorted(left):
             if self.files.base or group in self.files.new:
-                empty = pa.Table.from_batches([], INDEX_ROWS)
+                empty = pa.Table.from_batches([], KEY_CHANGES)
                 yield _done(self._put(group, empty), 0)
 
     def _write(self, held: list[pa.RecordBatch], left: set[int]) -> pa.RecordBatch:
         group = int(held[0].column(SLOT)[0].as_py())
         left.discard(group)
-        rows = pa.Table.from_batches(held).select(INDEX_ROWS.names).combine_chunks()
+        rows = pa.Table.from_batches(held).select(KEY_CHANGES.names).combine_chunks()
         one_each = _one_each(rows)
         if self.files.base:
             repeated = rows.num_rows - one_each.num_rows
@@ -239,7 +238,7 @@ class _WriteGroups:
 
 
 def _done(stat: WriteStat, repeated: int) -> pa.RecordBatch:
-    columns = [*stats_batch([stat]).columns, pa.array([repeated], pa.int64())]
+    columns = [*NewFiles.stats_batch([stat]).columns, pa.array([repeated], pa.int64())]
     return pa.record_batch(columns, schema=_DONE)
 
 

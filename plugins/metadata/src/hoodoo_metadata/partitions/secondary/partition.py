@@ -19,10 +19,7 @@ from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.model.payload import pack_slices, unpack_slices
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
-from hoodoo_rows.merge.rule import MergeRule
-from hoodoo_rows.merge.slice import merged_rows
-from hoodoo_rows.produce.slice_keys import key_changes
-from hoodoo_rows.write.target import WriteTarget
+from hoodoo_rows.api import Batches, MergeRule, NewFiles, WriteTarget
 
 from hoodoo_metadata.life.begin import rows_by_path
 from hoodoo_metadata.partitions.api import Beginning, Missed, OfKeys, Work
@@ -158,12 +155,12 @@ class _Changes:
                     if others is not None and len(others):
                         keys = keys.filter(pc.invert(pc.is_in(keys, value_set=others)))
                     if len(keys):
-                        yield key_changes(keys, 0, deleted)
+                        yield NewFiles.key_changes(keys, 0, deleted)
 
     def _keys(self, slices: str) -> pa.Array:
         parts = [
             entry_keys(rows.column(self.column), rows.column(RECORD_KEY))
             for slice_ in unpack_slices(slices.encode())
-            for rows in merged_rows(self.storage, self.file_format, self.rule, slice_)
+            for rows in Batches.merged(self.storage, self.file_format, self.rule, slice_)
         ]
         return pa.concat_arrays(parts) if parts else pa.array([], pa.string())

@@ -19,9 +19,7 @@ from hoodoo.model.findings import Finding
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.timeline import Timeline
-from hoodoo_rows.merge.rule import MergeRule, Visible
-from hoodoo_rows.merge.slice import merged_rows
-from hoodoo_rows.read.plan import plan_scan
+from hoodoo_rows.api import Batches, MergeRule, Reads, Visible
 
 from hoodoo_metadata.life.definitions import is_partitioned
 from hoodoo_metadata.life.kept_by import first_commit_not_indexed, is_unique
@@ -69,7 +67,7 @@ class SecondaryCheck:
         try:
             for partition, column in self.columns.items():
                 rule = self._rule(column)
-                for rows in merged_rows(self.storage, self.file_format, rule, slice_):
+                for rows in Batches.merged(self.storage, self.file_format, rule, slice_):
                     found = entry_keys(rows.column(column), rows.column(RECORD_KEY))
                     self._entries.setdefault(partition, []).append(found)
         except (HoodooError, FileNotFoundError):
@@ -94,7 +92,7 @@ class SecondaryCheck:
             source = ReadSource(
                 self.storage, config, timeline, self.file_format, None, self.merger, whole=False
             )
-            plan = plan_scan(source)
+            plan = Reads.plan(source)
             stored = plan.stored
             visible = Visible.of(timeline, None)
             rule = MergeRule.of(stored, config, self.merger, visible, None, plan.file_format)
