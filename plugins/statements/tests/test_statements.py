@@ -111,13 +111,13 @@ def test_files_without_such_rows_are_not_opened(
 ) -> None:
     """The filter of a statement is that of a read, which prunes by paths, statistics and indexes."""
     filters: list[str] = []
-    planned = statements.plan_scan
+    planned = statements.Reads.plan
 
     def plan(source: Any, columns: Any, where: Any) -> Any:
         filters.append("".join(str(where).split()))
         return planned(source, columns, where)
 
-    monkeypatch.setattr(statements, "plan_scan", plan)
+    monkeypatch.setattr(statements.Reads, "plan", plan)
     plain.update({"fare": "fare + 1"}, where="id >= 3 and fare < 50 and city like 'r%'")
     plain.merge(rows((3, "kyiv", 5.0)), on="id").when_matched_update_all().execute()
     merge = plain.merge(rows((3, "kyiv", 5.0)), on="id")
@@ -448,8 +448,8 @@ def test_a_merge_of_whole_rows_by_key_is_an_upsert(
     )  # fmt: skip
     made.upsert(rows((1, "oslo", 10.0), (2, "oslo", 20.0), (3, "rome", 30.0)))
     looked = []
-    plan = statements.plan_scan
-    monkeypatch.setattr(statements, "plan_scan", lambda *a: looked.append(1) or plan(*a))
+    plan = statements.Reads.plan
+    monkeypatch.setattr(statements.Reads, "plan", lambda *a, **k: looked.append(1) or plan(*a, **k))
     source = rows((2, "oslo", 2.0), (3, "rome" if "city" in on else "kyiv", 3.0), (9, "oslo", 9.0))
     if on == ["id", "city"] and not partitioned:
         source = source.filter(pc.field("id") != 3)

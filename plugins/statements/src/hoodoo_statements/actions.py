@@ -13,9 +13,7 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.commit import Operation
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.batches import Batch
-from hoodoo_rows.write.commit import Commit
-from hoodoo_rows.write.operation import UPSERT
-from hoodoo_rows.writes import write
+from hoodoo_rows.api import Commit, Writes
 
 from hoodoo_statements.source import source_rows
 from hoodoo_statements.text.scope import SOURCE, TARGET
@@ -24,7 +22,7 @@ if TYPE_CHECKING:  # an upsert looks at every action, and has no use for a parse
     from hoodoo_statements.binding import Wanted
     from hoodoo_statements.statement import Statement
 
-DELETES = evolve(UPSERT, operation=Operation.DELETE)
+DELETES = evolve(Writes.UPSERT, operation=Operation.DELETE)
 
 
 @frozen
@@ -71,7 +69,7 @@ class UpdateAction:
         from hoodoo_statements.binding import Wanted
 
         wanted = Wanted("update", where, values)
-        return _of_rows(table, wanted, where, engine, batch, alias, UPSERT, values)
+        return _of_rows(table, wanted, where, engine, batch, alias, Writes.UPSERT, values)
 
 
 @frozen
@@ -108,7 +106,7 @@ class MergeAction:
             target_names=frozenset({TARGET, names[0].lower()}),
             source_names=frozenset({SOURCE, names[1].lower()}),
         )
-        return _done(table, statement, runner, batch, UPSERT)
+        return _done(table, statement, runner, batch, Writes.UPSERT)
 
 
 def _of_rows(
@@ -148,7 +146,7 @@ def _of_rows(
 def _done(
     table: TableHandle, statement: Statement, engine: Engine, batch: Batch | None, kind: Any
 ) -> Commit:
-    commit = write(table, kind, statement, engine, batch)
+    commit = Writes.write(table, kind, statement, engine, batch)
     if not commit.instant:
         return commit
     return evolve(

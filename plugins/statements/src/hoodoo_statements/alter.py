@@ -19,20 +19,13 @@ from hoodoo.model.commit import Operation
 from hoodoo.options.table import ADD_COLUMNS, FILL_COLUMNS, WIDEN_INTEGERS
 from hoodoo.table import settings as tables
 from hoodoo.table.handle import TableHandle
-from hoodoo_rows.merge.rule import history_of
-from hoodoo_rows.write.commit import Commit
-from hoodoo_rows.write.evolve import outgrown
-from hoodoo_rows.write.operation import INSERT
-from hoodoo_rows.write.prepare import target_schema
-from hoodoo_rows.write.run import commit_schema
-from hoodoo_rows.write.target import WriteTarget
-from hoodoo_rows.writes import write
+from hoodoo_rows.api import ArrivingRows, Commit, History, Writes, WriteTarget
 
 from hoodoo_statements.on_read import OnRead, names_of
 from hoodoo_statements.text.nested import field_at, inner_fields, of_inner
 from hoodoo_statements.text.scope import named, unknown_column
 
-ALTERS = evolve(INSERT, operation=Operation.ALTER_SCHEMA)
+ALTERS = evolve(Writes.INSERT, operation=Operation.ALTER_SCHEMA)
 
 
 @frozen
@@ -66,13 +59,15 @@ class AlterAction:
         generator, config = table.key_generator(), table.config
         fixed = (*generator.record_key_fields, *generator.partition_fields)
         wanted = asked.incoming(schema, fixed)
-        after = target_schema(schema, wanted, fixed, (), altering.options, config.ordering_fields)
+        after = ArrivingRows.target_schema(
+            schema, wanted, fixed, (), altering.options, config.ordering_fields
+        )
         asked.check(schema, after, table.config.name)
         if after == schema:
             return Commit(
                 "", ALTERS.action(table.config.table_type == "MERGE_ON_READ"), "alter_schema"
             )
-        return write(altering, ALTERS, wanted.empty_table(), engine, None)
+        return Writes.write(altering, ALTERS, wanted.empty_table(), engine, None)
 
 
 def _on_read(table: TableHandle, on_read: OnRead, asked: Altered) -> Commit:
@@ -85,11 +80,13 @@ def _on_read(table: TableHandle, on_read: OnRead, asked: Altered) -> Commit:
     def change(target: WriteTarget) -> tuple[pa.Schema, Any]:
         options, generator = {**target.options, **words}, target.generator
         fixed = (*generator.record_key_fields, *generator.partition_fields)
-        named = on_read.renamed(target.schema, history_of(target.file_format))
+        named = on_read.renamed(target.schema, History.of(target.file_format))
         wanted = asked.incoming(named, fixed)
-        grown = target_schema(named, wanted, fixed, (), options, target.config.ordering_fields)
+        grown = ArrivingRows.target_schema(
+            named, wanted, fixed, (), options, target.config.ordering_fields
+        )
         asked.check(named, grown, target.config.name)
-        if len(outgrown(named, grown)):
+        if len(ArrivingRows.outgrown(named, grown)):
             raise ConfigError(
                 f"alter of {target.config.name}",
                 "makes integers floating-point, which looks at all rows, beside other changes.",
@@ -99,7 +96,7 @@ def _on_read(table: TableHandle, on_read: OnRead, asked: Altered) -> Commit:
         return after, on_read.history(target, after)
 
     due = table.after_writes.due()
-    found = commit_schema(table.write_request(ALTERS), change)
+    found = Writes.schema(table.write_request(ALTERS), change)
     table.after_writes.run(due, lambda: table.engine(None, table.default_engine))
     return found
 

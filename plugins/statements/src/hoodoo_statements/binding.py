@@ -14,7 +14,7 @@ from hoodoo.calls import nearest
 from hoodoo.errors import ConfigError, SchemaError
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo.model.schema.conform import conform_array
-from hoodoo_rows.read.spec import row_spec
+from hoodoo_rows.api import Reads
 from sqlglot import exp
 
 from hoodoo_statements.clauses import Arrow, Clause, Computed, Constant, Insert, Join, Taken, Value
@@ -193,7 +193,7 @@ class Binder:
         self, given: Any, column: pa.Field, scope: Scope, what: str, reads: list[str]
     ) -> Value:
         if isinstance(given, pc.Expression) and not isinstance(given, pa.Scalar):
-            needed = row_spec(self.own, [], given.is_null()).where_columns
+            needed = Reads.spec(self.own, [], given.is_null()).where_columns
             reads.extend(flat(TARGET, n) for n in needed)
             return Arrow(given)
         if isinstance(given, (str, exp.Expression)) or is_column(given):

@@ -13,7 +13,7 @@ from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.batches import Batch
-from hoodoo_rows.write.commit import Commit
+from hoodoo_rows.api import Commit
 
 from hoodoo_statements.binding import ALL, Wanted
 from hoodoo_statements.text.scope import SOURCE, TARGET

@@ -14,11 +14,7 @@ from hoodoo.hookspecs.engine import Engine, Side, Stream, Task
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.internal_row import OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY, with_meta
-from hoodoo_rows.produce.columns import FILE_ID, SEQ
-from hoodoo_rows.produce.summary import Summarise, arrivals
-from hoodoo_rows.write.located import living, locate
-from hoodoo_rows.write.tag import OnlyUntagged
-from hoodoo_rows.write.target import WriteTarget
+from hoodoo_rows.api import ArrivingRows, KeyLookup, WriteTarget
 
 from hoodoo_statements.find_changes import MARK
 
@@ -58,7 +54,7 @@ class CountPlaces:
         for batch in batches:
             puts = pc.equal(batch.column(OP), PUT)
             columns = [
-                batch.column(PARTITION_PATH), batch.column(FILE_ID),
+                batch.column(PARTITION_PATH), batch.column(ArrivingRows.FILE_ID),
                 puts.cast(pa.int64()), pc.invert(puts).cast(pa.int64()),
             ]  # fmt: skip
             yield from _total(pa.Table.from_arrays(columns, schema=_PLACES)).to_batches()
@@ -95,11 +91,11 @@ class OnlyMarks:
 
     @property
     def out_schema(self) -> pa.Schema:
-        return pa.schema([(SEQ, pa.int64())])
+        return pa.schema([(ArrivingRows.SEQ, pa.int64())])
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield batch.filter(pc.equal(batch.column(OP), MARK)).select([SEQ])
+            yield batch.filter(pc.equal(batch.column(OP), MARK)).select([ArrivingRows.SEQ])
 
 
 @frozen
@@ -119,7 +115,8 @@ class LeavingKeys:
         for batch in batches:
             gone = batch.filter(pc.not_equal(batch.column(OP), PUT))
             keys = pa.table(
-                [gone.column(RECORD_KEY), gone.column(FILE_ID)], ["record_key", "file_id"]
+                [gone.column(RECORD_KEY), gone.column(ArrivingRows.FILE_ID)],
+                ["record_key", "file_id"],
             )
             there = found.join(keys, keys.column_names, join_type="left semi", use_threads=False)
             yield from there.select(["row"]).to_batches()
@@ -138,7 +135,7 @@ class ComingKeys:
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            new = batch.filter(pc.is_null(batch.column(FILE_ID)))
+            new = batch.filter(pc.is_null(batch.column(ArrivingRows.FILE_ID)))
             path = new.column(PARTITION_PATH)
             path = pa.repeat(pa.scalar(""), len(path)) if self.anywhere else path
             yield pa.record_batch([new.column(RECORD_KEY), path], schema=self.out_schema)
@@ -159,11 +156,11 @@ def refuse_doubles(target: WriteTarget, rows: Stream, known: bool) -> None:
         )
     if known:
         return
-    fresh = engine.map(rows, OnlyUntagged(rows.schema))
-    arriving = arrivals(engine.collect(engine.map(fresh, Summarise())))
+    fresh = engine.map(rows, ArrivingRows.OnlyUntagged(rows.schema))
+    arriving = ArrivingRows.arrivals(engine.collect(engine.map(fresh, ArrivingRows.Summarise())))
     lookup = target.plugins.by_path() if target.computed is not None else target.lookup()
-    found = living(
-        target, lookup, locate(target, lookup, fresh, arriving), with_meta(target.schema)
+    found = KeyLookup.living(
+        target, lookup, KeyLookup.locate(target, lookup, fresh, arriving), with_meta(target.schema)
     )
     if found.num_rows:
         gone = engine.collect(engine.map(rows, LeavingKeys(engine.side(found)))).column("row")

@@ -12,7 +12,7 @@ import pyarrow as pa
 from attrs import define
 from hoodoo.errors import DataError, PluginError, SchemaError
 from hoodoo.kernel.registry import kernel
-from hoodoo_rows.read.scan import Scan
+from hoodoo_rows.api import Scan
 
 ROW = "_hoodie__row"
 Places = npt.NDArray[np.int64]

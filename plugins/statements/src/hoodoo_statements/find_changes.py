@@ -13,16 +13,14 @@ from hoodoo.errors import ConfigError, DataError, DuplicateKeyError, SchemaError
 from hoodoo.hookspecs.engine import Side, Task
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.merger import Merger
+from hoodoo.hookspecs.query_type import UnitReader
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.internal_row import DELETE, OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.model.payload import unpack_slices
 from hoodoo.model.schema.conform import conform_array
 from hoodoo.options.table import BY_ARRIVAL
-from hoodoo_rows.merge.pairs import flat as one_array
-from hoodoo_rows.merge.pairs import merge_pairs, needed_columns
-from hoodoo_rows.produce.columns import FILE_ID, SEQ, keyed, tagged
-from hoodoo_rows.read.step import PAYLOAD, ReadSlices
+from hoodoo_rows.api import ArrivingRows, Batches, Reads
 
 from hoodoo_statements.clauses import Arrow, Clause, Clauses, Computed, Constant, Join, Taken, Value
 from hoodoo_statements.evaluate import Evaluator, Places, sql_type
@@ -39,14 +37,14 @@ _ROWS, _BYTES = 1 << 19, 64 << 20
 
 @frozen
 class FindChanges:
-    """Step: slices in (as :func:`hoodoo_rows.read.step.payloads` packs them), tagged rows of the
+    """Step: slices in (as ``Reads.payloads`` packs them), tagged rows of the
     table's ``schema`` out, and marks. ``reader`` gives the columns that ``clauses`` need.
     ``virtual``: record keys are made, not read. ``moves``: a row may change its partition path.
     ``compared``: also then the table compares it with one that is or was there. ``source``: in the
     types that expressions see."""
 
     schema: pa.Schema
-    reader: ReadSlices
+    reader: UnitReader
     clauses: Clauses
     generator: KeyGenerator
     merger: Merger
@@ -57,13 +55,13 @@ class FindChanges:
 
     @property
     def out_schema(self) -> pa.Schema:
-        return tagged(keyed(self.schema))
+        return ArrivingRows.tagged(ArrivingRows.keyed(self.schema))
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         source = None if self.source is None else self.source.table()
         work = _Work(self, Evaluator(), source, task.number << _TASK_BITS)
         for batch in batches:
-            for payload in batch.column(PAYLOAD):  # one turn per task, not per row of data
+            for payload in batch.column(Reads.PAYLOAD):  # one turn per task, not per row of data
                 for slice_ in unpack_slices(payload.as_py()):
                     for rows in _gathered(self.reader.rows(slice_)):
                         for made in work.changes(rows, slice_):
@@ -206,10 +204,12 @@ class _Work:
         merger = self.step.merger
         if merger.merge_mode == BY_ARRIVAL or not made.num_rows:
             return
-        names = [n for n in needed_columns(merger, made.schema) if n in made.schema.names]
+        names = [
+            n for n in ArrivingRows.needed_columns(merger, made.schema) if n in made.schema.names
+        ]
         puts = pa.array(np.full(made.num_rows, PUT, np.int8))
         older, newer = (t.select(names).append_column(OP, puts) for t in (mine, made))
-        answer = merge_pairs(older.cast(newer.schema), newer, merger)
+        answer = ArrivingRows.merge_pairs(older.cast(newer.schema), newer, merger)
         if answer.newer_wins is not None:
             lost = made.num_rows - (pc.sum(answer.newer_wins).as_py() or 0)
         else:
@@ -254,7 +254,7 @@ class _Work:
     def _keys(self, rows: pa.Table) -> Any:
         if self.step.virtual:
             return self.step.generator.record_keys(one_batch(rows))
-        return one_array(rows.column(RECORD_KEY))
+        return Batches.one_array(rows.column(RECORD_KEY))
 
     def _deletes(self, keys: Any, slice_: FileSlice) -> pa.Table:
         schema = self.step.schema
@@ -271,10 +271,10 @@ class _Work:
         count = rows.num_rows
         made = {
             OP: pa.array(np.full(count, op, np.int8)),
-            SEQ: pa.array(np.arange(self.seq, self.seq + count, dtype=np.int64)),
+            ArrivingRows.SEQ: pa.array(np.arange(self.seq, self.seq + count, dtype=np.int64)),
             RECORD_KEY: keys,
             PARTITION_PATH: paths,
-            FILE_ID: pa.repeat(pa.scalar(file_id, pa.string()), count),
+            ArrivingRows.FILE_ID: pa.repeat(pa.scalar(file_id, pa.string()), count),
         }
         self.seq += count
         out = self.step.out_schema
@@ -283,7 +283,10 @@ class _Work:
 
     def _marks(self, places: Places) -> pa.Table:
         count, out = len(places), self.step.out_schema
-        made = {OP: pa.array(np.full(count, MARK, np.int8)), SEQ: pa.array(places, pa.int64())}
+        made = {
+            OP: pa.array(np.full(count, MARK, np.int8)),
+            ArrivingRows.SEQ: pa.array(places, pa.int64()),
+        }
         columns = [made[f.name] if f.name in made else pa.nulls(count, f.type) for f in out]
         return pa.Table.from_arrays(columns, schema=out)
 
@@ -331,7 +334,7 @@ def cast_to(kind: pa.DataType, sql: str) -> str:
 
 
 def _fitted(column: Any, field: pa.Field) -> Any:
-    array = one_array(column)
+    array = Batches.one_array(column)
     if pa.types.is_timestamp(array.type) and pa.types.is_timestamp(field.type):
         array = array.cast(pa.timestamp(array.type.unit, field.type.tz))
     return conform_array(array, field, field.name)

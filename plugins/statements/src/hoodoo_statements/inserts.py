@@ -8,10 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.hookspecs.engine import Task
-from hoodoo_rows.produce.columns import FILE_ID, keyed, tagged
-from hoodoo_rows.write.key import AddKeys
-from hoodoo_rows.write.operation import INSERT
-from hoodoo_rows.write.target import WriteTarget
+from hoodoo_rows.api import ArrivingRows, Writes, WriteTarget
 
 from hoodoo_statements.clauses import Insert
 from hoodoo_statements.evaluate import Evaluator
@@ -41,18 +38,18 @@ def inserted_rows(
             taken, rest = rest.filter(true), rest.filter(pc.invert(true))
         if taken.num_rows:
             made.append(_rows(evaluator, clause, taken, target.schema))
-    schema = tagged(keyed(target.schema))
+    schema = ArrivingRows.tagged(ArrivingRows.keyed(target.schema))
     if not made:
         return schema.empty_table()
     rows = pa.concat_tables(made)
-    step = AddKeys.of(
-        target.schema, target.generator, INSERT, instant, target.config.keys_are_strict
+    step = ArrivingRows.AddKeys.of(
+        target.schema, target.generator, Writes.INSERT, instant, target.config.keys_are_strict
     )
     # A task number that no task of the statement has: their rows come first.
     named = list(step(iter(rows.combine_chunks().to_batches()), Task(1 << 20)))
     keyed_rows = pa.Table.from_batches(named, step.out_schema)
     nowhere = pa.nulls(keyed_rows.num_rows, pa.string())
-    return keyed_rows.append_column(FILE_ID, nowhere).cast(schema)
+    return keyed_rows.append_column(ArrivingRows.FILE_ID, nowhere).cast(schema)
 
 
 def _rows(evaluator: Evaluator, clause: Insert, taken: pa.Table, schema: pa.Schema) -> pa.Table:

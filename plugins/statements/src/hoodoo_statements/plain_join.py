@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define, frozen
-from hoodoo_rows.merge.pairs import flat as one_array
+from hoodoo_rows.api import Batches
 
 from hoodoo_statements.evaluate import Places
 
@@ -53,12 +53,12 @@ class PlainJoin:
         nothing."""
         there = np.ones(source.num_rows, bool)
         for _, theirs in columns:
-            there &= np.asarray(pc.is_valid(one_array(source.column(theirs))))
+            there &= np.asarray(pc.is_valid(Batches.one_array(source.column(theirs))))
         left = source.select(list({t: t for _, t in columns})).filter(pa.array(there))
         steps: list[_Step] = []
         code = np.zeros(left.num_rows, np.int64)
         for (mine, theirs), kind in zip(columns, types, strict=True):
-            column = one_array(left.column(theirs).cast(kind))
+            column = Batches.one_array(left.column(theirs).cast(kind))
             values = pc.unique(column)
             at, pairs = _numbers(pc.index_in(column, value_set=values)), None
             if steps:
@@ -92,4 +92,4 @@ class PlainJoin:
 
 
 def _numbers(found: pa.Array | pa.ChunkedArray) -> Places:
-    return np.asarray(one_array(found)).astype(np.int64)
+    return np.asarray(Batches.one_array(found)).astype(np.int64)

@@ -14,8 +14,7 @@ from hoodoo.model.meta import META_FIELDS
 from hoodoo.model.schema.conform import conform
 from hoodoo.model.schema.normalize import plain_schema
 from hoodoo.table.table import Table
-from hoodoo_rows.engine.sources import as_arrow, known_data
-from hoodoo_rows.read.scan import Scan
+from hoodoo_rows.api import ArrivingRows, Scan
 from sqlglot import exp
 
 from hoodoo_statements.evaluate import Evaluator, sql_type
@@ -247,12 +246,12 @@ def arrow_of(found: Any) -> pa.Table:
     kind = type(found)  # a DataFrame of Spark Connect has an attribute of any name
     if hasattr(kind, "to_arrow"):
         return found.to_arrow()
-    rows = known_data(found, None)
+    rows = ArrivingRows.known_data(found, None)
     if isinstance(rows, pa.Table):
         return rows
     if hasattr(kind, "toArrow"):  # a DataFrame of Spark
         return rows.toArrow()
-    plain = as_arrow(rows)
+    plain = ArrivingRows.as_arrow(rows)
     if isinstance(plain, pa.RecordBatchReader):
         return plain.read_all()
     return plain if isinstance(plain, pa.Table) else plain.to_table()

@@ -14,8 +14,7 @@ from hoodoo.model.meta import META_COLUMNS
 from hoodoo.model.schema.conform import conform
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.table import Table
-from hoodoo_rows.engine.sources import known_data
-from hoodoo_rows.write.prepare import arriving_schema
+from hoodoo_rows.api import ArrivingRows
 
 from hoodoo_statements.options import SOURCE_LIMIT
 
@@ -46,7 +45,7 @@ def source_rows(table: TableHandle, source: Any, engine: Engine) -> pa.Table:
     if isinstance(source, Table):  # a DataFrame of Spark Connect has an attribute of any name
         source = source.read()
     schema = table.schema
-    stream = engine.source(known_data(source, schema))
+    stream = engine.source(ArrivingRows.known_data(source, schema))
     names = stream.schema.names
     lower = [n.lower() for n in names if n not in META_COLUMNS]
     twice = sorted({n for n in lower if lower.count(n) > 1})
@@ -56,7 +55,7 @@ def source_rows(table: TableHandle, source: Any, engine: Engine) -> pa.Table:
             f"has columns that differ in case alone: {', '.join(twice)}.",
             "Rename one.",
         )
-    arriving = arriving_schema(stream.schema, schema, table.options)
+    arriving = ArrivingRows.schema(stream.schema, schema, table.options)
     limit = SOURCE_LIMIT.read(table.options)
     rows = engine.collect(engine.map(stream, Normal(arriving, limit)))
     if rows.nbytes > limit:

@@ -13,7 +13,7 @@ from attrs import frozen
 from hoodoo.errors import ConfigError, DataError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.table.table import Table
-from hoodoo_rows.write.commit import Commit
+from hoodoo_rows.api import Commit
 from sqlglot import exp
 
 from hoodoo_statements.alter_sql import altered_table, arguments

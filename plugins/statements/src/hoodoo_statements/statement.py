@@ -18,11 +18,15 @@ from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.options.table import BY_ARRIVAL
 from hoodoo.table.handle import TableHandle
-from hoodoo_rows.produce.columns import SEQ, keyed, tagged
-from hoodoo_rows.read.plan import ScanPlan, plan_scan
-from hoodoo_rows.read.schema import hidden, stored
-from hoodoo_rows.read.step import payloads
-from hoodoo_rows.write.target import ChangesRows, RowChanges, WriteTarget
+from hoodoo_rows.api import (
+    ArrivingRows,
+    ChangesRows,
+    Reads,
+    RowChanges,
+    ScanPlan,
+    StoredFiles,
+    WriteTarget,
+)
 
 from hoodoo_statements.binding import Binder, Wanted, join
 from hoodoo_statements.clauses import Arrow, Clause, Clauses, Insert
@@ -93,14 +97,14 @@ class Statement(ChangesRows):
             rows = target.engine.stage(target.engine.source(whole), workspace)
             return RowChanges(rows, None, frozenset(), partial(self._put, target, whole.num_rows))
         source = evolve(self.table.source(), timeline=target.timeline)
-        plan = None if bound.nothing else plan_scan(source, bound.columns, bound.where)
+        plan = None if bound.nothing else Reads.plan(source, bound.columns, bound.where)
         found = self._found(target, workspace, bound, source, plan)
-        schema, engine = tagged(keyed(target.schema)), target.engine
+        schema, engine = ArrivingRows.tagged(ArrivingRows.keyed(target.schema)), target.engine
         rows = engine.map(found, OnlyRows(schema)) if bound.clauses.marks else found
         coming = 0
         if bound.inserts:
             assert self.source is not None
-            there = engine.collect(engine.map(found, OnlyMarks())).column(SEQ)
+            there = engine.collect(engine.map(found, OnlyMarks())).column(ArrivingRows.SEQ)
             new = inserted_rows(self.source, there, bound.inserts, target, instant)
             coming = new.num_rows
             if coming:
@@ -127,8 +131,8 @@ class Statement(ChangesRows):
 
     def bind(self, target: WriteTarget) -> Bound:
         """The statement over the columns that the table has in ``target``."""
-        known = stored(target.schema, target.config)
-        names = {f.name for f in hidden(target.config)}
+        known = StoredFiles.columns(target.schema, target.config)
+        names = {f.name for f in StoredFiles.hidden(target.config)}
         seen = pa.schema([f for f in known if f.name not in names])
         source = None if self.source is None else self.source.schema
         scope = Scope(
@@ -214,7 +218,9 @@ class Statement(ChangesRows):
         """What the statement makes of the rows that there are, staged."""
         engine = target.engine
         if plan is None or not plan.slices:
-            return engine.source(tagged(keyed(target.schema)).empty_table())
+            return engine.source(
+                ArrivingRows.tagged(ArrivingRows.keyed(target.schema)).empty_table()
+            )
         index = target.index
         # Into a log of a computed index a key may come back to a base file that has it still, and
         # is compared with that.
@@ -230,7 +236,7 @@ class Statement(ChangesRows):
             index.is_global or returns,
             None if self.source is None else engine.side(self.source),
         )
-        tasks = payloads(plan.slices, engine.parallelism * _TASKS_PER_CORE)
+        tasks = Reads.payloads(plan.slices, engine.parallelism * _TASKS_PER_CORE)
         return engine.stage(engine.map(engine.tasks(tasks), step), workspace)
 
 
@@ -258,7 +264,7 @@ def _columns(clauses: Clauses, target: WriteTarget) -> tuple[str, ...]:
             needed |= set(schema.names if target.merger.columns is None else target.merger.columns)
         if any(isinstance(v, Arrow) for c in updates for v in (c.values or {}).values()):
             needed |= set(schema.names)
-    known = stored(schema, target.config)
+    known = StoredFiles.columns(schema, target.config)
     return tuple(n for n in known.names if n in needed)
 
 

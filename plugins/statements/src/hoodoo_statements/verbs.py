@@ -8,7 +8,7 @@ from typing import Any
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.batches import Batch
-from hoodoo_rows.write.commit import Commit
+from hoodoo_rows.api import Commit
 
 from hoodoo_statements.builder import MergeBuilder
 

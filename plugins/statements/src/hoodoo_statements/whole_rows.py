@@ -11,8 +11,7 @@ from hoodoo.errors import DataError
 from hoodoo.hookspecs.key_generator import KeyGenerator, can_be_virtual
 from hoodoo.model.meta import IS_DELETED, OPERATION
 from hoodoo.options.table import BY_ARRIVAL
-from hoodoo_rows.produce.columns import FILE_ID
-from hoodoo_rows.write.target import WriteTarget
+from hoodoo_rows.api import ArrivingRows, WriteTarget
 
 from hoodoo_statements.clauses import Arrow, Clauses, Insert, Taken
 from hoodoo_statements.inserts import inserted_rows
@@ -41,7 +40,7 @@ def whole_rows(
         rows = inserted_rows(source, _NONE, inserts, target, instant)
     except DataError:  # which of them are new, and so wrong, the table says
         return None
-    return rows.drop_columns([FILE_ID])
+    return rows.drop_columns([ArrivingRows.FILE_ID])
 
 
 def _replaces(clauses: Clauses, inserts: Sequence[Insert], target: WriteTarget) -> bool:

@@ -12,7 +12,7 @@ import typer
 from hoodoo.errors import ConfigError
 from hoodoo_cli.toolkit import arguments, rows
 from hoodoo_cli.toolkit.data_files import open_data
-from hoodoo_rows.write.commit import Commit
+from hoodoo_rows.api import Commit
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 

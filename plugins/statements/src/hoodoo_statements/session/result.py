@@ -8,8 +8,7 @@ from typing import Any
 import pyarrow as pa
 from attrs import field, frozen
 from hoodoo.calls import checked_methods
-from hoodoo_rows.read.rows import Rows
-from hoodoo_rows.write.commit import Commit
+from hoodoo_rows.api import Commit, Rows
 
 
 @checked_methods
