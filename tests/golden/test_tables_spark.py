@@ -41,14 +41,14 @@ def test_who_reads_what(name: str, golden: Golden) -> None:
 
     table = hoodoo.open(str(golden(name)))
     scan = table.read(meta=True)
-    split = split_slices(scan.step, scan.plan.slices)
+    split = split_slices(scan)
     assert {*split.native, *split.merged} == set(scan.plan.slices)
     with_logs = [s for s in scan.plan.slices if s.log_files]
     assert bool(split.merged) == (name in MIXED or bool(with_logs))
     assert all(s in split.merged for s in with_logs)
     if scan.plan.slices:
         filtered = table.read(where=pc.scalar(True))
-        assert split_slices(filtered.step, filtered.plan.slices).native == ()
+        assert split_slices(filtered).native == ()
 
 
 @pytest.mark.parametrize("name", READ)

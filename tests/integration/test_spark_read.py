@@ -129,7 +129,7 @@ def test_each_file_has_the_reader_it_needs(evolved: Any) -> None:
 
     def native(columns: list[str] | None) -> list[str]:
         scan = evolved.read(columns=columns)
-        return [s.partition_path for s in split_slices(scan.step, scan.plan.slices).native]
+        return [s.partition_path for s in split_slices(scan).native]
 
     assert native(None) == ["rome"]
     assert native(["id", "n"]) == ["rome"]

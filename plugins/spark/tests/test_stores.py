@@ -42,7 +42,7 @@ def test_spark_reads_itself_what_the_store_says_is_plain(
     table.upsert(ROWS)
     scan = table.read()
     object.__setattr__(scan.source, "storage", kind(scan.source.storage))
-    assert len(split_slices(scan.step, scan.plan.slices).native) == native
+    assert len(split_slices(scan).native) == native
 
 
 def test_a_scan_of_a_store_of_one_process_is_refused(tmp_path: Path) -> None:

@@ -15,12 +15,7 @@ from hoodoo.log import get_logger
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Entry, has_plain_files
 from hoodoo.storage.together import together
-from hoodoo_rows.merge.virtual import key_columns
-from hoodoo_rows.read.missing import explained
-from hoodoo_rows.read.prefetch import in_order
-from hoodoo_rows.read.query import Query
-from hoodoo_rows.read.scan import Scan
-from hoodoo_rows.read.step import ReadSlices, payloads
+from hoodoo_rows.api import Batches, Query, Reads, Scan, StoredFiles
 
 from hoodoo_spark.exact_files import is_read, read_files
 from hoodoo_spark.native_read import arrow_scan
@@ -51,43 +46,43 @@ def to_dataframe(scan: Scan | Query, spark: Any = None) -> Any:
 
 
 def _of_scan(scan: Scan, spark: Any) -> Any:
-    step, columns = scan.step, scan.plan.spec.columns
+    columns = scan.plan.spec.columns
     if not columns:  # Spark counts the rows of no columns, but nobody can hand it such rows
-        step = _with_a_column(step, scan.plan.stored)
-    split = split_slices(step, scan.plan.slices)
-    schema = spark_schema(step.out_schema)
-    frames = _native(step, scan.plan.stored, split.native, schema, spark)
+        scan = _with_a_column(scan)
+    split = split_slices(scan)
+    schema = spark_schema(scan.schema)
+    frames = _native(scan, split.native, schema, spark)
     if frames is None:
         _log.warning("spark.files.by_tasks", table=scan.plan.table, files=len(split.native))
         split, frames = Split((), scan.plan.slices), []
     if split.merged:
         tasks = _tasks(spark, sum(slice_.size for slice_ in split.merged))
-        frames.append(arrow_scan(spark, payloads(split.merged, tasks), step, schema))
+        frames.append(arrow_scan(spark, Reads.payloads(split.merged, tasks), scan.step, schema))
     found = frames[0] if frames else spark.createDataFrame([], schema)
     for frame in frames[1:]:
         found = found.union(frame)
     return found if columns else found.select()
 
 
-def _native(
-    step: ReadSlices, stored: pa.Schema, slices: Sequence[FileSlice], schema: Any, spark: Any
-) -> list[Any] | None:
+def _native(scan: Scan, slices: Sequence[FileSlice], schema: Any, spark: Any) -> list[Any] | None:
     """DataFrames of what Spark itself reads of ``slices``; None where it does not find their
     files."""
     if not slices:
         return []
-    files, hidden = _present(step, slices), step.spec.hidden
-    shapes = [pa.schema([f for f in step.out_schema if f.name not in hidden])]
-    if step.spec.keys is not None and step.spec.keys.record_key_fields:
-        shapes.append(pa.schema([stored.field(n) for n in key_columns(step.spec.keys, stored)]))
-    found = read_files(spark, step.storage.root, files, shapes)
+    spec, stored = scan.plan.spec, scan.plan.stored
+    files, hidden = _present(scan, slices), spec.hidden
+    shapes = [pa.schema([f for f in scan.schema if f.name not in hidden])]
+    if spec.keys is not None and spec.keys.record_key_fields:
+        names = StoredFiles.key_columns(spec.keys, stored)
+        shapes.append(pa.schema([stored.field(n) for n in names]))
+    found = read_files(spark, scan.source.storage.root, files, shapes)
     if found is None:
         return None
     if len(shapes[0]) < len(schema):
         found[0] = _with_nulls(found[0], schema, hidden)
-    if step.spec.keys is None:
+    if spec.keys is None:
         return found
-    keys = [refused_nulls(frame, step.spec.keys, shapes[1], schema) for frame in found[1:]]
+    keys = [refused_nulls(frame, spec.keys, shapes[1], schema) for frame in found[1:]]
     return [found[0], *keys]
 
 
@@ -103,16 +98,16 @@ def _with_nulls(frame: Any, schema: Any, names: Container[str]) -> Any:
     )
 
 
-def _present(step: ReadSlices, slices: Sequence[FileSlice]) -> list[Entry]:
+def _present(scan: Scan, slices: Sequence[FileSlice]) -> list[Entry]:
     """The base files of ``slices`` as they are in the store. CorruptTableError for one that is
     lost, or CommitConflictError where a clean took it, since the scan was planned or since somebody
     noted that it is there."""
-    storage, found = step.storage, []
+    storage, found = scan.source.storage, []
     asked = [partial(storage.head, s.base_file.path) for s in slices if s.base_file is not None]
     for slice_, entry in zip(slices, together(storage, *asked), strict=True):
         if entry is None and slice_.base_file is not None:
             path = slice_.base_file.path
-            with explained(storage, slice_), step.file_format.reader(storage, path):
+            with Batches.explained(storage, slice_), scan.plan.file_format.reader(storage, path):
                 pass
             entry = storage.head(path)  # it came back
         found.append(entry)
@@ -136,33 +131,34 @@ class Split:
     merged: tuple[FileSlice, ...]
 
 
-def split_slices(step: ReadSlices, slices: Sequence[FileSlice]) -> Split:
-    """Which slices Spark's Parquet reader gives the same rows for as ``step``.
+def split_slices(scan: Scan) -> Split:
+    """Which slices Spark's Parquet reader gives the same rows for as ``scan``.
 
     Those without log files whose wanted columns have the table's types, or are missing at the top
     level: Spark fills those with null. It also widens some types, but which ones depends on its
     version. Opens the footer of one file for each instant that wrote files: a write has one schema.
     """
-    storage, file_format = step.storage, step.file_format
+    storage, file_format = scan.source.storage, scan.plan.file_format
+    spec, slices = scan.plan.spec, scan.plan.slices
     possible = (
-        step.spec.where is None
-        and not step.spec.hidden.issuperset(step.spec.columns)  # these it does not read
+        spec.where is None
+        and not spec.hidden.issuperset(spec.columns)  # these it does not read
         and is_plain_parquet(file_format)
         # Any other store is reached through its plugin; Spark may have no connector for it.
         and has_plain_files(storage)
-        and not any(is_not_native(field.type) for field in step.out_schema)
+        and not any(is_not_native(field.type) for field in scan.schema)
     )
     if not possible:
-        return Split((), tuple(slices))
+        return Split((), slices)
     samples: dict[str, str] = {}
     for slice_ in slices:
         if slice_.base_file is not None:
             samples.setdefault(slice_.base_file.instant, slice_.base_file.path)
 
-    seen = pa.schema([f for f in step.out_schema if f.name not in step.spec.hidden])
+    seen = pa.schema([f for f in scan.schema if f.name not in spec.hidden])
 
     def has_keys(file: pa.Schema) -> bool:  # a task says which column a file lacks
-        keys = step.spec.keys
+        keys = spec.keys
         return keys is None or set(record_key_columns(keys)) <= {*file.names}
 
     def fits(instant: str, path: str) -> Iterator[tuple[str, bool]]:
@@ -171,7 +167,7 @@ def split_slices(step: ReadSlices, slices: Sequence[FileSlice]) -> Split:
 
     asked: list[Callable[[], Iterator[tuple[str, bool]]]]
     asked = [partial(fits, instant, path) for instant, path in samples.items()]
-    good = {instant for instant, fit in in_order(asked, files=8) if fit}
+    good = {instant for instant, fit in Batches.in_order(asked, files=8) if fit}
     native = [
         s
         for s in slices
@@ -190,8 +186,9 @@ def reads_as(file: pa.Schema, schema: pa.Schema) -> bool:
     return True
 
 
-def _with_a_column(step: ReadSlices, stored: pa.Schema) -> ReadSlices:
-    spec = step.spec
+def _with_a_column(scan: Scan) -> Scan:
+    spec = scan.plan.spec
     if not spec.schema.names:
-        spec = evolve(spec, schema=pa.schema([stored.field(0)]))
-    return evolve(step, spec=evolve(spec, columns=(spec.schema.names[0],)))
+        spec = evolve(spec, schema=pa.schema([scan.plan.stored.field(0)]))
+    spec = evolve(spec, columns=(spec.schema.names[0],))
+    return evolve(scan, plan=evolve(scan.plan, spec=spec))

@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 from attrs import define, field
 from hoodoo.model.meta import PARTITION_PATH
+from hoodoo_rows.api import ArrivingRows
 from hoodoo_rows.engine.runs import buffers, stable_order
-from hoodoo_rows.produce.columns import BUCKET
 
 # By what rows are grouped.
-BY = (PARTITION_PATH, BUCKET)
+BY = (PARTITION_PATH, ArrivingRows.BUCKET)
 # Rows of a batch for each group, on the average: of fewer, a batch for each costs more than an
 # exchange.
 _LEAST_ROWS = 512
@@ -76,7 +76,7 @@ class Grouped:
         """``rows`` by group, in their order within each, and where each begins; and the end."""
         if self.whole:
             paths = rows.column(PARTITION_PATH).dictionary_encode()
-            bucket = np.asarray(rows.column(BUCKET))
+            bucket = np.asarray(rows.column(ArrivingRows.BUCKET))
             width = int(bucket.max()) + 1
             key = np.asarray(paths.indices).astype(np.int64) * width + bucket
             order = stable_order(key, len(paths.dictionary) * width)

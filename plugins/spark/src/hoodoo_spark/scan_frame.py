@@ -20,13 +20,7 @@ from attrs import evolve, frozen
 from hoodoo.errors import HoodooError
 from hoodoo.log import get_logger
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.timeline.placement import rows_follow_columns
-from hoodoo_rows.read.known import pruned
-from hoodoo_rows.read.plan import SNAPSHOT, moves
-from hoodoo_rows.read.prune import outside
-from hoodoo_rows.read.scan import Scan
-from hoodoo_rows.read.schema import hidden
-from hoodoo_rows.read.spec import row_spec
+from hoodoo_rows.api import Reads, Scan
 
 _log = get_logger(__name__)
 _CATALYST = "org.apache.spark.sql.catalyst"
@@ -129,17 +123,7 @@ def _renamed(jvm: Any, plan: Any, output: tuple[Any, ...]) -> Any:
 
 def _kept(scan: Scan, where: pc.Expression) -> tuple[FileSlice, ...]:
     """The file slices of ``scan`` that may have rows for which ``where`` is true as well."""
-    source, plan = scan.source, scan.plan
-    whole = where if plan.spec.where is None else plan.spec.where & where
-    spec = row_spec(plan.stored, plan.spec.columns, whole, hidden(source.config))
-    gone = outside(source, (s.partition_path for s in plan.slices), spec)
-    kept = plan.slices
-    if gone and rows_follow_columns(source.storage, source.timeline):
-        kept = tuple(s for s in kept if s.partition_path not in gone)
-    if moves(plan.file_format, spec):  # statistics are of the names that columns had
-        return kept
-    merged = plan.mode == SNAPSHOT
-    return pruned(source, spec, plan.stored, kept, plan.as_of, merged) if kept else kept
+    return Reads.narrowed(scan.source, scan.plan, where=where).slices
 
 
 # --- what a filter asks ---------------------------------------------------------------------------

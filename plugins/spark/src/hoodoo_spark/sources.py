@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 from attrs import frozen
 from hoodoo.hookspecs.engine import Step, Task
-from hoodoo_rows.engine.sources import as_arrow
+from hoodoo_rows.api import ArrivingRows
 
 CHUNK_BYTES = 16 << 20  # rows of in-memory data that make a task
 SPLIT_BYTES = 128 << 20  # stored bytes of Parquet that make a task
@@ -53,7 +53,7 @@ def planned(data: Any, parallelism: int) -> tuple[Step, Iterator[bytes]]:
         data = ds.dataset(os.fspath(data), format="parquet")
     elif isinstance(data, list) and data and all(isinstance(x, (str, os.PathLike)) for x in data):
         data = ds.dataset([os.fspath(x) for x in data], format="parquet")
-    data = as_arrow(data)
+    data = ArrivingRows.as_arrow(data)
     if isinstance(data, ds.FileSystemDataset):
         found = _fragments(data)
         if found is not None:

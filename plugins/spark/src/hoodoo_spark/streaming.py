@@ -20,7 +20,7 @@ from hoodoo.log import get_logger
 from hoodoo.options.judge import as_text
 from hoodoo.table.table import Table
 from hoodoo.timeline.batches import Batch
-from hoodoo_rows.write.commit import Commit
+from hoodoo_rows.api import Commit
 
 from hoodoo_spark.near import on_session
 from hoodoo_spark.operations import OPERATIONS

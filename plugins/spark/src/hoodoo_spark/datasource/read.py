@@ -16,10 +16,7 @@ from hoodoo.hookspecs.engine import Step, Task
 from hoodoo.model.meta import META_COLUMNS, META_FIELDS
 from hoodoo.model.schema.conform import conform
 from hoodoo.table.table import Table
-from hoodoo_rows.read.query import Query
-from hoodoo_rows.read.scan import Scan
-from hoodoo_rows.read.schema import stored
-from hoodoo_rows.read.step import PAYLOAD, payloads
+from hoodoo_rows.api import Query, Reads, Scan, StoredFiles
 
 from hoodoo_spark.datasource import filters
 from hoodoo_spark.datasource.options import CHANGES, INCREMENTAL, SNAPSHOT, Wanted, chosen
@@ -41,7 +38,7 @@ def schema_of(wanted: Wanted) -> Any:
         if wanted.mode == INCREMENTAL and wanted.begin is None:  # the reader says what is missing
             wanted = evolve(wanted, begin="earliest")
         return spark_schema(scan_of(wanted).schema)
-    rows = stored(table.schema, table.config)
+    rows = StoredFiles.columns(table.schema, table.config)
     names = columns_of(rows, wanted, table.path)
     hidden = pa.schema(META_FIELDS)
     return spark_schema(
@@ -97,7 +94,7 @@ class Rows:
         if payload is None:  # Spark's own, where there is nothing to read
             return
         column = pa.array([payload], pa.binary())
-        batch = pa.RecordBatch.from_arrays([column], names=[PAYLOAD])
+        batch = pa.RecordBatch.from_arrays([column], names=[Reads.PAYLOAD])
         for rows in self.step(iter([batch]), Task(0)):
             if rows.num_rows:
                 yield conform(rows, self.schema, drop_extra=True)
@@ -122,7 +119,7 @@ def pieces(scan: Scan | Query, tasks: int | None) -> list[bytes]:
     """What tasks read, one each."""
     if isinstance(scan, Query):
         return scan.payloads(tasks or _tasks(scan.size))
-    return payloads(scan.plan.slices, tasks or _tasks(scan.plan.size))
+    return Reads.payloads(scan.plan.slices, tasks or _tasks(scan.plan.size))
 
 
 def _tasks(size: int) -> int:

@@ -23,9 +23,7 @@ from hoodoo.model.meta import META_COLUMNS
 from hoodoo.table.table import Table
 from hoodoo.timeline.instants import order_key, parse_point
 from hoodoo.timeline.timeline import Timeline
-from hoodoo_rows.read.query import Query
-from hoodoo_rows.read.scan import Scan
-from hoodoo_rows.read.step import payloads
+from hoodoo_rows.api import Query, Reads, Scan
 
 from hoodoo_spark.datasource.options import CHANGES, Wanted
 from hoodoo_spark.datasource.read import Rows, opened, pieces, plain
@@ -143,7 +141,7 @@ class Stream:
         if moment is not None:
             scan: Any = self._scan(table, _ZEROS, moment)
             slices = scan.plan.slices[start.get("files", 0) : end.get("files")]
-            found = payloads(slices, self.wanted.tasks or len(slices))
+            found = Reads.payloads(slices, self.wanted.tasks or len(slices))
         else:
             scan = self._scan(table, start["through"], end["through"])
             found = pieces(scan, self.wanted.tasks)

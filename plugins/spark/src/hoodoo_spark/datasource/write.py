@@ -24,7 +24,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.table.settings import open_storage
 from hoodoo.table.table import Table
 from hoodoo.timeline.batches import Batch
-from hoodoo_rows.write.commit import Commit
+from hoodoo_rows.api import Commit
 
 from hoodoo_spark.datasource.options import Wanted
 from hoodoo_spark.datasource.places import reached, refuse_other_columns

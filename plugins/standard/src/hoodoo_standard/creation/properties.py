@@ -48,8 +48,7 @@ from hoodoo.table import index_choice
 from hoodoo.table.settings import OWN_MERGER, merger_name, open_storage
 from hoodoo.timeline.partitions import FILE_NAME as PARTITION_FILE
 from hoodoo.timeline.placement import FOLLOWS
-from hoodoo_rows.merge.virtual import check_virtual
-from hoodoo_rows.write.prepare import has_column
+from hoodoo_rows.api import ArrivingRows, StoredFiles
 
 from hoodoo_standard.creation.agreed import Agreed, agree, conflict, said
 from hoodoo_standard.creation.existing import existing_config
@@ -152,7 +151,7 @@ def new_config(wanted: NewTable) -> TableConfig:
     known = without_meta(normalise_schema(without_index(wanted.schema, keys), options))
     columns = [column for column, _type in partition_spec(",".join(partitions))]
     for column in (*keys, *columns, *order):
-        if not has_column(known, column):
+        if not ArrivingRows.has_column(known, column):
             raise MissingColumnError(
                 f"column {column}",
                 f"is named as key, partition or ordering and the schema lacks it ({', '.join(known.names)})",
@@ -279,7 +278,7 @@ def _key_generator_properties(
             "leave the types out, or the key generator: it then is CUSTOM.",
         )  # fmt: skip
     if not settings.table.populate_meta_fields:
-        check_virtual(generator, ref.name)
+        StoredFiles.check_virtual(generator, ref.name)
     properties = dict(table_properties(generator))
     if VERSIONS[version].generators_by_type and ref.name in JAVA_GENERATORS:
         return {"hoodie.table.keygenerator.type": ref.name, **properties}

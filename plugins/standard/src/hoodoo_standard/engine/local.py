@@ -19,10 +19,11 @@ from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.hookspecs.serializer import Serializer
 from hoodoo.options.write import MEMORY
 from hoodoo.storage.api import Storage
+from hoodoo_rows.api import ArrivingRows
 from hoodoo_rows.engine.crossing import Crossing
 from hoodoo_rows.engine.declared import returned
 from hoodoo_rows.engine.runs import BUFFER_BYTES
-from hoodoo_rows.engine.sources import Partition, as_arrow, partitions
+from hoodoo_rows.engine.sources import Partition, partitions
 from hoodoo_rows.engine.spill import Places, Spill
 
 from hoodoo_standard.engine.memory import default_memory
@@ -112,7 +113,7 @@ class LocalEngine:
         return False
 
     def source(self, data: Any) -> LocalStream:
-        arrow = as_arrow(data)
+        arrow = ArrivingRows.as_arrow(data)
         return LocalStream(arrow.schema, tuple(partitions(arrow, self.threads)))
 
     def tasks(self, payloads: Sequence[bytes]) -> LocalStream:

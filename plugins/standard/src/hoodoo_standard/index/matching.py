@@ -15,7 +15,7 @@ from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
 from hoodoo.model.key_hash import MANY, all_differ
 from hoodoo.storage.api import of_size
 from hoodoo.storage.together import read_ahead
-from hoodoo_rows.merge.pairs import flat
+from hoodoo_rows.api import Batches
 
 from hoodoo_standard.index.plan import KeyFile, KeyReader, read_payload
 from hoodoo_standard.index.sieve import Sieve
@@ -173,7 +173,8 @@ class _Window:
                 keys = pa.chunked_array(self.hits.pop(file))
                 is_many = len(keys) >= MANY
                 yield _located(
-                    file, flat(keys) if is_many and all_differ(keys) else pc.unique(keys)
+                    file,
+                    Batches.one_array(keys) if is_many and all_differ(keys) else pc.unique(keys),
                 )
 
     def _match(self) -> None:
