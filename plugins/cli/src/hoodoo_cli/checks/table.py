@@ -19,7 +19,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.instants import to_datetime
 from hoodoo.timeline.timeline import Timeline, load
-from hoodoo_rows.of_table import load_plugins
+from hoodoo_rows.api import Writes
 
 from hoodoo_cli.reports.verify.properties import check_properties
 from hoodoo_cli.toolkit.show import age, count
@@ -86,7 +86,7 @@ def _plugins(config: TableConfig, options: Mapping[str, str]) -> Iterator[Findin
     """Plugins that the table's properties name, and are not there."""
     try:
         Participants.of_table(config).refuse_unanswered(config)
-        load_plugins(config, options, {})
+        Writes.plugins(config, options, {})
     except HoodooError as error:
         fix = (
             error.fix

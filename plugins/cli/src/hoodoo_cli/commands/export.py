@@ -8,7 +8,7 @@ from typing import Annotated
 import pyarrow as pa
 import typer
 from hoodoo.errors import ConfigError
-from hoodoo_rows.engine.sources import overlap
+from hoodoo_rows.api import ArrivingRows
 
 from hoodoo_cli.toolkit import arguments, show
 from hoodoo_cli.toolkit.data_files import STANDARD, kind_of
@@ -56,7 +56,7 @@ def export(
     if as_json and file == STANDARD:
         raise ConfigError("--json", "would be in the output, too.", "Leave it out.")
     table = arguments.opened(path, options)
-    if file != STANDARD and overlap(table.path, file):
+    if file != STANDARD and ArrivingRows.overlap(table.path, file):
         raise ConfigError(
             f"file {file}", f"would lie in the table {table.path}, whose folder is for files of its own.",
             "Choose a place elsewhere.",

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import pyarrow as pa
 import typer
 from hoodoo.errors import ConfigError, NotATableError, SchemaError
-from hoodoo_rows.engine.sources import overlap
+from hoodoo_rows.api import ArrivingRows
 
 from hoodoo_cli.toolkit import arguments, new_table, show
 from hoodoo_cli.toolkit.data_files import STANDARD, DataFile, open_data
@@ -74,7 +74,7 @@ def import_files(
     schema = _schema(files, opened)
     if table is None:
         for file in files:
-            if file != STANDARD and overlap(path, file):
+            if file != STANDARD and ArrivingRows.overlap(path, file):
                 raise ConfigError(
                     f"path {path}", f"is the folder of {file}, and readers of the files there would see the rows of the new "
                     "table.",

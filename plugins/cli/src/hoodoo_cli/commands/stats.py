@@ -9,7 +9,7 @@ from hoodoo_cli.reports import plain
 from hoodoo_cli.toolkit import arguments, show
 
 if TYPE_CHECKING:
-    from hoodoo_rows.sizes import Sizes
+    from hoodoo_rows.api import Sizes
 
     from hoodoo_cli.reports.figures import TableStats
 

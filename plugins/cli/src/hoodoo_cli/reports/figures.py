@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 from hoodoo.model import brief
-from hoodoo_rows.sizes import Sizes
+from hoodoo_rows.api import Sizes
 
 
 @frozen

@@ -15,8 +15,7 @@ from hoodoo.options.core import SMALL_FILE_LIMIT
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.view import from_files, list_data
-from hoodoo_rows.read.prefetch import in_order
-from hoodoo_rows.sizes import Sizes
+from hoodoo_rows.api import Batches, Sizes
 
 from hoodoo_cli.reports.figures import TableStats, WriteTotals
 
@@ -113,7 +112,7 @@ def all_commits(source: ReadSource, progress: Progress) -> list[CommitMetadata]:
     """What each completed write of the active timeline has noted."""
     todo = [partial(_one_commit, source, instant) for instant in source.timeline.writes()]
     found: list[CommitMetadata] = []
-    for done, metadata in enumerate(in_order(todo, _AT_ONCE), 1):
+    for done, metadata in enumerate(Batches.in_order(todo, _AT_ONCE), 1):
         progress("timeline", done, len(todo))
         found.append(metadata)
     return found
@@ -149,7 +148,7 @@ def base_rows(
     if source.file_format is None or (footers is not None and len(unsaid) > footers):
         return found
     todo = [partial(_footer, source.storage, source.file_format, path) for path in unsaid]
-    for done, (path, rows) in enumerate(zip(unsaid, in_order(todo, _AT_ONCE)), 1):
+    for done, (path, rows) in enumerate(zip(unsaid, Batches.in_order(todo, _AT_ONCE)), 1):
         progress("footers", done, len(todo))
         found[path] = rows
     return found

@@ -14,7 +14,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
-from hoodoo_rows.read.prefetch import in_order
+from hoodoo_rows.api import Batches
 
 _AT_ONCE = 8
 
@@ -68,7 +68,7 @@ def timeline_page(
     wanted.sort(key=lambda i: (order_key(i.requested), i.action), reverse=True)
     shown = wanted if limit is None else wanted[:limit]
     todo = [partial(_row, storage, timeline, one) for one in shown]
-    return TimelinePage(tuple(in_order(todo, _AT_ONCE)), len(wanted))
+    return TimelinePage(tuple(Batches.in_order(todo, _AT_ONCE)), len(wanted))
 
 
 def _row(

@@ -16,7 +16,7 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import first_layout_of
 from hoodoo.timeline.plans import reading_order
 from hoodoo.timeline.view import FileSystemView
-from hoodoo_rows.read.prefetch import in_order
+from hoodoo_rows.api import Batches
 
 from hoodoo_cli.reports.verify.files import DataFile, Instants
 from hoodoo_cli.reports.verify.named_files import AT_ONCE, NamedFiles
@@ -59,7 +59,7 @@ def check_contents(
     todo += [partial(_log, storage, says_writer, beside, log) for log in logs]
     findings: list[Finding] = []
     scanned: list[_Opened] = []
-    for done, opened in enumerate(in_order(todo, AT_ONCE), 1):
+    for done, opened in enumerate(Batches.in_order(todo, AT_ONCE), 1):
         progress("files", done, len(todo))
         findings += opened.findings
         if isinstance(opened.file, LogFile):

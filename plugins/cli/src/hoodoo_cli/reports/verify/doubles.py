@@ -18,9 +18,7 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.findings import Finding
 from hoodoo.model.key_hash import key_hash
 from hoodoo.model.meta import COMMIT_SEQNO, COMMIT_TIME, RECORD_KEY
-from hoodoo_rows.read.open import read_slice
-from hoodoo_rows.read.plan import ScanPlan
-from hoodoo_rows.read.source import check_readable
+from hoodoo_rows.api import Batches, ScanPlan, StoredFiles
 
 Hashes = npt.NDArray[np.uint64]
 SHOWN = 3
@@ -50,8 +48,8 @@ def rows(
 ) -> Iterator[tuple[pa.Array, pa.Array | None]]:
     """Record keys, and commit times with sequence numbers (None where keys are virtual), of the
     merged rows of a slice."""
-    file_format = check_readable(source)
-    for batch in read_slice(source.storage, file_format, plan.spec, slice_, plan.rule):
+    file_format = StoredFiles.format(source)
+    for batch in Batches.of_slice(source.storage, file_format, plan.spec, slice_, plan.rule):
         if source.config.populate_meta_fields or source.key_generator is None:
             said = [batch.column(COMMIT_TIME), batch.column(COMMIT_SEQNO)]
             yield batch.column(RECORD_KEY), pa.StructArray.from_arrays(said, ["time", "row"])

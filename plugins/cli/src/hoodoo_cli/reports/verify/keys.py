@@ -27,9 +27,7 @@ from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.findings import Checked, Finding, Found, Progress
 from hoodoo.model.meta import COMMIT_TIME, FILE_NAME, PARTITION_PATH, RECORD_KEY
 from hoodoo.timeline.instants import order_key
-from hoodoo_rows.read.plan import ScanPlan, plan_scan
-from hoodoo_rows.read.prefetch import in_order
-from hoodoo_rows.read.source import check_readable
+from hoodoo_rows.api import Batches, Reads, ScanPlan, StoredFiles
 
 from hoodoo_cli.reports.verify import doubles
 from hoodoo_cli.reports.verify.files import DataFile, Instants
@@ -66,8 +64,8 @@ def check_keys(
         reason = f"record keys: they are virtual, and no plugin offers {config.key_generator}"
         return Found(skipped=(reason,))
     try:
-        plan = plan_scan(source, columns=doubles.columns(source))
-        file_format = check_readable(source)
+        plan = Reads.plan(source, columns=doubles.columns(source))
+        file_format = StoredFiles.format(source)
     except HoodooError as error:
         finding = Finding("read.failed", error.obj, error.rule.rstrip("."), error.fix)
         return Found((finding,), skipped=("record keys: the table can't be read",))
@@ -88,7 +86,7 @@ def _check(
     rows = done = partitions = 0
     hashes: list[doubles.Hashes] = []
     told: list[Finding | str] = []
-    each = in_order(todo, _AT_ONCE)
+    each = Batches.in_order(todo, _AT_ONCE)
     for partition, group in groupby(each, key=lambda k: k.slice.partition_path):
         partitions += 1
         found: list[_Keys] = []

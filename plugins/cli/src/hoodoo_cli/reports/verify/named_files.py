@@ -19,7 +19,7 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.removed import Removed, removed_by, was_removed
 from hoodoo.timeline.timeline import Timeline
-from hoodoo_rows.read.prefetch import in_order
+from hoodoo_rows.api import Batches
 
 AT_ONCE = 8
 
@@ -74,7 +74,7 @@ def read_history(storage: Storage, timeline: Timeline, progress: Progress) -> Na
     unread: set[str] = set()
     replaced: dict[tuple[str, str], str] = {}
     todo = [i for i in timeline.instants if i.is_completed or i.action == "clean"]
-    answers = in_order([partial(_one, storage, timeline, i) for i in todo], AT_ONCE)
+    answers = Batches.in_order([partial(_one, storage, timeline, i) for i in todo], AT_ONCE)
     for done, (instant, said) in enumerate(answers, 1):
         progress("timeline", done, len(todo))
         if isinstance(said, Finding):

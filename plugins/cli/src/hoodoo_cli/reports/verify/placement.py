@@ -16,10 +16,7 @@ from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.findings import Finding, Found, Progress
 from hoodoo.timeline.placement import FOLLOWS, rows_follow_columns
-from hoodoo_rows.read.open import read_slice
-from hoodoo_rows.read.plan import ScanPlan, plan_scan
-from hoodoo_rows.read.prefetch import in_order
-from hoodoo_rows.read.source import check_readable
+from hoodoo_rows.api import Batches, Reads, ScanPlan, StoredFiles
 
 from hoodoo_cli.reports.verify.doubles import SHOWN, some
 
@@ -39,12 +36,12 @@ def check_placement(source: ReadSource, progress: Progress) -> Found:
         if not rows_follow_columns(source.storage, source.timeline):
             return Found()
         columns = list(dict.fromkeys(name.split(".")[0] for name in keys.partition_fields))
-        plan = plan_scan(source, columns=columns)
+        plan = Reads.plan(source, columns=columns)
     except HoodooError:
         return Found()  # told by those who read the rows
     todo = [partial(_misplaced, source, keys, plan, slice_) for slice_ in plan.slices]
     findings = []
-    for done, found in enumerate(in_order(todo, _AT_ONCE), 1):
+    for done, found in enumerate(Batches.in_order(todo, _AT_ONCE), 1):
         progress("partition paths", done, len(todo))
         findings += found
     return Found(tuple(findings))
@@ -53,10 +50,10 @@ def check_placement(source: ReadSource, progress: Progress) -> Found:
 def _misplaced(
     source: ReadSource, keys: KeyGenerator, plan: ScanPlan, slice_: FileSlice
 ) -> Iterator[list[Finding]]:
-    file_format = check_readable(source)
+    file_format = StoredFiles.format(source)
     rows, paths = 0, pa.array([], pa.string())
     try:
-        for batch in read_slice(source.storage, file_format, plan.spec, slice_, plan.rule):
+        for batch in Batches.of_slice(source.storage, file_format, plan.spec, slice_, plan.rule):
             made = keys.partition_paths(batch)
             other = made.filter(pc.not_equal(made, slice_.partition_path))
             rows += len(other)

@@ -30,7 +30,7 @@ from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.instants import order_key, to_datetime
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import FileSystemView, from_files, list_data
-from hoodoo_rows.read.plan import plan_scan
+from hoodoo_rows.api import Reads
 
 from hoodoo_cli.reports.verify.contents import check_contents
 from hoodoo_cli.reports.verify.files import (
@@ -155,7 +155,7 @@ def _opened(
     if not instants.before.writes():
         return found
     try:
-        schema = without_meta(plan_scan(source).stored)
+        schema = without_meta(Reads.plan(source).stored)
     except UnsupportedTableError as error:
         return [*found, Found(skipped=(f"rows: {error.rule.rstrip('.')}",))]
     except HoodooError as error:
