@@ -16,7 +16,7 @@ import pytest
 from hoodoo.errors import ConfigError, StorageError
 from hoodoo.storage.api import Storage
 from hoodoo.table.settings import open_storage
-from hoodoo_rows.tables_below import TableBelow, tables_below
+from hoodoo_cli.tables_below import TableBelow, tables_below
 from servers import Server
 from small_tables import created
 

@@ -10,7 +10,7 @@ import hoodoo
 import pytest
 from hoodoo.errors import HoodooError
 from hoodoo.table.settings import open_storage
-from hoodoo_rows.tables_below import tables_below
+from hoodoo_cli.tables_below import tables_below
 
 MANY = 500
 

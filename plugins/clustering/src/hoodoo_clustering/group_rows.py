@@ -12,7 +12,6 @@ from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.meta import encoded_as
 from hoodoo.storage.api import Storage, of_size
 from hoodoo_rows.api import Batches, MergeRule
-from hoodoo_rows.write.promote import promoted
 
 # A batch of so much memory is read at a time, as long as that is a small part of what there is.
 _FULL_BATCHES = 512 << 20
@@ -78,7 +77,7 @@ class GroupRows:
             there = [name for name in schema.names if name in known]
             for batch in reader.batches(there, batch_rows=self._batch_rows(), encoded=encoded):
                 kept = encoded_as(schema, batch.schema)
-                yield Batches.widened(promoted(batch, kept), kept, base.path)
+                yield Batches.widened(Batches.promoted(batch, kept), kept, base.path)
 
     def _batch_rows(self) -> int | None:
         if self.memory >= _FULL_BATCHES:

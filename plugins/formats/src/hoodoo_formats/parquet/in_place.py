@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from attrs import frozen
 from hoodoo.model.meta import RECORD_KEY, REPEATED, encoded_as, repeated
 from hoodoo.model.schema.conform import conform
-from hoodoo_rows.write.promote import promoted
+from hoodoo_rows.api import Batches
 
 from hoodoo_formats.logical import to_stored
 from hoodoo_formats.parquet import footer
@@ -230,7 +230,7 @@ class InPlaceWriter(AssembledWriter):
         self, part: int, wanted: pa.Schema, rows: int | None = None
     ) -> Iterator[pa.RecordBatch]:
         for batch in self._base.part_batches(part, wanted.names, rows, encoded=True):
-            yield conform(promoted(batch, wanted), encoded_as(wanted, batch.schema))
+            yield conform(Batches.promoted(batch, wanted), encoded_as(wanted, batch.schema))
 
     def _rewrite(self, part: int, new: _New) -> None:
         """The rows of a part as the ordinary writer has them, batch by batch."""

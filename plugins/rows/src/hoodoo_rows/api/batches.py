@@ -9,7 +9,7 @@ from hoodoo_rows.produce import rows
 from hoodoo_rows.read import missing, prefetch, spec
 from hoodoo_rows.read import open as opened
 from hoodoo_rows.read import rows as results
-from hoodoo_rows.write import widen
+from hoodoo_rows.write import promote, widen
 
 
 class Batches:
@@ -24,6 +24,7 @@ class Batches:
     in_turns = staticmethod(prefetch.in_turns)
     let_through = staticmethod(spec.let_through)
     widened = staticmethod(widen.widened)
+    promoted = staticmethod(promote.promoted)
     one_array = staticmethod(pairs.flat)
     Lasting = results.Lasting
     # Of rewrites: the rows of a base file that stay, beside the log rows that they meet.
