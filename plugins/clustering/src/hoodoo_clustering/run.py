@@ -33,7 +33,15 @@ from hoodoo.timeline.log_sizes import with_committed_sizes
 from hoodoo.timeline.plans import PLANNER, is_clustering
 from hoodoo.timeline.task_fence import fence_of
 from hoodoo.timeline.timeline import Timeline
-from hoodoo_rows.api import Commit, History, Pending, WriteRequest, WriteResult, Writes, WriteTarget
+from hoodoo_rows.api import (
+    Commit,
+    Pending,
+    StoredFiles,
+    WriteRequest,
+    WriteResult,
+    Writes,
+    WriteTarget,
+)
 
 from hoodoo_clustering.hookspecs.clustering import ClusteredGroup, Clustering, PlacesRows
 from hoodoo_clustering.plan import CLUSTERING, ClusteringPlan, pending_clusterings
@@ -77,7 +85,7 @@ def run(order: ClusteringRun) -> Commit:
     target = order.request.look()
     instant, plan = _found(target, order.requested)
     then = target.timeline.latest_schema(target.storage, order.requested)
-    file_format = History.reading(target.file_format, target.storage, then)
+    file_format = StoredFiles.as_of_schema(target.file_format, target.storage, then)
     target = evolve(target, plugins=evolve(target.plugins, file_format=file_format))
     how = order.how(plan)
     target.engine.check(target.plugins.refs)
@@ -229,7 +237,7 @@ def _told(
     return {
         **how.strategy.told(groups),
         "schema": avro_text(schema, target.config.name),
-        **History.noted(target.file_format),
+        **StoredFiles.noted_schema(target.file_format),
         **noted,
         STRATEGY: how.name,
         PARAMS: json.dumps(dict(plan.params), sort_keys=True),
@@ -310,7 +318,7 @@ class _NobodyElse:
         if undone := fresh.undone_since(self.target.timeline):
             raise self._conflict(f"{undone[0]}, which it had read, was undone")
         file_format, requested = self.target.file_format, self.instant.requested
-        History.refuse_other(fresh, storage, file_format, requested)
+        StoredFiles.refuse_evolved(fresh, storage, file_format, requested)
         for other in fresh.writes():
             if other.requested in self._known:
                 continue

@@ -11,7 +11,7 @@ import pyarrow as pa
 from hoodoo.errors import CommitConflictError, UnsupportedTableError
 from hoodoo.hookspecs.participant import TableState
 from hoodoo.storage.api import Storage
-from hoodoo_rows.api import History
+from hoodoo_rows.api import StoredFiles
 
 from hoodoo_publishing.files import Head, Step, merged, steps
 from hoodoo_publishing.footers import Footer, footers
@@ -51,7 +51,7 @@ class Format(Protocol):
 def _refuse_moved(form: Format, state: TableState) -> None:
     """Raises UnsupportedTableError if older files have other names of columns: readers of the
     format would find nulls."""
-    history = History.of(state.file_format)
+    history = StoredFiles.history(state.file_format)
     moved = [n for n in state.schema.names if history is not None and history.moves(n)]
     if moved:
         raise UnsupportedTableError(

@@ -19,7 +19,7 @@ from hoodoo.model.commit import Operation
 from hoodoo.options.table import ADD_COLUMNS, FILL_COLUMNS, WIDEN_INTEGERS
 from hoodoo.table import settings as tables
 from hoodoo.table.handle import TableHandle
-from hoodoo_rows.api import ArrivingRows, Commit, History, Writes, WriteTarget
+from hoodoo_rows.api import ArrivingRows, Commit, StoredFiles, Writes, WriteTarget
 
 from hoodoo_statements.on_read import OnRead, names_of
 from hoodoo_statements.text.nested import field_at, inner_fields, of_inner
@@ -80,7 +80,7 @@ def _on_read(table: TableHandle, on_read: OnRead, asked: Altered) -> Commit:
     def change(target: WriteTarget) -> tuple[pa.Schema, Any]:
         options, generator = {**target.options, **words}, target.generator
         fixed = (*generator.record_key_fields, *generator.partition_fields)
-        named = on_read.renamed(target.schema, History.of(target.file_format))
+        named = on_read.renamed(target.schema, StoredFiles.history(target.file_format))
         wanted = asked.incoming(named, fixed)
         grown = ArrivingRows.target_schema(
             named, wanted, fixed, (), options, target.config.ordering_fields

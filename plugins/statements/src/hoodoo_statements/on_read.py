@@ -15,7 +15,7 @@ from hoodoo.errors import ConfigError, SchemaError
 from hoodoo.model.meta import IS_DELETED, META_COLUMNS, OPERATION
 from hoodoo.storage.api import get_if_there
 from hoodoo.table.handle import TableHandle
-from hoodoo_rows.api import History, WriteTarget
+from hoodoo_rows.api import History, StoredFiles, WriteTarget
 
 from hoodoo_statements.text.nested import field_at, inner_fields, of_inner
 from hoodoo_statements.text.scope import named, unknown_column
@@ -148,7 +148,7 @@ class OnRead:
     def history(self, target: WriteTarget, after: pa.Schema) -> Callable[[str], History]:
         """The table's history with ``after``, its schema when all is done, by the instant of the
         commit."""
-        stands: History = History.of(target.file_format) or History.begun(
+        stands: History = StoredFiles.history(target.file_format) or History.begun(
             target.schema, target.config.populate_meta_fields
         )
         newest = stands.schemas[0]

@@ -24,7 +24,7 @@ from hoodoo.timeline.log_sizes import with_committed_sizes
 from hoodoo.timeline.placement import rows_follow_columns
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import DataFile, from_files
-from hoodoo_rows.api import History, MergeRule, Reads, RowSpec, StoredFiles
+from hoodoo_rows.api import MergeRule, Reads, RowSpec, StoredFiles
 
 from hoodoo_history.changes.change_data import has_after, noted
 from hoodoo_history.changes.compare import Comparison
@@ -68,7 +68,7 @@ class ChangesPlan:
 
     def reader(self, source: ReadSource) -> Comparison:
         file_format = _keyed_format(source, self.file_format)
-        logs = History.logs(log_files(), self.file_format)
+        logs = StoredFiles.logs_of_schema(log_files(), self.file_format)
         return Comparison(source.storage, file_format, self.spec, self.rule, logs)
 
     def brief(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hoodoo_rows.engine import sources
 from hoodoo_rows.merge import pairs
 from hoodoo_rows.produce import columns, summary
-from hoodoo_rows.write import evolve, java_floats, key, prepare, tag
+from hoodoo_rows.write import evolve, key, prepare, tag
 
 
 class ArrivingRows:
@@ -30,7 +30,6 @@ class ArrivingRows:
     SEQ, FILE_ID, BUCKET = columns.SEQ, columns.FILE_ID, columns.BUCKET
     keyed = staticmethod(columns.keyed)
     tagged = staticmethod(columns.tagged)
-    java_floats = staticmethod(java_floats.java_floats)
     # Rows of one key.
     merge_pairs = staticmethod(pairs.merge_pairs)
     needed_columns = staticmethod(pairs.needed_columns)

@@ -9,7 +9,7 @@ from hoodoo_rows.produce import rows
 from hoodoo_rows.read import missing, prefetch, spec
 from hoodoo_rows.read import open as opened
 from hoodoo_rows.read import rows as results
-from hoodoo_rows.write import promote, widen
+from hoodoo_rows.write import java_floats, promote, widen
 
 
 class Batches:
@@ -25,6 +25,7 @@ class Batches:
     let_through = staticmethod(spec.let_through)
     widened = staticmethod(widen.widened)
     promoted = staticmethod(promote.promoted)
+    java_floats = staticmethod(java_floats.java_floats)
     one_array = staticmethod(pairs.flat)
     Lasting = results.Lasting
     # Of rewrites: the rows of a base file that stay, beside the log rows that they meet.

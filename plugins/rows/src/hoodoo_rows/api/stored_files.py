@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hoodoo_rows.merge import virtual
+from hoodoo_rows.merge import rule, virtual
 from hoodoo_rows.produce import base_ranges
 from hoodoo_rows.read import prune, source
 from hoodoo_rows.read import schema as schemas
@@ -20,6 +20,13 @@ class StoredFiles:
     schema = staticmethod(schemas.stored_schema)
     columns = staticmethod(schemas.stored)
     hidden = staticmethod(schemas.hidden)
+    # Names that columns had before: what reads files of any age and their logs, the history that
+    # such a format knows, what a commit says of it, and the conflict with one that says another.
+    as_of_schema = staticmethod(rule.as_of_schema)
+    logs_of_schema = staticmethod(rule.logs_of_schema)
+    history = staticmethod(rule.history_of)
+    noted_schema = staticmethod(rule.noted_schema)
+    refuse_evolved = staticmethod(rule.refuse_evolved)
     # Virtual keys.
     key_generator = staticmethod(source.check_generator)
     with_keys = staticmethod(virtual.VirtualKeys)

@@ -23,7 +23,6 @@ from hoodoo.timeline.instants import order_key
 
 from hoodoo_rows.evolution.kinds import ids_of, record
 from hoodoo_rows.evolution.names import Names, names_between
-from hoodoo_rows.merge import rule
 
 FOLDER = ".hoodie/.schema"
 ENDS = ".schemacommit"
@@ -36,13 +35,6 @@ _loaded: dict[tuple[str, str], History] = {}
 class History:
     """``schemas`` as they are in JSON, newest first; ``latest``: the text of the first one."""
 
-    # What reads files of any age and their logs, and the history that such a format knows; what a
-    # commit says of it, and the conflict with a commit that says another one.
-    reading = staticmethod(rule.as_of_schema)
-    logs = staticmethod(rule.logs_of_schema)
-    of = staticmethod(rule.history_of)
-    noted = staticmethod(rule.noted_schema)
-    refuse_other = staticmethod(rule.refuse_evolved)
     # Arrow's fields as a record, and the ids within a type.
     record = staticmethod(record)
     ids = staticmethod(ids_of)

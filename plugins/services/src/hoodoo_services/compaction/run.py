@@ -47,7 +47,7 @@ from hoodoo.timeline.plans import (
     read_plan,
 )
 from hoodoo.timeline.timeline import Timeline, reload
-from hoodoo_rows.api import Commit, History, MergeRule, Pending, Visible
+from hoodoo_rows.api import Commit, MergeRule, Pending, StoredFiles, Visible
 
 from hoodoo_services.compaction.merge_slice import CompactSlices, Job, payload, read_result
 from hoodoo_services.compaction.slices import slices_now
@@ -139,7 +139,7 @@ def _run(
     events.step("planned", file_groups=len(plan.slices))
     schema = schema_then(storage, timeline, requested, target.schema)
     stored = with_meta(schema)
-    file_format = History.reading(
+    file_format = StoredFiles.as_of_schema(
         target.file_format, storage, timeline.latest_schema(storage, requested)
     )
     rule = MergeRule.of(
@@ -174,13 +174,13 @@ def _run(
                 "a write came in that had begun to complete before its plan.",
                 "Run it again: it is still pending.",
             )
-        History.refuse_other(fresh, storage, file_format, requested)
+        StoredFiles.refuse_evolved(fresh, storage, file_format, requested)
 
     check(reload(storage, timeline))
     paths = {slice_.partition_path for slice_ in slices}
     mine.remove_unnamed({s.path for s in stats}, paths)
     target.before_publish()
-    extra = {"schema": avro_text(schema, config.name), **History.noted(file_format)}
+    extra = {"schema": avro_text(schema, config.name), **StoredFiles.noted_schema(file_format)}
     metadata = CommitMetadata(Operation.COMPACT, stats, extra=extra, compacted=True)
     beside = None
     if joined is not None:

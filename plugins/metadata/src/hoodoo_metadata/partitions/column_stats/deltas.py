@@ -24,7 +24,7 @@ from hoodoo.model.filegroup import LogFile, path_of
 from hoodoo.model.payload import Payload
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_data_file
-from hoodoo_rows.api import History, StoredFiles
+from hoodoo_rows.api import StoredFiles
 
 from hoodoo_metadata.partitions.column_stats.from_files import row_ranges
 from hoodoo_metadata.partitions.column_stats.ranges import decode_ranges, encode_range
@@ -74,7 +74,7 @@ def read_ranges(
     if not files:
         return RangeRows({}, {})
     tasks = engine.tasks([_payload(group, rows or {}) for group in _dealt(files, engine)])
-    logs = History.logs(log_files(), file_format)
+    logs = StoredFiles.logs_of_schema(log_files(), file_format)
     step = _ReadRanges(storage, file_format, schema, tuple(columns), version, logs)
     found = engine.collect(engine.map(tasks, step))
     of_files: dict[str, bytes] = {}
