@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 
 from hoodoo.kernel.registry import kernel
+from hoodoo_rows import api
 
 PLUGINS = Path(__file__).parents[2] / "plugins"
 STUB = PLUGINS.parent / "core/src/hoodoo/table/brought.pyi"
@@ -48,6 +49,12 @@ def _imports(module: ModuleType) -> dict[str, str]:
         elif isinstance(node, ast.ClassDef):
             found[node.name] = f"from {module.__name__} import {node.name}"
     return found
+
+
+def _public(line: str, name: str) -> str:
+    """Rows imports its own modules; others know its names by its library."""
+    is_public = line.startswith("from hoodoo_rows.") and name in dir(api)
+    return f"from hoodoo_rows.api import {name}" if is_public else line
 
 
 def _is_plain(default: ast.expr | None) -> bool:
@@ -84,7 +91,7 @@ def stub() -> str:
             module = inspect.getmodule(function)
             known = _imports(module)
             tree = ast.parse(inspect.getsource(function)).body[0]
-            imports |= {known[n] for n in _needed(tree) if n in known}
+            imports |= {_public(known[n], n) for n in _needed(tree) if n in known}
             methods.append(_shown(tree, name))
     lines = [f"{line}\n" for line in sorted(imports)]
     return "".join([HEADER, *lines, "\nclass Brought:\n", *methods])

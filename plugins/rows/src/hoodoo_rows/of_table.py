@@ -123,7 +123,8 @@ def load_plugins(
         raise ConfigError(
             f"key generator {generator_ref.name}",
             f"makes no partition paths, and the index {index_ref.name} looks for keys only in their partition path.",
-            "use a global index, or leave the key generator out: table.delete with the key columns deletes rows in all partitions.",
+            "use a global index, or leave the key generator out: table.delete with the key columns "
+            "deletes rows in all partitions.",
         )
     refs: tuple[PluginRef, ...] = (generator_ref, merger_ref, index_ref, format_ref)
     if config.table_type == "MERGE_ON_READ":  # whose workers read log files
