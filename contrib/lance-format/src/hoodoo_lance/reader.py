@@ -15,7 +15,7 @@ from hoodoo.model.schema import logical
 from hoodoo.model.schema.normalize import conform, plain_schema
 from hoodoo.storage.api import Storage, open_named
 from hoodoo_formats import record_keys
-from hoodoo_rows.read.spec import referenced
+from hoodoo_rows.api import Reads
 from lance.file import LanceFileReader
 
 from hoodoo_lance.near import NearFile
@@ -118,7 +118,7 @@ class LanceReader:
         """The first row and the number of rows of all parts of the file that can match."""
         every = [(0, self._rows)]
         try:
-            asked = referenced(where, self.schema)
+            asked = Reads.referenced(where, self.schema)
             if not asked or set(asked).issuperset(wanted):
                 return every
             found: list[tuple[int, int]] = []

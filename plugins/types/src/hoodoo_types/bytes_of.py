@@ -16,8 +16,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.storage.uri import local_path, split
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.settings import open_storage
-from hoodoo_rows.read.rows import Rows
-from hoodoo_rows.reads import read
+from hoodoo_rows.api import Reads, Rows
 
 from hoodoo_types.blob import BLOB, OUT_OF_LINE
 from hoodoo_types.registrations import FOLDERS
@@ -42,7 +41,7 @@ def read_blob(
     """
     names = None if columns is None else list(dict.fromkeys([*columns, column]))
     return with_bytes(
-        read(table, names, where), column, _Files(table.source().storage, table.options)
+        Reads.read(table, names, where), column, _Files(table.source().storage, table.options)
     )
 
 
