@@ -102,7 +102,7 @@ def test_a_call_that_died_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """Groups that it has rewritten, or that a writer has written since, are left out."""
     table = made(tmp_path)
     monkeypatch.setattr(module, "GROUPS", 1)
-    real, commits = module.commit_files, []
+    real, commits = module.Writes.files, []
 
     def cut_short(*given: Any) -> Any:
         if commits:
@@ -111,7 +111,7 @@ def test_a_call_that_died_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         return commits[0]
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(module, "commit_files", cut_short)
+        patch.setattr(module.Writes, "files", cut_short)
         table.rewrite(GZIP)
     assert sorted(codecs(table).values()) == ["GZIP", "ZSTD"]
     table = hoodoo.open(str(tmp_path))

@@ -263,7 +263,7 @@ def test_a_few_groups_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     table.upsert(rows(range(60), "old", 1))
     ids = groups(table)
     assert len(ids) == 4
-    real: Any = vars(rewrite)["commit_files"]
+    real: Any = rewrite.Writes.files
     calls: list[Any] = []
 
     def cut_short(*args: Any) -> Any:
@@ -273,7 +273,7 @@ def test_a_few_groups_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         return real(*args)
 
     with monkeypatch.context() as patch:
-        patch.setattr(rewrite, "commit_files", cut_short)
+        patch.setattr(rewrite.Writes, "files", cut_short)
         with pytest.raises(KeyboardInterrupt):
             table.rewrite_keys()
     assert len(table.timeline().writes()) == 2

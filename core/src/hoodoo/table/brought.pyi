@@ -11,9 +11,7 @@ from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter
 from hoodoo_clustering.outcome import PendingClustering
 from hoodoo_erasure.outcome import Erased
 from hoodoo_metadata.life.indexes import Index
-from hoodoo_rows.read.query import Query
-from hoodoo_rows.read.scan import Scan
-from hoodoo_rows.write.commit import Commit
+from hoodoo_rows.api import Commit, Query, Scan
 from hoodoo_services.outcome import (
     Archived,
     Cleaned,

@@ -27,16 +27,7 @@ from hoodoo.storage.together import together
 from hoodoo.table.call_action import installed_action
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
-from hoodoo_rows.merge.rule import history_of
-from hoodoo_rows.produce.pending import Pending
-from hoodoo_rows.read.plan import plan_scan
-from hoodoo_rows.read.source import check_readable
-from hoodoo_rows.write.commit import Commit
-from hoodoo_rows.write.log_keys import begun_by, stores_keys
-from hoodoo_rows.write.operation import UPSERT
-from hoodoo_rows.write.request import WriteRequest
-from hoodoo_rows.write.run import commit_files
-from hoodoo_rows.write.target import WriteTarget
+from hoodoo_rows.api import Commit, Pending, Reads, StoredFiles, WriteRequest, Writes, WriteTarget
 
 from hoodoo_services.compaction.merge_slice import CompactSlices, Job, payload, read_result
 from hoodoo_services.hookspecs.compaction import Candidate
@@ -115,11 +106,11 @@ class RewriteAction:
             commits = _resized(written, slices, order.target_file_size, engine)
 
         def needs(slice_: FileSlice) -> bool:
-            return group_of(slice_) in chosen and begun_by(slice_, until)
+            return group_of(slice_) in chosen and StoredFiles.begun_by(slice_, until)
 
         done, left = rewritten(written, needs, engine, progress)
         table.refresh()
-        if not any(stores_keys(s, table.config) for s in table.newest_slices()[1]):
+        if not any(StoredFiles.stores_keys(s, table.config) for s in table.newest_slices()[1]):
             forget_stored(table)
         instants = tuple(commit.instant for commit in (*commits, *done))
         return Rewritten(instants, len(chosen) - len(left), size, left, True)
@@ -138,7 +129,7 @@ class _Scope:
         return (
             (self.paths is None or slice_.partition_path in self.paths)
             and (self.found is None or group_of(slice_) in self.found)
-            and begun_by(slice_, self.until)
+            and StoredFiles.begun_by(slice_, self.until)
         )
 
 
@@ -158,20 +149,20 @@ def _until(table: TableHandle, timeline: Timeline, asked: Mapping[str, str], aga
 
 def _found(table: TableHandle, where: Any) -> frozenset[Group]:
     """The file groups that may have rows for which ``where`` is true."""
-    plan = table.plan_read(lambda source: plan_scan(source, where=where))
+    plan = table.plan_read(lambda source: Reads.plan(source, where=where))
     return frozenset(map(group_of, plan.slices))
 
 
 def _some(table: TableHandle, slices: Sequence[FileSlice], order: RewriteOrder) -> list[FileSlice]:
     """Those that store keys though these are virtual, or have a base file whose columns are not
     those of the table. Opens base files."""
-    file_format = check_readable(table.source())
-    history, schema = history_of(file_format), _columns(table.schema)
+    file_format = StoredFiles.format(table.source())
+    history, schema = StoredFiles.history(file_format), _columns(table.schema)
     stored = table.file_format()
 
     def is_older(slice_: FileSlice) -> bool:
         base = slice_.base_file
-        if order.virtual_keys and stores_keys(slice_, table.config):
+        if order.virtual_keys and StoredFiles.stores_keys(slice_, table.config):
             return True
         if not order.evolved or base is None:
             return False
@@ -238,7 +229,9 @@ def rewritten(
     progress("rewrite", 0, total)
     if table.config.table_type == _MERGED:
         told(table.run("compaction", strategy=Needed(needs), engine=engine))
-    rewrite(table.write_request(UPSERT, partial(table.write_target, None, engine)), needs, told)
+    rewrite(
+        table.write_request(Writes.UPSERT, partial(table.write_target, None, engine)), needs, told
+    )
     left = tuple(group_of(s) for s in table.newest_slices()[1] if needs(s))
     return [commit for commit in done if commit.instant], left
 
@@ -249,7 +242,7 @@ def rewrite(order: WriteRequest, needs: Needs, told: Callable[[Commit], None]) -
 
     Raises CommitConflictError where other writers come in between more often than the order says.
     What has been committed until then stands."""
-    while commit := commit_files(order, partial(_work, needs)):
+    while commit := Writes.files(order, partial(_work, needs)):
         told(commit)
 
 

@@ -34,6 +34,7 @@ class StoredFiles:
     key_columns = staticmethod(virtual.key_columns)
     record_keys = staticmethod(virtual.record_keys)
     stores_keys = staticmethod(log_keys.stores_keys)
+    begun_by = staticmethod(log_keys.begun_by)
     # Ranges of values.
     ranges = staticmethod(base_ranges.base_ranges)
     merged_ranges = staticmethod(base_ranges.merge_ranges)
