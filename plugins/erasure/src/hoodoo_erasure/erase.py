@@ -21,10 +21,7 @@ from hoodoo.table.running import rollback
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans import is_clustering, pending_compactions
 from hoodoo.timeline.view import list_data as listed_files
-from hoodoo_rows.engine.sources import known_data
-from hoodoo_rows.plan_bounds import without_bounds
-from hoodoo_rows.reads import read
-from hoodoo_rows.writes import delete
+from hoodoo_rows.api import ArrivingRows, Reads, Writes
 
 from hoodoo_erasure import pending, proof
 from hoodoo_erasure.contents import Decoding
@@ -124,7 +121,7 @@ class Erasure:
         """The record keys of what is to be deleted."""
         table, found = self.table, set[str]()
         if self.where is not None:
-            rows = read(table, [RECORD_KEY], self.where)
+            rows = Reads.read(table, [RECORD_KEY], self.where)
             for batch in rows.to_batches():
                 found |= {*batch.column(0).to_pylist()}
         if self.keys is not None:
@@ -136,7 +133,7 @@ class Erasure:
     def _as_rows(self) -> pa.Table:
         table, data = self.table, self.keys
         if isinstance(data, (list, tuple, set, frozenset, pa.Array, pa.ChunkedArray)):
-            data = known_data(data, table.schema, table.config.record_key_fields)
+            data = ArrivingRows.known_data(data, table.schema, table.config.record_key_fields)
         if not isinstance(data, pa.Table):
             raise CallError(
                 "table.erase",
@@ -169,7 +166,7 @@ class Erasure:
             action = in_role("action", "deletes_where")
             done.append(table.run(action, where=self.where, engine=None, batch=None))
         if self.keys is not None:
-            done.append(delete(table, self.keys, engine=None))
+            done.append(Writes.delete(table, self.keys, engine=None))
         for commit in done:
             self.deleted += commit.deleted or 0
             self._note(commit)
@@ -241,7 +238,7 @@ class Erasure:
         for entry in storage.list(self.table.config.timeline_path):
             if entry.name.partition(".")[0] in done and entry.name.endswith(_PLANS):
                 data = storage.get(entry.path)
-                plain = without_bounds(data, entry.path)
+                plain = Writes.without_bounds(data, entry.path)
                 if plain != data:
                     storage.put(entry.path, plain)
 

@@ -12,10 +12,7 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.instant import Instant
-from hoodoo_rows.write.commit import Commit
-from hoodoo_rows.write.operation import UPSERT
-from hoodoo_rows.write.run import commit_files
-from hoodoo_rows.write.target import WriteTarget
+from hoodoo_rows.api import Commit, Writes, WriteTarget
 
 from hoodoo_services.rewrite import GROUPS, Group, group_of, new_files
 
@@ -39,7 +36,7 @@ class RewriteGroups:
         done, every = [], sorted(groups)
         for start in range(0, len(every), GROUPS):
             work = partial(_work, frozenset(every[start : start + GROUPS]))
-            commit = commit_files(table.write_request(UPSERT, look), work)
+            commit = Writes.files(table.write_request(Writes.UPSERT, look), work)
             done += [] if commit is None else [commit]
         return tuple(done)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hoodoo_rows import of_table, writes
+from hoodoo_rows import of_table, plan_bounds, writes
 from hoodoo_rows.write import commit, conflicts, operation, run
 
 
@@ -14,9 +14,11 @@ class Writes:
     UPSERT, INSERT, DELETE = operation.UPSERT, operation.INSERT, operation.DELETE
     DELETE_PARTITION = operation.DELETE_PARTITION
     write = staticmethod(writes.write)
+    delete = staticmethod(writes.delete)
     files = staticmethod(run.commit_files)
     schema = staticmethod(run.commit_schema)
     drop_partitions = staticmethod(run.drop_partitions)
     begin_joined = staticmethod(commit.begin_joined)
     change_of = staticmethod(conflicts.change_of)
     plugins = staticmethod(of_table.load_plugins)
+    without_bounds = staticmethod(plan_bounds.without_bounds)

@@ -19,7 +19,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.ledger import locked
 from hoodoo.timeline.names import completed_action
 from hoodoo.timeline.timeline import Timeline, reload
-from hoodoo_rows.plan_bounds import without_bounds
+from hoodoo_rows.api import Writes
 
 from hoodoo_services.archive.plan import ArchivePlan, make_plan
 from hoodoo_services.archive.settings import ArchiveSettings
@@ -86,7 +86,7 @@ def _read(storage: Storage, timeline: Timeline, chunk: Sequence[Instant]) -> lis
                 path = timeline.path(step)
                 content = storage.get(path)
                 if not step.is_completed:
-                    content = without_bounds(content, path)
+                    content = Writes.without_bounds(content, path)
                 files.append((step, content))
             except FileNotFoundError:
                 if step.is_completed:
