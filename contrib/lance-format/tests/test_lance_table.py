@@ -105,6 +105,7 @@ def test_files_are_as_hudi_writes_them(tmp_path: Path) -> None:
     found = LanceFileReader(str(path)).metadata()
     assert path.read_bytes()[-8:] == b"\0\0\3\0LANC"  # version 2.0
     assert found.schema.names == [*META_COLUMNS, *SCHEMA.names]
+    assert [len(column.pages) for column in found.columns] == [1] * len(found.schema)
     assert all(field.nullable and not field.metadata for field in found.schema)
     assert {name.decode() for name in found.schema.metadata} == {
         "org.apache.hudi.bloomfilter",

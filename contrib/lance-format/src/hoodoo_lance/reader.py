@@ -40,9 +40,9 @@ class LanceReader:
         try:
             with self._broken():
                 opened = LanceFileReader(self._near.local())
-                self._near.opened(opened.metadata())
-                self._rows = opened.num_rows()
-                stored = opened.metadata().schema
+                said = opened.metadata()  # takes time in proportion to the file's pages
+                self._near.opened(said)
+                self._rows, stored = said.num_rows, said.schema
                 self.metadata: Mapping[str, str] = {
                     key.decode("utf-8", "replace"): text.decode("utf-8", "replace")
                     for key, text in (stored.metadata or {}).items()
