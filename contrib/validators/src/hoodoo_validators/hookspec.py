@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from attrs import frozen
 from hoodoo.hookspecs.family import Family
 from hoodoo.model.commit import Operation
-from hoodoo_rows.read.scan import Scan
+from hoodoo_rows.api import Scan
 
 
 @frozen

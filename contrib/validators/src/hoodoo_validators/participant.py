@@ -19,7 +19,7 @@ from hoodoo.table.handle import TableHandle
 from hoodoo.timeline import view
 from hoodoo.timeline.instants import next_instant
 from hoodoo.timeline.timeline import Timeline
-from hoodoo_rows.read.scan import Scan
+from hoodoo_rows.api import Scan
 
 from hoodoo_validators.hookspec import StagedCommit, Validator
 from hoodoo_validators.options import VALIDATORS

@@ -9,7 +9,7 @@ import pyarrow as pa
 from attrs import frozen
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs import Option, Settings
-from hoodoo_rows.read.scan import Scan
+from hoodoo_rows.api import Scan
 
 from hoodoo_validators.hookspec import StagedCommit
 from hoodoo_validators.options import EQUAL, SINGLE, TABLE, UNEQUAL
