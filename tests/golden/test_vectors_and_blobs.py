@@ -1,4 +1,4 @@
-"""A table of Spark Hudi 1.2 with vectors and a blob: its values are those of the bytes in its file."""
+"""A table of Spark Hudi 1.2 with vectors and a blob: its values are those of its file."""
 
 from __future__ import annotations
 
