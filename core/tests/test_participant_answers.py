@@ -1,4 +1,4 @@
-"""What participants, pruners and query types answer is judged, member by member."""
+"""What logical types, participants, pruners and query types answer is judged, member by member."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 from hoodoo.errors import PluginError
-from hoodoo.hookspecs import archived_timeline, change_log, index, participant, pruner, query_type
+from hoodoo.hookspecs import (
+    archived_timeline,
+    change_log,
+    index,
+    logical_type,
+    participant,
+    pruner,
+    query_type,
+)
 from hoodoo.hookspecs.family import members
 from hoodoo.kernel.answers import Who, checked, kind_of
 from hoodoo.kernel.answers.seam import may_travel, wrapped
@@ -20,6 +28,7 @@ PROTOCOLS = {
     participant.ListsFiles: "participant",
     participant.KnowsRanges: "participant",
     participant.Participation: "participation",
+    logical_type.LogicalType: "logical_type",
     pruner.Pruner: "pruner",
     change_log.ChangeLogFormat: "change_log",
     change_log.ChangeLog: "change_log_of_rewrite",

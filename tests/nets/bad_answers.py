@@ -529,6 +529,7 @@ ELSEWHERE = {
             "Participant",
             "ParticipantServices",
             "Participation",
+            "LogicalType",
             "Pruner",
             "PrunesPaths",
             "QueryPlan",

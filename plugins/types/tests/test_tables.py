@@ -228,6 +228,9 @@ def test_blobs_are_read_where_they_are(tmp_path: Path) -> None:
     assert sql.to_pylist() == [{"read_blob(b)": b"234"}]
     with pytest.raises(SchemaError, match="has no blobs"):
         table.read_blob("id")
+    for wrong, error in ((pa.array([1]), SchemaError), (b"bytes", ConfigError)):
+        with pytest.raises(error, match="blobs"):
+            table.blob_bytes(wrong)
 
 
 def test_a_reference_leads_nowhere_else(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define, field
-from hoodoo.errors import ConfigError, SchemaError, StorageError
+from hoodoo.errors import CallError, ConfigError, SchemaError, StorageError
 from hoodoo.hookspecs import Settings
 from hoodoo.model.schema import logical
 from hoodoo.storage.api import Storage
@@ -63,8 +63,13 @@ def blob_bytes(table: TableHandle, blobs: Any) -> pa.ChunkedArray:
     >>> table.blob_bytes(table.read(["photo"]).to_arrow()["photo"]).to_pylist()
     [b'...']
     """
+    if not isinstance(blobs, pa.Array | pa.ChunkedArray):
+        raise CallError(
+            f"blobs={blobs!r}", "is no Arrow array.", "Give a column of table.to_arrow()."
+        )
     files = _Files(table.source().storage, table.options)
-    return _bytes(pa.chunked_array(blobs), "blobs", files)
+    found = blobs if isinstance(blobs, pa.ChunkedArray) else pa.chunked_array([blobs])
+    return _bytes(found, "blobs", files)
 
 
 def with_bytes(rows: Rows, column: str, files: _Files) -> pa.Table:
