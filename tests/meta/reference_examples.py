@@ -86,6 +86,8 @@ ARGUMENTS = {
     "table.schedule.options": "the options of the action",
     "hoodoo.convert.table": "other arguments of `create`, such as `ordering`",
     "hoodoo.sql.statement": "the text of the statement",
+    "hoodoo.variants.values": "a list of Python objects, or a column that was read",
+    "hoodoo.variants.json": "whether texts are JSON; by default they are values",
     "hoodoo.where.given": "the condition",
     "hoodoo.where.table": "the name of the table in the condition, for `table.column`",
     "hoodoo.hookimpl.function": "the function; its name is that of the hook",
@@ -209,6 +211,11 @@ session = hoodoo.session(tables={"trips": "converted"})
 found = session.sql("SELECT city, max(fare) AS best FROM trips GROUP BY city ORDER BY city")
 assert found.to_pylist() == [{"city": "oslo", "best": 9.5}, {"city": "rome", "best": 12.0}]""",
     "hoodoo.sql": 'best = hoodoo.sql("SELECT max(fare) AS best FROM r", tables={"r": rides})\nassert best.to_pylist() == [{"best": 12.0}]',
+    "hoodoo.variant": 'assert hoodoo.variant().extension_name == "arrow.parquet.variant"',
+    "hoodoo.variants": """\
+column = hoodoo.variants([{"a": [1, None]}, "x"])
+assert column.to_pylist() == [{"a": [1, None]}, "x"]
+assert column.to_json().to_pylist() == ['{"a":[1,null]}', '"x"']""",
     "hoodoo.where": 'assert rides.filter(hoodoo.where("fare > 10", rides.schema)).num_rows == 1',
     "hoodoo.write": 'hoodoo.write("rides", [{"ride": 3, "city": "bern", "fare": 7.0}], record_key="ride")\nassert hoodoo.open("rides").count() == 3',
     # facts

@@ -85,6 +85,8 @@ GUIDES = {
     "hoodoo.scan_polars": "reading.md#in-data-frames",
     "hoodoo.spark_view": "spark-source.md",
     "hoodoo.hookimpl": "plugins/guide.md",
+    "hoodoo.variant": "variants.md",
+    "hoodoo.variants": "variants.md",
     "scan.to_spark": "spark.md#reading",
     "scan.search": "vector-search.md",
     "scan.read_blob": "vectors-and-blobs.md",

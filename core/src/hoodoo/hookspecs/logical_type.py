@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
@@ -46,6 +46,12 @@ class LogicalType(Protocol):
         """What is written of rows that arrive, in the type ``kind``. SchemaError where they hold
         what may not be."""
 
+    def of_python(self, values: Sequence[Any], kind: pa.DataType, path: str) -> pa.Array:
+        """An array of Python's ``values``, one for each row. SchemaError for what does not fit."""
+
+    def shown(self, kind: pa.DataType) -> pa.DataType:
+        """The type that reads give: ``kind``, or a registered extension type that is stored so."""
+
     def footer(self, columns: Mapping[str, pa.DataType]) -> Mapping[str, str]:
         """What footers of Parquet files say of all ``columns`` of such types, in their order."""
 
@@ -53,7 +59,7 @@ class LogicalType(Protocol):
 FAMILY = Family(
     "hoodoo_logical_types",
     """Offer logical types. When: a schema is read or declared that names one. Default: none in
-    core; ``vector`` and ``blob`` (hoodoo-types). Aliases are names of Arrow extension types.
+    core; ``vector``, ``blob``, ``variant`` (hoodoo-types). Aliases: names of Arrow extension types.
 
     The factory returns a :class:`LogicalType`. Its columns are never part of keys, of partition
     paths or of the order of rows, and have no statistics.""",

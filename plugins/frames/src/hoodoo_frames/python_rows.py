@@ -72,9 +72,10 @@ def _typed(name: str, values: Any, schema: pa.Schema) -> pa.Array | pa.ChunkedAr
         return values
     kind = schema.field(name).type if name in schema.names else None
     is_python = isinstance(values, Sequence)
+    own = None if kind is None else logical.of(kind)
     try:
-        if kind is not None and logical.text_of(kind):  # its plugin says what fits
-            return _of_logical_type(values, kind)
+        if own is not None:
+            return own.of_python(values, kind, name)
         if kind is not None and is_python and pa.types.is_nested(kind):
             made = pa.array(values, kind)
             # Fields that the table lacks, and zones, would go without a word: the door judges them.
@@ -91,14 +92,6 @@ def _typed(name: str, values: Any, schema: pa.Schema) -> pa.Array | pa.ChunkedAr
             f"column {name}", f"{what}, and the values don't fit ({error}).",
             "Give values of that type." if kind is not None else "Give a pyarrow Table.",
         ) from error  # fmt: skip
-
-
-def _of_logical_type(values: Any, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
-    """Values that have the shape of the type in memory, or another one that its plugin takes."""
-    try:
-        return pa.array(values, kind)
-    except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        return pa.array(values)
 
 
 def _has_more(values: Any, kind: pa.DataType) -> bool:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from attrs import define
 from hoodoo.errors import DataError, PluginError, SchemaError
 from hoodoo.kernel.registry import kernel
+from hoodoo.model.schema import logical
 from hoodoo_rows.api import Scan
 
 ROW = "_hoodie__row"
@@ -97,7 +98,7 @@ class Evaluator:
         connection = self._opened()
         try:
             for name, rows in tables.items():
-                connection.register(name, rows)
+                connection.register(name, _shown(rows))
             return connection.sql(text).to_arrow_table()
         except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException) as error:
             raise SchemaError(
@@ -117,6 +118,18 @@ class Evaluator:
             self._connection = _duckdb().connect(":memory:", config=settings)
             self._connection.execute("SET TimeZone = 'UTC'")
         return self._connection
+
+
+def _shown(rows: Any) -> Any:
+    """The rows of a table, whose columns of logical types are of the extension types that DuckDB
+    knows, where there is one."""
+    for at, field in enumerate(rows.schema):
+        own = logical.of(field.type) if pa.types.is_nested(field.type) else None
+        kind = field.type if own is None else own.shown(field.type)
+        if kind != field.type:
+            chunks = [pa.ExtensionArray.from_storage(kind, c) for c in rows.column(at).chunks]
+            rows = rows.set_column(at, field.name, pa.chunked_array(chunks, kind))
+    return rows
 
 
 def _numbered(rows: pa.Table) -> pa.Table:

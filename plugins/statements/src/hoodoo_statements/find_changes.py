@@ -362,14 +362,16 @@ def _arrow_columns(rows: pa.Table, expressions: dict[str, pc.Expression]) -> dic
 def together(mine: pa.Table | None, theirs: pa.Table | None, reads: Iterable[str]) -> pa.Table:
     """The columns ``reads`` of rows of table and source side by side, called as expressions have
     them."""
-    columns = {}
+    columns, fields = [], []
     for name in reads:
         side, _, own = name.partition(".")
         rows = mine if side == TARGET else theirs
         assert rows is not None
-        columns[name] = rows.column(own)
+        columns.append(rows.column(own))
+        # Of rows that were taken, Arrow says in the schema alone that a type is a logical one.
+        fields.append(rows.schema.field(own).with_name(name))
     if columns:
-        return pa.table(columns)
+        return pa.table(columns, schema=pa.schema(fields))
     rows = mine if mine is not None else theirs
     assert rows is not None
     return pa.table({"": pa.nulls(rows.num_rows)})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -154,6 +154,15 @@ class Blob:
             if pc.any(wrong, min_count=0).as_py():
                 raise SchemaError(f"column {path}", f"has a blob that is {why}.", _FIX)
         return _unmanaged(array)
+
+    def of_python(self, values: Sequence[Any], kind: pa.DataType, path: str) -> pa.Array:
+        try:
+            return pa.array(values, kind)
+        except (pa.ArrowException, OverflowError, TypeError, ValueError):
+            return self.conform(pa.array(values), kind, path)
+
+    def shown(self, kind: pa.DataType) -> pa.DataType:
+        return kind
 
     def footer(self, columns: Mapping[str, pa.DataType]) -> Mapping[str, str]:
         return {}

@@ -29,6 +29,12 @@ def hoodoo_logical_types() -> Iterable[Registration]:
             "hoodoo_types.blob:Blob.from_settings",
             summary="BLOB: bytes in the table, or a reference to a file that has them.",
         ),
+        Registration(
+            "variant",
+            "hoodoo_types.variant:Variant.from_settings",
+            aliases=("arrow.parquet.variant",),
+            summary="VARIANT: a value of any type, such as what JSON holds.",
+        ),
     ]
 
 
@@ -48,5 +54,13 @@ def hoodoo_functions() -> Iterable[Registration]:
                 "read_blob": "hoodoo_types.bytes_of:read_blob",
                 "blob_bytes": "hoodoo_types.bytes_of:blob_bytes",
             },
+        ),
+        Registration(
+            "variant", "hoodoo_types.variants.arrow:variant", summary="The Arrow type of VARIANT."
+        ),
+        Registration(
+            "variants",
+            "hoodoo_types.variants.arrow:variants",
+            summary="Variants of Python objects or JSON text, and these of variants.",
         ),
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copyreg
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -163,6 +163,15 @@ class Vector:
                 "Write null for the whole vector, or correct its elements.",
             )
         return array
+
+    def of_python(self, values: Sequence[Any], kind: pa.DataType, path: str) -> pa.Array:
+        try:
+            return pa.array(values, kind)
+        except (pa.ArrowException, OverflowError, TypeError, ValueError):
+            return self.conform(pa.array(values), kind, path)
+
+    def shown(self, kind: pa.DataType) -> pa.DataType:
+        return kind
 
     def footer(self, columns: Mapping[str, pa.DataType]) -> Mapping[str, str]:
         return {FOOTER: ",".join(f"{n}:{logical.text_of(kind)}" for n, kind in columns.items())}

@@ -112,6 +112,18 @@ class LogicalTypeContract:
             assert conform_array(pa.nulls(3), pa.field("v", found), "v").null_count == 3
             assert len(own.to_stored(array.slice(0, 0), found)) == 0
 
+    def test_what_python_has_and_what_reads_give(
+        self, own: Any, declared: Any, values: Any
+    ) -> None:
+        for text, kind in declared.items():
+            found = own.declared(text, kind, "v")
+            array = own.of_python(pa.array(values[text], kind).to_pylist(), found, "v")
+            assert array.type == found
+            assert len(array) == len(values[text])
+            shown = own.shown(found)
+            is_extension = isinstance(shown, pa.ExtensionType)
+            assert (shown.storage_type if is_extension else shown) == found
+
     def test_what_may_not_be_written_is_refused(self, own: Any, declared: Any, wrong: Any) -> None:
         for text, rows in wrong.items():
             found = own.declared(text, declared[text], "v")

@@ -20,6 +20,7 @@ from hoodoo_rows.read.plan import ScanPlan
 from hoodoo_rows.read.prefetch import in_order
 from hoodoo_rows.read.rows import Rows
 from hoodoo_rows.read.scan import Scan, dataframe
+from hoodoo_rows.read.shown import shown, shown_schema
 from hoodoo_rows.read.step import PAYLOAD, dealt
 
 # Batches of a unit that wait to be taken.
@@ -52,7 +53,7 @@ class Query(Rows):
 
     @property
     def schema(self) -> pa.Schema:
-        return self.plan.schema
+        return shown_schema(self.plan.schema)
 
     def __repr__(self) -> str:
         return f"<hoodoo.Query of {self.plan.brief()}>"
@@ -65,7 +66,7 @@ class Query(Rows):
     @property
     def step(self) -> Step:
         """The same read as a step for an engine's tasks."""
-        return ReadUnits(self.schema, self.plan.reader(self.source))
+        return ReadUnits(self.plan.schema, self.plan.reader(self.source))
 
     def payloads(self, tasks: int) -> list[bytes]:
         """What :attr:`step` reads: units in their order, in at most ``tasks`` groups of similar
@@ -78,7 +79,7 @@ class Query(Rows):
         reader = self.plan.reader(self.source)
         sources: list[Callable[[], Iterator[pa.RecordBatch]]]
         sources = [partial(reader.rows, unit) for unit in self.plan.units]
-        return in_order(sources, self.read_ahead, _WAITING)
+        return shown(in_order(sources, self.read_ahead, _WAITING), self.plan.schema)
 
     def to_spark(self, spark: Any = None) -> Any:
         """A lazy Spark DataFrame, in no particular order; ``spark`` defaults to the active session.

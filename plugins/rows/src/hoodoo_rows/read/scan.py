@@ -20,6 +20,7 @@ from hoodoo_rows.read.open import count_slice, pruned_rows
 from hoodoo_rows.read.plan import ScanPlan, plan_scan
 from hoodoo_rows.read.prefetch import in_order
 from hoodoo_rows.read.rows import Rows
+from hoodoo_rows.read.shown import shown, shown_schema
 from hoodoo_rows.read.spec import RowSpec
 from hoodoo_rows.read.step import ReadSlices
 
@@ -51,7 +52,7 @@ class Scan(Rows):
 
     @property
     def schema(self) -> pa.Schema:
-        return self.plan.schema
+        return shown_schema(self.plan.schema)
 
     def __repr__(self) -> str:
         return f"<hoodoo.Scan of {self.plan.brief()}>"
@@ -71,7 +72,8 @@ class Scan(Rows):
         files = self._files
         rows = self.step.rows
         depth = max(2 if files == self.read_ahead else 1, _WAITING // files)
-        return in_order([partial(rows, s) for s in self.plan.slices], files, depth)
+        found = in_order([partial(rows, s) for s in self.plan.slices], files, depth)
+        return shown(found, self.plan.schema)
 
     @property
     def _files(self) -> int:

@@ -19,8 +19,10 @@ from hoodoo_statements.spark_sql.kinds import (
     is_decimal,
     is_fractional,
     is_number,
+    is_variant,
     spark_name,
 )
+from hoodoo_statements.spark_sql.variants import cast_variant
 
 _TIMES = (TIMESTAMP, TIMESTAMP_NTZ)
 # What Spark takes off a text before it reads a value: white space and control characters.
@@ -44,6 +46,8 @@ def cast(of: Made, to: pa.DataType, tried: bool = False) -> Made | None:
     kind = of.kind
     if kind is None:
         return None
+    if is_variant(kind):
+        return cast_variant(of, to, tried, cast)
     if kind == to:
         return of
     name = duckdb_name(to)

@@ -5,7 +5,16 @@ from __future__ import annotations
 import pyarrow as pa
 
 from hoodoo_statements.spark_sql.casts import cast
-from hoodoo_statements.spark_sql.kinds import FLOAT, NAMES, Made, decimal, duckdb_name, kind_of
+from hoodoo_statements.spark_sql.kinds import (
+    FLOAT,
+    NAMES,
+    STRING,
+    Made,
+    decimal,
+    duckdb_name,
+    is_variant,
+    kind_of,
+)
 
 _UNSIGNED = {8: pa.int16(), 16: pa.int32(), 32: pa.int64(), 64: decimal(20, 0)}
 
@@ -35,4 +44,6 @@ def assigned(made: Made, to: pa.DataType) -> Made:
     kind = kind_of(to)
     if kind is None or made.kind is None:
         return made
+    if is_variant(kind) and made.json:  # it is encoded when it is written, with all digits
+        return Made(made.json, STRING, True)
     return cast(made, kind) or made

@@ -13,7 +13,7 @@ import functools
 from collections.abc import Callable, Sequence
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import evolve, frozen
 
 from hoodoo_statements.spark_sql import patterns
 from hoodoo_statements.spark_sql.casts import cast, seconds
@@ -28,6 +28,7 @@ from hoodoo_statements.spark_sql.kinds import (
     NULL,
     STRING,
     TIMESTAMP,
+    VARIANT,
     WHOLE,
     Made,
     common,
@@ -35,7 +36,12 @@ from hoodoo_statements.spark_sql.kinds import (
     duckdb_name,
     is_decimal,
     is_fractional,
+    is_variant,
+    kind_named,
+    spark_name,
 )
+from hoodoo_statements.spark_sql.variants import extracted
+from hoodoo_statements.text.paths import steps_of
 
 Builder = Callable[[Sequence[Made]], "Made | str"]  # a text says why not
 
@@ -507,5 +513,42 @@ WINDOWS = {
     **{name: Aggregate("", lambda _: DOUBLE) for name in ("percent_rank", "cume_dist")},
     **{name: Aggregate("", _same) for name in ("lag", "lead", "first_value", "last_value", "nth_value")},
 }  # fmt: skip
+
+
+# --- variants -----------------------------------------------------------------------------------
+def _variant_get(given: Sequence[Made], tried: bool) -> Made | str:
+    of, path = given[0], str(given[1].literal)
+    steps = steps_of(path)
+    if not is_variant(of.kind):
+        return f"takes a VARIANT, not {spark_name(of.kind)}"
+    if steps is None:
+        return f"takes a path such as $.a[0], not {path}"
+    found = extracted(of, steps)
+    if len(given) == 2:
+        return found
+    kind = kind_named(str(given[2].literal))
+    made = None if kind is None else cast(found, kind, tried)
+    return f"does not give {given[2].literal}" if made is None else made
+
+
+def _parse_json(given: Sequence[Made]) -> Made | str:
+    if is_variant(given[0].kind):  # text of a source, which is read as the column's type
+        return given[0]
+    if given[0].kind not in (STRING, NULL):
+        return f"takes text, not {spark_name(given[0].kind)}"
+    made = _any(given, f"CAST(CAST({given[0].sql} AS JSON) AS VARIANT)", VARIANT, True)
+    return evolve(made, json=given[0].sql)
+
+
+def _to_json(given: Sequence[Made]) -> Made | str:
+    if not is_variant(given[0].kind):
+        return f"takes a VARIANT, not {spark_name(given[0].kind)}"
+    return _any(given, f"CAST(CAST({given[0].sql} AS JSON) AS VARCHAR)", STRING, True)
+
+
+_add("variant_get", "Xs Xss", lambda g: _variant_get(g, False))
+_add("try_variant_get", "Xs Xss", lambda g: _variant_get(g, True))
+_add("parse_json", "X", _parse_json)
+_add("to_json", "X", _to_json)
 
 __all__ = ["AGGREGATES", "FUNCTIONS", "WINDOWS", "Function", "common"]

@@ -8,6 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import frozen
+from hoodoo.model.schema import logical
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 NULL, BOOLEAN, STRING, BINARY, DATE = (
     pa.null(), pa.bool_(), pa.string(), pa.binary(), pa.date32()
@@ -18,6 +21,9 @@ TIMESTAMP, TIMESTAMP_NTZ = pa.timestamp("us", "UTC"), pa.timestamp("us")
 WHOLE = (TINYINT, SMALLINT, INT, BIGINT)
 _DIGITS = {TINYINT: 3, SMALLINT: 5, INT: 10, BIGINT: 20}  # of a decimal that holds all values
 MOST_DIGITS = 38
+# As the tables have it (hoodoo-types). It is equal to a struct of two binaries: ask is_variant.
+_MARK = {logical.MARK: "VARIANT"}
+VARIANT = pa.struct([pa.field("metadata", BINARY, metadata=_MARK), ("value", BINARY)])
 NAMES = {
     BOOLEAN: "BOOLEAN", TINYINT: "TINYINT", SMALLINT: "SMALLINT", INT: "INTEGER", BIGINT: "BIGINT", FLOAT: "FLOAT",
     DOUBLE: "DOUBLE", STRING: "VARCHAR", BINARY: "BLOB", DATE: "DATE", TIMESTAMP: "TIMESTAMPTZ",
@@ -40,6 +46,7 @@ class Made:
     kind: pa.DataType | None
     raises: bool = False
     literal: str | int | None = None
+    json: str = ""  # of a variant: text for DuckDB of the JSON that it is made of
 
 
 def decimal(precision: int, scale: int) -> pa.DataType:
@@ -49,6 +56,8 @@ def decimal(precision: int, scale: int) -> pa.DataType:
 def kind_of(given: pa.DataType) -> pa.DataType | None:
     """What Spark has for values of the Arrow type ``given``; None for a type that it lacks."""
     t = pa.types
+    if is_variant(given):
+        return VARIANT
     if given in NAMES or t.is_null(given):
         return given
     if t.is_decimal(given):
@@ -85,6 +94,8 @@ def _nested(
 def kind_written(tree: Any) -> pa.DataType | None:
     """The type that sqlglot has read; None for one that Spark or Hoodoo lacks."""
     name = getattr(tree.this, "name", str(tree.this))
+    if name == "VARIANT":
+        return VARIANT
     inner = list(tree.expressions)
     if name == "DECIMAL":
         digits = [int(part.name) for part in inner] or [10, 0]
@@ -95,9 +106,19 @@ def kind_written(tree: Any) -> pa.DataType | None:
     return _SPARK.get(name)
 
 
+def kind_named(text: str) -> pa.DataType | None:
+    """The type that ``text`` names, such as decimal(9, 2)."""
+    try:
+        return kind_written(exp.DataType.build(text, dialect="spark"))
+    except SqlglotError:
+        return None
+
+
 def duckdb_name(kind: pa.DataType) -> str:
     """What DuckDB calls ``kind``."""
     t = pa.types
+    if is_variant(kind):
+        return "VARIANT"
     if t.is_decimal(kind):
         return f"DECIMAL({kind.precision}, {kind.scale})"
     if t.is_list(kind):
@@ -115,9 +136,17 @@ def spark_name(kind: pa.DataType | None) -> str:
     """What people call ``kind``."""
     if kind is None:
         return "a type that is not known here"
+    if is_variant(kind):
+        return "VARIANT"
     named = {STRING: "STRING", INT: "INT", BINARY: "BINARY", TIMESTAMP: "TIMESTAMP",
              TIMESTAMP_NTZ: "TIMESTAMP_NTZ", NULL: "NULL"}  # fmt: skip
     return named.get(kind) or (str(kind).upper() if pa.types.is_nested(kind) else duckdb_name(kind))
+
+
+def is_variant(kind: pa.DataType | None) -> bool:
+    if isinstance(kind, pa.BaseExtensionType):
+        return bool(kind.extension_name == "arrow.parquet.variant")
+    return kind is not None and logical.text_of(kind) == "VARIANT"
 
 
 def is_fractional(kind: pa.DataType | None) -> bool:

@@ -13,6 +13,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from hoodoo_statements.spark_sql.columns import known_column
 from hoodoo_statements.spark_sql.kinds import Made
 from hoodoo_statements.spark_sql.translate import Refused, Translator
+from hoodoo_statements.text.dialect import DIALECT
 
 INSTEAD = "Give a session: with hoodoo.sql(..., spark=session), Spark computes the query."
 # Parts of a query that hold expressions, and are none.
@@ -151,4 +152,4 @@ def named(tree: Any) -> Any:
 
 def _called(node: Any) -> str:
     """The name of a column without one: its text."""
-    return str(node.sql("spark", normalize_functions="lower"))
+    return str(node.sql(DIALECT, normalize_functions="lower"))

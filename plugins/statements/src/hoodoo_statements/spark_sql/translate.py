@@ -50,6 +50,7 @@ from hoodoo_statements.spark_sql.kinds import (
 )
 from hoodoo_statements.spark_sql.tuples import tuples_compared
 from hoodoo_statements.text.chains import flat
+from hoodoo_statements.text.paths import call_of
 
 COMPARISONS = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
@@ -107,16 +108,12 @@ class Translator:
         return found(self, tree)
 
     # --- leaves -------------------------------------------------------------------------------------
-    def _column(self, tree: Any) -> Made:
-        return self.column(tree)
-
     def _literal(self, tree: Any) -> Made:
         text = str(tree.this)
         return Made(quoted(text), STRING, literal=text) if tree.is_string else _number(text)
 
     def _raw(self, tree: Any) -> Made:
-        text = str(tree.this)
-        return Made(quoted(text), STRING, literal=text)
+        return Made(quoted(str(tree.this)), STRING, literal=str(tree.this))
 
     def _null(self, tree: Any) -> Made:
         return Made("NULL", NULL)
@@ -715,7 +712,8 @@ def _not_zero(divisor: Made, sql: str) -> str:
 
 _LETTERS = {"S": STRING, "V": STRING, "I": INT, "L": BIGINT, "D": DOUBLE, "B": BOOLEAN, "T": DATE, "E": DATE, "Z": TIMESTAMP, "Q": TIMESTAMP, "Y": BINARY}  # fmt: skip
 _NODES: dict[type, Callable[[Translator, Any], Made]] = {
-    exp.Column: Translator._column, exp.Literal: Translator._literal, exp.Null: Translator._null,
+    exp.Column: lambda self, tree: self.column(tree),
+    exp.Literal: Translator._literal, exp.Null: Translator._null,
     exp.Boolean: Translator._boolean, exp.HexString: Translator._bytes, exp.RawString: Translator._raw, exp.Var: Translator._as_it_is,
     exp.Paren: Translator._paren, exp.Neg: Translator._neg, exp.Not: Translator._not, exp.And: Translator._connected,
     exp.Or: Translator._connected, exp.BitwiseNot: Translator._bit_not, exp.Between: Translator._between,
@@ -726,4 +724,5 @@ _NODES: dict[type, Callable[[Translator, Any], Made]] = {
     exp.DPipe: Translator._pipe, exp.Bracket: Translator._bracket, exp.Dot: Translator._dot,
     exp.Window: Translator._window, exp.Filter: Translator._filter, exp.Subquery: Translator._subquery,
     exp.Select: Translator._subquery, exp.Exists: Translator._exists, exp.Array: Translator._array,
+    exp.JSONExtract: lambda self, tree: self._call(call_of(tree)),
 }  # fmt: skip

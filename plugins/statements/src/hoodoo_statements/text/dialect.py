@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.tokens import TokenType
+
+from hoodoo_statements.text.paths import call_of
 
 
 class HoodooSpark(Spark):  # type: ignore[misc]  # its types are not known to mypy
@@ -20,10 +23,17 @@ class HoodooSpark(Spark):  # type: ignore[misc]  # its types are not known to my
 
     class Parser(Spark.Parser):  # type: ignore[misc]
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        COLON_IS_VARIANT_EXTRACT: ClassVar[bool] = True  # v:a.b, which Databricks has
 
         def _parse_vector_expressions(self, expressions: list[Any]) -> list[Any]:
             """Hudi names the elements after their number: VECTOR(4, DOUBLE)."""
             return expressions
+
+    class Generator(Spark.Generator):  # type: ignore[misc]
+        TRANSFORMS: ClassVar[dict[Any, Any]] = {
+            **Spark.Generator.TRANSFORMS,
+            exp.JSONExtract: lambda self, tree: self.sql(call_of(tree)),
+        }
 
 
 # Text is read as Spark has it: Hudi's and Delta's statements are written for it.
