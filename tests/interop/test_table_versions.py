@@ -31,7 +31,7 @@ def test_up_and_down(both: Both, table_type: str, metadata: bool) -> None:
         both.options[VERSION] = str(version)
         both.version = version
         check(both, f"at version {version}")
-        for instant in written:
+        for instant in written if turn < 2 else ():  # later ones are cleaned
             check_travel(both, instant)
         both.spark_upsert(rows(range(2, 6), 10 + 20 * turn, f"spark {turn}"))
         both.spark_delete(rows(range(20, 21), 10 + 20 * turn, ""))
