@@ -55,6 +55,10 @@ def test_python_objects_come_back(value: Any) -> None:
     assert wrong(pa.array([metadata]), pa.array([encoded])) is None
 
 
+def test_the_arrow_type_is_equal_to_itself_in_tables_of_types() -> None:
+    assert {variants([1]).type: 1}[variants([2]).type] == 1
+
+
 def test_objects_that_mean_others() -> None:
     moment = dt.datetime(2024, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=2)))
     assert decode(*encode(moment)) == moment

@@ -132,6 +132,8 @@ def _spark_field(field: pa.Field, path: str) -> Any:
 def _spark(kind: pa.DataType, path: str) -> Any:
     from pyspark.sql import types as T
 
+    if isinstance(kind, pa.BaseExtensionType):  # a variant: its two binaries
+        return _spark(kind.storage_type, path)
     if pa.types.is_decimal128(kind):
         return T.DecimalType(kind.precision, kind.scale)
     if pa.types.is_dictionary(kind):

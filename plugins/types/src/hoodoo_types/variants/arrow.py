@@ -54,6 +54,9 @@ class VariantType(pa.ExtensionType):  # type: ignore[misc]
     def __arrow_ext_scalar_class__(self) -> type[VariantScalar]:
         return VariantScalar
 
+    def __hash__(self) -> int:  # pyarrow has none of a type that is defined in Python
+        return hash((EXTENSION, self.storage_type))
+
     def __reduce__(self) -> Any:
         return VariantType, (self.storage_type,)
 
