@@ -84,7 +84,7 @@ class RewriteAction:
         asked = table.check_options(order.options)
         if order.virtual_keys and not order.dry_run:
             installed_action(table, "rewrite_keys").enable(table)
-        part = not asked and (order.evolved or order.virtual_keys)
+        part = order.evolved or order.virtual_keys  # what is left is told by the files
         timeline = table.timeline()
         until = newest(timeline) if part else _until(table, timeline, asked, order.again)
         paths = order.partitions
