@@ -107,6 +107,14 @@ class TestRewriteKeys(ActionContract):
         return "rewrite_keys"
 
 
+class TestRewrite(ActionContract):
+    opened_with = CLEANING
+
+    @pytest.fixture
+    def action(self) -> str:
+        return "rewrite"
+
+
 class TestRewriteGroups(ActionContract):
     opened_with = CLEANING
     effect = "each time"
