@@ -151,8 +151,11 @@ def keep_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
             _as_installed(contrib, tmp_path / contrib.name, monkeypatch)
     importlib.invalidate_caches()
     kernel.cache_clear()
+    families = dict(FAMILIES)
     yield
     kernel.cache_clear()
+    for family in FAMILIES.keys() - families.keys():
+        del FAMILIES[family]
     ours = {path.name for contrib in CONTRIBS for path in contrib.glob("src/hoodoo_*")}
     ours.discard("hoodoo_prometheus_metrics")  # a process has its metrics once
     for module in [n for n in sys.modules if n.partition(".")[0] in ours]:

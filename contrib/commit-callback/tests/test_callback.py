@@ -97,7 +97,7 @@ def test_a_url_that_fails_loses_no_commit(tmp_path: Any, receiver: Receiver) -> 
         table.upsert(ROWS)
     assert table.read().count() == 2
     gone = hoodoo.open(f"{tmp_path}/t", options("http://127.0.0.1:9/commits"))
-    with pytest.warns(match="was not told of commit"):
+    with pytest.warns(match="did not take commit"):
         gone.upsert(ROWS)
     assert table.read().count() == 2
 

@@ -14,7 +14,7 @@ PREFIX = "hoodie.precommit.validators"
 SCHEMA = pa.schema([("id", pa.int64()), ("fare", pa.float64()), ("city", pa.string())])
 
 
-def rows(*fares: float | None, first: int = 1, city: str = "oslo") -> pa.Table:
+def fares(*fares: float | None, first: int = 1, city: str = "oslo") -> pa.Table:
     return pa.table(
         {
             "id": range(first, first + len(fares)),
@@ -55,12 +55,12 @@ def test_the_rows_after_the_write_are_checked(
         f"{tmp_path}/t", table_type=kind, table_version=version,
         options={"hoodie.metadata.enable": metadata},
     )  # fmt: skip
-    checked(made, NO_NULLS).upsert(rows(1.0, 2.0))
+    checked(made, NO_NULLS).upsert(fares(1.0, 2.0))
     with pytest.raises(DataError) as error:
-        checked(made, NO_NULLS).upsert(rows(None, first=2))
+        checked(made, NO_NULLS).upsert(fares(None, first=2))
     assert "answers 1, and 0 is expected" in str(error.value)
     assert values(made) == [{"id": 1, "fare": 1.0}, {"id": 2, "fare": 2.0}]
-    checked(made, NO_NULLS).upsert(rows(5.0, first=2))
+    checked(made, NO_NULLS).upsert(fares(5.0, first=2))
     assert values(made)[1] == {"id": 2, "fare": 5.0}
     assert made.verify().ok
 
@@ -68,18 +68,18 @@ def test_the_rows_after_the_write_are_checked(
 @pytest.mark.parametrize("kind", ["cow", "mor"])
 def test_of_hudi_classes_and_several_queries(tmp_path: Any, kind: str) -> None:
     made = table(f"{tmp_path}/t", table_type=kind)
-    made.upsert(rows(1.0, 2.0, None))
+    made.upsert(fares(1.0, 2.0, None))
     options = {
         PREFIX: f"{JAVA}SqlQueryEqualityPreCommitValidator,{JAVA}SqlQueryInequalityPreCommitValidator",
         f"{PREFIX}.equality.sql.queries": "select count(*) from <TABLE_NAME> where fare is null;"
         "select max(id) from <TABLE_NAME>",
         f"{PREFIX}.inequality.sql.queries": "select sum(fare) from <TABLE_NAME>",
     }
-    checked(made, options).upsert(rows(7.0))
+    checked(made, options).upsert(fares(7.0))
     with pytest.raises(DataError, match="Equality.*fare is null answers other rows"):
-        checked(made, options).upsert(rows(9.0, first=3))
+        checked(made, options).upsert(fares(9.0, first=3))
     with pytest.raises(DataError, match="Inequality.*answers the same rows"):
-        checked(made, options).upsert(rows(7.0))
+        checked(made, options).upsert(fares(7.0))
     with pytest.raises(DataError, match="max"):
         checked(made, options).delete(pa.table({"id": [3], "city": ["oslo"]}))
     assert [row["fare"] for row in values(made)] == [7.0, 2.0, None]
@@ -87,23 +87,23 @@ def test_of_hudi_classes_and_several_queries(tmp_path: Any, kind: str) -> None:
 
 def test_only_partition_paths_that_are_touched_count(tmp_path: Any) -> None:
     made = table(f"{tmp_path}/t")
-    made.upsert(rows(1.0, city="rome"))
-    checked(made, single("select count(*) from <TABLE_NAME>#1")).upsert(rows(2.0, first=5))
+    made.upsert(fares(1.0, city="rome"))
+    checked(made, single("select count(*) from <TABLE_NAME>#1")).upsert(fares(2.0, first=5))
 
 
 def test_partitions_that_leave_the_table(tmp_path: Any) -> None:
     made = table(f"{tmp_path}/t", options=single("select count(*) from <TABLE_NAME>#1"))
-    made.bulk_insert(rows(1.0, 2.0))  # is not checked, as in Hudi
+    made.bulk_insert(fares(1.0, 2.0))  # is not checked, as in Hudi
     with pytest.raises(DataError, match="answers 0, and 1"):
         made.delete_partitions(["oslo"])
-    made.insert_overwrite(rows(3.0))
+    made.insert_overwrite(fares(3.0))
     assert values(made) == [{"id": 1, "fare": 3.0}]
 
 
 def test_services_are_not_checked(tmp_path: Any) -> None:
     made = table(f"{tmp_path}/t", table_type="mor")
-    made.upsert(rows(1.0))
-    made.upsert(rows(2.0))
+    made.upsert(fares(1.0))
+    made.upsert(fares(2.0))
     again = hoodoo.open(f"{tmp_path}/t", single("select count(*) from <TABLE_NAME>#77"))
     again.compact()
     again.cluster()
@@ -112,8 +112,8 @@ def test_services_are_not_checked(tmp_path: Any) -> None:
 
 def test_a_column_that_comes_with_the_write(tmp_path: Any) -> None:
     made = table(f"{tmp_path}/t")
-    made.upsert(rows(1.0))
-    wider = rows(2.0, first=2).append_column("tip", pa.array([3.0]))
+    made.upsert(fares(1.0))
+    wider = fares(2.0, first=2).append_column("tip", pa.array([3.0]))
     checked(made, single("select sum(tip) from <TABLE_NAME>#3.0")).upsert(wider, add_columns=True)
 
 
@@ -128,19 +128,19 @@ def test_a_column_that_comes_with_the_write(tmp_path: Any) -> None:
 def test_wrong_options(tmp_path: Any, options: dict[str, str], expected: str) -> None:
     made = table(f"{tmp_path}/t")
     with pytest.raises(ConfigError, match=expected):
-        checked(made, options).upsert(rows(1.0))
+        checked(made, options).upsert(fares(1.0))
     assert made.read().count() == 0
 
 
 def test_an_unknown_validator(tmp_path: Any) -> None:
     made = table(f"{tmp_path}/t")
     with pytest.raises(PluginError, match="singel_value"):
-        checked(made, {PREFIX: "singel_value"}).upsert(rows(1.0))
+        checked(made, {PREFIX: "singel_value"}).upsert(fares(1.0))
 
 
 def test_a_query_that_cannot_be_answered_refuses_the_write(tmp_path: Any) -> None:
     made = table(f"{tmp_path}/t")
     with pytest.raises(HoodooError):
-        checked(made, single("select no_such from <TABLE_NAME>#1")).upsert(rows(1.0))
+        checked(made, single("select no_such from <TABLE_NAME>#1")).upsert(fares(1.0))
     assert made.read().count() == 0
-    made.upsert(rows(1.0))
+    made.upsert(fares(1.0))

@@ -57,7 +57,7 @@ class CommitCallback:
         return self if self.url else None
 
     def begin(self, change: ActionChange) -> None:
-        """Remember the instant: commits of other writers are theirs to announce."""
+        """Remember the instant: other writers announce the commits that they make."""
         self.begun.add(change.instant.requested)
 
     def after_action(self, request: RebuildRequest, timeline: Timeline) -> tuple[str, ...]:
@@ -67,11 +67,12 @@ class CommitCallback:
         for instant in timeline.writes():
             if instant.requested in self.begun:
                 self.begun.discard(instant.requested)
-                self._post(message(request.storage, timeline, instant), timeline.config.name)
+                commit = timeline.metadata(request.storage, instant)
+                self._post(message(commit, instant, timeline.config.name, request.storage.root))
                 posted.append(f"posted {instant.requested}")
         return tuple(posted)
 
-    def _post(self, content: Mapping[str, Any], table: str) -> None:
+    def _post(self, content: Mapping[str, Any]) -> None:
         body = json.dumps(content).encode()
         request = urllib.request.Request(self.url, body, dict(self.headers), method="POST")
         try:
@@ -81,9 +82,8 @@ class CommitCallback:
                 return
         except (OSError, http.client.HTTPException, ValueError) as error:
             reason = f"HTTP {error.code}" if isinstance(error, urllib.error.HTTPError) else error
-            warn(
-                f"table {table}: {self.url} was not told of commit {content['commitTime']} ({reason})."
-            )
+            table, commit = content["tableName"], content["commitTime"]
+            warn(f"table {table}: {self.url} did not take commit {commit} ({reason}).")
 
 
 def _headers(text: str) -> dict[str, str]:
@@ -100,13 +100,12 @@ def _headers(text: str) -> dict[str, str]:
     return found
 
 
-def message(storage: Storage, timeline: Timeline, instant: Instant) -> dict[str, Any]:
+def message(commit: CommitMetadata, instant: Instant, name: str, root: str) -> dict[str, Any]:
     """The fields of Hudi's HoodieWriteCommitCallbackMessage."""
-    commit: CommitMetadata = timeline.metadata(storage, instant)
     return {
         "commitTime": instant.requested,
-        "tableName": timeline.config.name,
-        "basePath": storage.root,
+        "tableName": name,
+        "basePath": root,
         "hoodieWriteStat": [_stat(stat) for stat in commit.stats],
         "commitActionType": instant.action,
         "extraMetadata": dict(commit.extra),

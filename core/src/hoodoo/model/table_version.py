@@ -10,9 +10,10 @@ from functools import cache
 
 from attrs import frozen
 
+from hoodoo.options.table import MERGE_MODE, MERGE_STRATEGY
+
 _INITIAL = "hoodie.table.initial.version"
 _LAYOUT = "hoodie.timeline.layout.version"
-_MODE, _STRATEGY = "hoodie.record.merge.mode", "hoodie.record.merge.strategy.id"
 _PAYLOAD = "hoodie.compaction.payload.class"
 _PATHS = {"hoodie.timeline.path": "timeline", "hoodie.timeline.history.path": "history"}
 
@@ -76,7 +77,7 @@ VERSIONS = {
             generators_by_type=True,
             types_partitions=True,
             has_one_key_form=False,
-            merge_keys=(_MODE, _STRATEGY, _PAYLOAD),
+            merge_keys=(MERGE_MODE.key, MERGE_STRATEGY.key, _PAYLOAD),
             payload_is_merger=False,
             has_second_indexes=False,
         ),
@@ -90,7 +91,7 @@ VERSIONS = {
             generators_by_type=True,
             types_partitions=True,
             has_one_key_form=True,
-            merge_keys=(_MODE,),
+            merge_keys=(MERGE_MODE.key,),
             payload_is_merger=True,
             has_second_indexes=True,
         ),

@@ -37,7 +37,7 @@ def stored_schema(schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> pa.Sc
     so: the constant ones, and those that ``batches`` have as dictionaries already."""
     encoded = {f.name for batch in batches for f in batch.schema if f.type == REPEATED}
     encoded.update(_CONSTANT)
-    fields = map(stored_field, schema)
+    fields = [stored_field(f) if pa.types.is_nested(f.type) else f for f in schema]
     return pa.schema([f.with_type(REPEATED) if f.name in encoded else f for f in fields])
 
 

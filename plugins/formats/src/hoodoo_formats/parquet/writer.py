@@ -76,7 +76,7 @@ class ParquetWriter:
         self._footer: dict[str, str | bytes] = {
             "parquet.avro.schema": avro,
             "writer.model.name": "avro",
-            **footer(self._schema),
+            **(footer(self._schema) if any(map(pa.types.is_nested, self._schema.types)) else {}),
         }
         self._stored: pa.Schema | None = None
         self._file: pq.ParquetWriter | None = None
@@ -243,7 +243,9 @@ def _in_form(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     kinds = zip(batch.schema.types, schema.types, strict=True)
     for at in [i for i, (found, wanted) in enumerate(kinds) if found != wanted]:
         field = schema.field(at)
-        column = to_stored(batch.column(at), batch.schema.field(at).type)
+        column = batch.column(at)
+        if pa.types.is_nested(column.type):  # it may be of a logical type
+            column = to_stored(column, column.type)
         batch = batch.set_column(at, field, _as(column, field.type))
     return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 

@@ -49,7 +49,9 @@ def read_stored(base: BaseFileReader, schema: pa.Schema) -> Iterator[pa.RecordBa
     known = frozenset(kept.names)
     names = [n for n in base.schema.names if n in known]
     for batch in base.batches(names, encoded=True):
-        yield conform(promoted(batch, kept), encoded_as(kept, batch.schema))
+        if not batch.schema.equals(kept):
+            batch = promoted(batch, kept)
+        yield conform(batch, encoded_as(kept, batch.schema))
 
 
 def renamed(batch: pa.RecordBatch, file_name: str) -> pa.RecordBatch:

@@ -25,7 +25,7 @@ from hoodoo.storage.together import at_once, discard, together
 from hoodoo.timeline import partitions, publish
 from hoodoo.timeline.publish import CoupledCommit
 from hoodoo.timeline.timeline import Timeline, reload
-from hoodoo.timeline.view import build
+from hoodoo.timeline.view import FileSystemView, build
 
 from hoodoo_services.clean.plan import CLEAN, CleanPlan, note, pending_cleans, read_plan
 from hoodoo_services.clean.retained import Step, files_of, heeded, is_beside, needed_files
@@ -99,7 +99,7 @@ def _run(
     # Nothing came in between.
     planned_now = planned.is_fresh or (new and came == [(requested, CLEAN)])
     kept = needed_files(storage, timeline) | (
-        frozenset() if planned_now else _newest(storage, timeline, plan)
+        frozenset() if planned_now else _newest(build(storage, timeline, partitions=_folders(plan)))
     )
     kept &= frozenset(plan.files)
     going = [path for path in plan.files if path not in kept]
@@ -128,7 +128,7 @@ def _run(
     millis = int((time.monotonic() - begun) * 1000)
     content = plan.completed(requested, millis, kept, emptied)
     outcome = life.complete(
-        content, beside=beside, lost=partial(_is_completed, storage, timeline, requested),
+        content, beside=beside, lost=partial(_is_completed, partial(reload, storage, timeline), requested),
         known=planned.is_known,
     )  # fmt: skip
     if outcome.seen is not None:
@@ -159,12 +159,14 @@ def _plan(storage: Storage, timeline: Timeline, instant: Instant) -> CleanPlan |
     return plan if entry is not None and entry.size > 0 else None
 
 
-def _newest(storage: Storage, timeline: Timeline, plan: CleanPlan) -> frozenset[str]:
+def _folders(plan: CleanPlan) -> set[str]:
+    return {path.rpartition("/")[0] for path in plan.files}
+
+
+def _newest(view: FileSystemView) -> frozenset[str]:
     """Files of the slices that are the newest of their groups: a restore may have made them so
-    since the plan. Lists the plan's partitions."""
-    touched = {path.rpartition("/")[0] for path in plan.files}
-    slices = build(storage, timeline, partitions=touched).slices
-    return frozenset(path for slice_ in slices for path in files_of(slice_))
+    since the plan."""
+    return frozenset(path for slice_ in view.slices for path in files_of(slice_))
 
 
 def _delete(storage: Storage, paths: Sequence[str], threads: int) -> None:
@@ -207,6 +209,5 @@ def _drop_partitions(
     return tuple(dropped)
 
 
-def _is_completed(storage: Storage, timeline: Timeline, requested: str) -> bool:
-    done = reload(storage, timeline).completed()
-    return any(i.requested == requested and i.action == CLEAN for i in done)
+def _is_completed(look: Callable[[], Timeline], requested: str) -> bool:
+    return any(i.requested == requested and i.action == CLEAN for i in look().completed())
