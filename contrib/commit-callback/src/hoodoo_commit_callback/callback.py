@@ -76,9 +76,8 @@ class CommitCallback:
         body = json.dumps(content).encode()
         request = urllib.request.Request(self.url, body, dict(self.headers), method="POST")
         try:
-            with urllib.request.urlopen(
-                request, timeout=self.timeout
-            ):  # an answer of 400 or more raises
+            # An answer of 400 or more raises.
+            with urllib.request.urlopen(request, timeout=self.timeout):
                 return
         except (OSError, http.client.HTTPException, ValueError) as error:
             reason = f"HTTP {error.code}" if isinstance(error, urllib.error.HTTPError) else error
