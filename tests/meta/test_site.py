@@ -122,7 +122,7 @@ def test_every_name_has_shapes_errors_and_an_example(call: str) -> None:
 FOREIGN = {
     "Table", "Scan", "Commit", "Expression", "PartitionFilter", "View", "Query", "Limited", "RowsDataset", "ReadSlices",
     "TableHandle", "Figures", "None", "Any", "Iterator", "RecordBatch", "RecordBatchReader", "Schema", "DataFrame", "LazyFrame",
-    "DuckDBPyRelation", "Callable", "DataType", "Array",
+    "DuckDBPyRelation", "Callable", "DataType", "Array", "ChunkedArray",
 }  # fmt: skip
 
 

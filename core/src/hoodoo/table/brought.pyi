@@ -717,6 +717,8 @@ class Brought:
     def blob_bytes(self, blobs: Any) -> pa.ChunkedArray:
         """The bytes of ``blobs``, an Arrow array of blobs of the table, as ``read_blob`` finds them.
 
+        Raises CallError for anything but an Arrow array, and what ``read_blob`` raises.
+
         >>> table.blob_bytes(table.read(["photo"]).to_arrow()["photo"]).to_pylist()
         [b'...']
         """
