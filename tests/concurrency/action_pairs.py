@@ -55,6 +55,7 @@ ACTIONS: Mapping[str, Action] = {
     "clean": Action(lambda t, writes: t.clean(commits_retained=1)),
     "archive": Action(lambda t, writes: t.archive()),
     "compaction": Action(lambda t, writes: t.compact()),
+    "logcompaction": Action(lambda t, writes: t.run("logcompaction")),
     "clustering": Action(lambda t, writes: t.cluster()),
     "rewrite": Action(lambda t, writes: t.rewrite({"hoodie.parquet.compression.codec": "gzip"})),
     "rewrite_keys": Action(lambda t, writes: t.rewrite_keys()),
@@ -99,7 +100,7 @@ def lived(table: Table) -> None:
 
 def kind_of(pair: tuple[str, str], kind: Kind) -> Kind:
     """The ``kind`` of table, or where the pair needs another one, that."""
-    merged = kind.merged or "compaction" in pair
+    merged = kind.merged or "compaction" in pair or "logcompaction" in pair
     if _NEEDS_METADATA & {*pair}:
         return MOR_RECORDS if merged else COW_RECORDS
     if "rewrite_keys" in pair:  # tried with version 9 only

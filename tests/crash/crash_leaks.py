@@ -45,6 +45,11 @@ def leaks(path: Path, services: bool = False) -> list[str]:
     running = {i.requested for i in pending if services and i.action == "compaction"}
     plans = pending_clusterings(storage, timeline) if services else ()
     waiting = running | {i.requested for i, _ in plans if i.state is State.REQUESTED}
+    waiting |= {
+        i.requested
+        for i in pending
+        if services and i.action == "logcompaction" and i.state is State.REQUESTED
+    }
     found = [f"pending {instant}" for instant in pending if instant.requested not in waiting]
     found += _data(storage, timeline, running)
     found += _temporaries(storage, running)

@@ -26,6 +26,7 @@ INDEXES = ("bucket", "simple")
 DELETED = "_hoodie_is_deleted"
 MARKED = SCHEMA.append(pa.field(DELETED, pa.bool_()))
 BUCKETS = {"hoodie.bucket.index.num.buckets": "1"}
+TWO_BLOCKS = {"hoodie.log.compaction.blocks.threshold": "2"}
 INLINE = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
 
 
@@ -85,6 +86,7 @@ SERVICES: dict[str, Operation] = {
     "schedule": lambda t: t.schedule_compaction(),
     "run": run_planned,
     "compact": lambda t: t.compact(),
+    "log_compact": lambda t: with_options(t, TWO_BLOCKS).run("logcompaction"),
 }
 
 
@@ -122,6 +124,8 @@ def waits(path: Path) -> bool:
 def check_compacts(path: Path, found: State, where: str) -> None:
     """What is pending is finished and what is left is compacted, with no manual step; no row changes,
     and base files alone tell all of them."""
+    if any(i.action == "logcompaction" for i in opened(path).timeline().pending()):
+        opened(path).run("logcompaction")
     opened(path).compact()
     assert state(path) == found, where
     assert logs(path) == (), where

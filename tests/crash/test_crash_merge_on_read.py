@@ -34,6 +34,7 @@ from merge_on_read import (
     first,
     log_paths,
     logs,
+    rows,
     waits,
 )
 
@@ -93,8 +94,10 @@ def test_crash_in_a_service(
     base = copied(merged(version, index), tmp_path / "base")
     if name == "run":
         assert opened(base).schedule_compaction()
+    if name == "log_compact":
+        opened(base).upsert(rows({2: "a", 3: "b"}, "mid", 2))
     case = prepared(base, tmp_path, SERVICES[name], changes_rows=False)
-    assert bool(logs(tmp_path / "whole")) == (name == "schedule")
+    assert bool(logs(tmp_path / "whole")) == (name in ("schedule", "log_compact"))
     _every_crash(case, tmp_path)
 
 

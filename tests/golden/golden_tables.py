@@ -39,6 +39,7 @@ WITH_LOGS = [
     "mor_parquet_v6_nonpartitioned",
     "mor_parquet_v6_nonpartitioned_rollback",
     "mor_parquet_v6_simplekeygen_nonhivestyle",
+    "mor_v9_spark12_logcompaction",
 ]
 MERGE_ON_READ = [*WITH_LOGS, *COMPACTED]
 READ = [*COPY_ON_WRITE, *MERGE_ON_READ]

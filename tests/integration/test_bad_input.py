@@ -536,6 +536,12 @@ def _(world: World) -> Act:
     return lambda: table.run_compaction("20240101000000000")
 
 
+@trial("a log compaction that is not pending", errors.ConfigError)
+def _(world: World) -> Act:
+    table = world.merged()
+    return lambda: table.run_planned("logcompaction", "20240101000000000")
+
+
 @trial("a count of deltacommits that is none", errors.ConfigError)
 def _(world: World) -> Act:
     world.merged()

@@ -17,7 +17,12 @@ from hoodoo.options.write import WRITE_OPTIONS
 from hoodoo_clustering.options import CLUSTERING_OPTIONS
 from hoodoo_formats.options import PARQUET_OPTIONS
 from hoodoo_metadata.options import METADATA_OPTIONS
-from hoodoo_services.options import ARCHIVE_OPTIONS, CLEAN_OPTIONS, COMPACTION_OPTIONS
+from hoodoo_services.options import (
+    ARCHIVE_OPTIONS,
+    CLEAN_OPTIONS,
+    COMPACTION_OPTIONS,
+    LOG_COMPACTION_OPTIONS,
+)
 from hoodoo_standard.creation.options import NEW_TABLE_OPTIONS
 
 kernel()  # knows the families that distributions bring
@@ -89,7 +94,10 @@ GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
     ("Writing, and several writers", WRITE_OPTIONS),
     ("Files", (*PARQUET_OPTIONS, *FILE_OPTIONS)),
     ("Metadata table", METADATA_OPTIONS),
-    ("Compaction, cleaning, archiving", (*COMPACTION_OPTIONS, *CLEAN_OPTIONS, *ARCHIVE_OPTIONS)),
+    (
+        "Compaction, cleaning, archiving",
+        (*COMPACTION_OPTIONS, *LOG_COMPACTION_OPTIONS, *CLEAN_OPTIONS, *ARCHIVE_OPTIONS),
+    ),
     ("Clustering", CLUSTERING_OPTIONS),
 )
 TITLES = {"clustering": "Orders of a clustering"}

@@ -42,7 +42,7 @@ WORDS = {
 BY_METHOD = {"command", "function", "report"}
 
 # What actions are called in files of the timeline, and families of plugins: in these rooms the words are the format's.
-FORMAT = {"clean", "clustering", "compaction", "restore", "savepoint"}
+FORMAT = {"clean", "clustering", "compaction", "logcompaction", "restore", "savepoint"}
 MERGE_MODES = "options/table.py"
 ROOMS = ("timeline/", "hookspecs/", "kernel/", "model/action.py")
 

@@ -246,6 +246,11 @@ class AlteredLife:
         if self.kind.is_merged:
             self.table.compact()
 
+    def compact_logs(self) -> None:
+        """Blocks of any age become blocks of now."""
+        if self.kind.is_merged:
+            self.table.run("logcompaction")
+
     def clean(self) -> None:
         """As options say."""
         self.table.clean()
@@ -304,6 +309,6 @@ class AlteredLife:
 # How often each step is taken.
 _STEPS = {
     "upsert": 24, "delete": 5, "update": 5, "alter": 14, "plan_compaction": 6, "plan_clustering": 4, "run_plans": 6,
-    "compact": 3, "clean": 2, "archive": 1, "rebuild_index": 1, "secondary_index": 2, "undo": 5, "savepoint": 2,
+    "compact": 3, "compact_logs": 4, "clean": 2, "archive": 1, "rebuild_index": 1, "secondary_index": 2, "undo": 5, "savepoint": 2,
     "restore": 2,
 }  # fmt: skip

@@ -111,6 +111,7 @@ class Kind:
             "hoodie.logfile.data.block.format": self.blocks,
             "hoodie.parquet.small.file.limit": 0,
             "hoodie.compact.inline": False,
+            "hoodie.log.compaction.blocks.threshold": 2,
         }
         if self.index in (BUCKET, HASHING):
             options["hoodie.bucket.index.num.buckets"] = 2
@@ -185,7 +186,7 @@ class History:
     def step(self, table: hoodoo.Table, rng: random.Random, number: int) -> Any:
         calls = [self.upsert] * 8 + [self.delete] * 4 + [self.late] * 4
         if self.kind.type == MERGE:
-            calls += [self.compact, self.schedule, self.run_planned]
+            calls += [self.compact, self.compact_logs, self.schedule, self.run_planned]
         if number and self.planned is None and self.kind.index not in (BUCKET, HASHING):
             calls += [self.cluster]
         call = self.upsert if number == 0 else rng.choice(calls)
@@ -295,6 +296,10 @@ class History:
         self.planned = None
         return table.compact()
 
+    def compact_logs(self, table: hoodoo.Table, rng: random.Random) -> Any:
+        done = table.run("logcompaction")
+        return done if done.instant else None
+
     def schedule(self, table: hoodoo.Table, rng: random.Random) -> Any:
         if self.planned is None:
             self.planned = table.schedule_compaction()
@@ -317,7 +322,7 @@ class History:
         rows = {row.requested: row for row in table.report("timeline", limit=1000).rows}
         row = rows[commit.instant]
         assert (row.inserted, row.updated, row.deleted, row.unmerged) == (*counts, commit.unmerged)
-        if commit.operation in ("compact", "cluster"):
+        if commit.operation in ("compact", "log_compact", "cluster"):
             assert counts == (0, 0, 0), (self, commit)
         elif self.counts is not None and not commit.unmerged:
             assert counts == self.counts, (self, commit)

@@ -23,6 +23,7 @@ OPTIONS = {
     "hoodie.keep.min.commits": "5",
     "hoodie.keep.max.commits": "8",
     "hoodie.metadata.compact.max.delta.commits": "4",
+    "hoodie.log.compaction.blocks.threshold": "2",
     "hoodoo.local.threads": "1",
 }
 _GLOBAL = ("global_simple", "global_bloom", "record_index", "growing_record_index")
@@ -237,6 +238,12 @@ class LongLife:
     def compact(self) -> bool:
         return self.kind.is_merged and bool(self.table.compact().instant)
 
+    def compact_logs(self) -> bool:
+        """No rows of a commit: nothing appears."""
+        if self.kind.is_merged:
+            self.table.run("logcompaction")
+        return False
+
     def plan_compaction(self) -> bool:
         """A plan that another process runs, after other writes."""
         if self.kind.is_merged:
@@ -314,7 +321,7 @@ class LongLife:
 # How often each step is taken.
 _STEPS = {
     "upsert": 30, "late": 4, "insert": 6, "delete": 6, "delete_where": 4, "update_where": 4, "overwrite": 4,
-    "drop_partition": 1, "failed": 2, "compact": 3, "plan_compaction": 2, "run_plans": 4, "cluster": 3,
+    "drop_partition": 1, "failed": 2, "compact": 3, "compact_logs": 3, "plan_compaction": 2, "run_plans": 4, "cluster": 3,
     "clean": 2, "archive": 2, "rebuild_index": 1, "compact_metadata": 1, "index_of_column": 1, "savepoint": 1,
     "delete_savepoint": 1, "restore": 1, "undo": 1,
 }  # fmt: skip

@@ -179,6 +179,7 @@ def draw_setup(rng: random.Random) -> Setup:
         given["hoodie.metadata.index.column.stats.enable"] = rng.choice(["true", "true", "false"])
         given["hoodie.metadata.compact.max.delta.commits"] = "4"
     if merged:
+        given["hoodie.log.compaction.blocks.threshold"] = "2"
         given["hoodie.logfile.data.block.format"] = rng.choice(["parquet", "avro"])
         given["hoodoo.layout"] = rng.choice(["new_files", "small_file"])
         if index == "bucket":
@@ -247,7 +248,7 @@ class RandomTable:
     def _step(self) -> None:
         kinds = ["upsert"] * 5 + ["insert", "bulk_insert", "append", "delete", "delete anywhere",
                  "insert_overwrite", "drop", "cluster", "cluster", "evolve", "widen"]  # fmt: skip
-        kinds += ["compact", "schedule_compaction"] if self.setup.merged else []
+        kinds += ["compact", "schedule_compaction", "log_compact"] if self.setup.merged else []
         kinds += ["clean"] if self.rng.random() < 0.3 else []
         kinds += ["rebuild"] if self.setup.metadata else []
         kinds += ["undo"] if self.rng.random() < 0.3 else []
@@ -302,6 +303,7 @@ class RandomTable:
             ),
             "compact": ("compact()", table.compact),
             "schedule_compaction": ("schedule_compaction()", table.schedule_compaction),
+            "log_compact": ('run("logcompaction")', lambda: table.run("logcompaction")),
             "clean": ("clean(commits_retained=3)", lambda: table.clean(commits_retained=3)),
             "rebuild": (f"rebuild_index({name!r})", lambda: table.rebuild_index(name)),
             "undo": ("rollback(the newest)", self._undo),

@@ -47,7 +47,7 @@ STEPS = {
     "upsert": 10, "upsert marked as deleted": 3, "upsert few columns": 2, "upsert a new column": 1,
     "insert": 2, "append": 1, "bulk_insert": 1, "delete keys": 2, "delete rows": 2,
     "insert_overwrite": 2, "insert_overwrite_table": 1, "delete_partitions": 1,
-    "compact": 2, "plan a compaction": 2, "cluster": 2, "plan a clustering": 2, "cancel a clustering": 1,
+    "compact": 2, "plan a compaction": 2, "log compaction": 3, "plan a log compaction": 1, "cluster": 2, "plan a clustering": 2, "cancel a clustering": 1,
     "clean": 2, "archive": 1, "savepoint": 1, "restore": 2, "rollback": 2, "rebuild_index": 1,
     "make a record index of buckets": 1, "make a growing index": 1, "switch_index": 2, "rewrite": 1, "rewrite_keys": 1, "stored keys again": 1, "compact_metadata": 1, "open again": 1,
 }  # fmt: skip
@@ -335,6 +335,12 @@ class History:
 
     def _plan_a_compaction(self) -> None:
         self.table.schedule_compaction()
+
+    def _log_compaction(self) -> None:
+        self.table.run("logcompaction", strategy=self.draw.choice([None, "log_count"]))
+
+    def _plan_a_log_compaction(self) -> None:
+        self.table.schedule("logcompaction")
 
     def _clustering_arguments(self) -> dict[str, Any]:
         if self.config["index"] == space.HASHED:

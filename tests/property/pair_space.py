@@ -300,6 +300,7 @@ def writer(config: Config) -> dict[str, Any]:
         "hoodie.combine.before.insert": config["combine before insert"],
         "hoodoo.schema.widen.integers": config["widen integers"],
         "hoodie.metadata.compact.max.delta.commits": 3,
+        "hoodie.log.compaction.blocks.threshold": 2,
         "hoodie.datasource.write.reconcile.schema": True,  # rows bring columns
     }
     if config["metadata table"] == OFF:
@@ -424,6 +425,8 @@ def arguments(config: Config) -> dict[str, Any]:
 STEP_REFUSALS: tuple[Refusal, ...] = (
     refused("has no log files, and needs no compaction", "compact", type=COPY),
     refused("has no log files, and needs no compaction", "plan a compaction", type=COPY),
+    refused("has no log files, and needs no compaction", "log compaction", type=COPY),
+    refused("has no log files, and needs no compaction", "plan a log compaction", type=COPY),
     refused("has an index that computes the file group of a key", "cluster", index="bucket"),
     refused("has an index that computes the file group of a key", "plan a clustering", index="bucket"),
     refused("contradicts the index", "make a growing index", metadata_table=OFF),

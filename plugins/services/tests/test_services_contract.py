@@ -37,6 +37,21 @@ class TestCompaction(ActionContract):
         return found
 
 
+class TestLogcompaction(TestCompaction):
+    opened_with = {**CLEANING, "hoodie.log.compaction.blocks.threshold": "2"}
+    inline = {"hoodie.log.compaction.inline": "true"}
+    wrong = {"hoodie.log.compaction.blocks.threshold": "0"}
+
+    @pytest.fixture
+    def action(self) -> str:
+        return "logcompaction"
+
+    def prepare(self, table: Table) -> None:
+        super().prepare(table)
+        for number in range(3):
+            table.upsert(rows((1, f"v{number}", "a"), (3, f"v{number}", "b")))
+
+
 class TestClean(ActionContract):
     opened_with = CLEANING
     inline = {"hoodie.clean.automatic": "true"}

@@ -98,6 +98,9 @@ class LogFileWriter(Protocol):
         """A block whose content ``content`` writes at the place where the file given to it is; ``schema_text``
         is the Avro schema of its values."""
 
+    def stands_for(self, instants: Sequence[str]) -> None:
+        """The blocks that follow are of a log compaction, and replace those of ``instants``."""
+
     def rollback_block(self, instant: str, target: str) -> LogBlock:
         """A command: readers skip what ``target`` wrote into this file group before."""
 

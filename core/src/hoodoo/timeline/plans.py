@@ -82,10 +82,10 @@ def planned_logs(storage: Storage, timeline: Timeline) -> frozenset[str]:
 
 
 def encode_compaction(
-    slices: Sequence[FileSlice], strategy: str = "", metrics: Sequence[Mapping[str, float]] = ()
+    slices: Sequence[FileSlice], strategy: str = "", metrics: Sequence[Any] = (), more: Any = None
 ) -> bytes:
     """The requested file of a compaction. ``strategy`` names what chose the slices; ``metrics``: of each of them,
-    under Hudi's names."""
+    by Hudi's names; ``more``: fields as the plan of another action has them."""
     record = {
         "operations": [
             {
@@ -106,7 +106,7 @@ def encode_compaction(
         "preserveHoodieMetadata": False,
         "missingSchedulePartitions": [],
     }
-    return codec_avro.encode("HoodieCompactionPlan", record)
+    return codec_avro.encode("HoodieCompactionPlan", {**record, **(more or {})})
 
 
 # --- plans whose files replace file groups: clusterings -------------------------------------------------

@@ -166,7 +166,7 @@ def _write_plugins(plugins: Plugins, settings: Settings) -> WritePlugins:
     )
 
 
-def _log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
+def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
     """How log files are written; None for a table that is copied on write."""
     table = settings.table
     if table.table_type != "MERGE_ON_READ":
@@ -264,7 +264,7 @@ def _target(
     timeline = snapshot.timeline
     policy = WritePolicy(
         options=table.options,
-        logs=_log_settings(table.settings, snapshot.schema),
+        logs=log_settings(table.settings, snapshot.schema),
         compacting=pending_groups(table.storage, timeline),
         clusterings=_pending_plans(table, timeline),
         refuse_inexact=lambda grown: refuse_inexact(

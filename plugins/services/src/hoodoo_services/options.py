@@ -24,6 +24,19 @@ COMPACT_EVERY = Option(
     "5",
     kind=Whole(1),
 )
+LOG_COMPACT_INLINE = Option(
+    "hoodie.log.compaction.inline",
+    "Merge log blocks after a write, if enough writes came since they were merged.",
+    "false",
+    kind=FLAG,
+)
+LOG_BLOCKS = Option(
+    "hoodie.log.compaction.blocks.threshold",
+    "Log blocks of a file slice, at least 2, from which on they are merged; inline, also the "
+    "writes since the last time.",
+    "5",
+    kind=Whole(1),
+)
 
 # --- cleaning ---------------------------------------------------------------------------------
 CLEAN_INLINE = Option("hoodie.clean.automatic", "Clean after a write.", "true", kind=FLAG)
@@ -138,6 +151,7 @@ HOURS_RETAINED = Option(
 )  # fmt: skip
 
 COMPACTION_OPTIONS = (COMPACTION, COMPACT_INLINE, COMPACT_EVERY)
+LOG_COMPACTION_OPTIONS = (LOG_COMPACT_INLINE, LOG_BLOCKS)
 CLEAN_OPTIONS: tuple[Option, ...] = (
     CLEAN_INLINE,
     CLEAN_POLICY,

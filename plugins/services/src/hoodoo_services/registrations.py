@@ -41,6 +41,12 @@ def hoodoo_actions() -> Iterable[Registration]:
             ),
         ),
         Registration(
+            "logcompaction",
+            "hoodoo_services.compaction.action:LogCompactionAction.from_settings",
+            options=options.LOG_COMPACTION_OPTIONS,
+            summary="log files become fewer log files",
+        ),
+        Registration(
             "clean",
             "hoodoo_services.clean.action:CleanAction.from_settings",
             options=options.CLEAN_OPTIONS,
@@ -197,6 +203,7 @@ def hoodoo_commands() -> Iterable[Registration]:
     ):
         yield Registration(name, f"hoodoo_services.commands.{name}:{name}", summary=summary)
     for name, summary in (
+        ("log-compact", "Merge the log files of each file slice into one; base files stay."),
         ("rewrite", "Write existing base files again, with another codec or other options."),
         (
             "rewrite-keys",

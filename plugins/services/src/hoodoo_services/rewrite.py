@@ -275,9 +275,9 @@ def new_files(
     ]
     step = CompactSlices(
         target.storage,
-        target.file_format,
         target.merge_rule(with_meta(target.schema)),
         Pending.of(target.timeline, instant),
+        target.file_format,
     )
     engine = target.engine
     tasks = engine.tasks([payload([job]) for job in jobs])

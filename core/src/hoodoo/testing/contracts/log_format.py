@@ -104,6 +104,18 @@ class LogFormatContract:
         content = local.read_bytes()[made.content_start : made.content_start + made.content_size]
         assert content == b"DATABLK*" * 9
 
+    def test_blocks_of_a_log_compaction(self, files: LogFiles, tmp_path: Path) -> None:
+        local, keys = tmp_path / "x.log", pa.array(["1"])
+        with files.writer(str(local)) as writer:
+            plain = writer.delete_block(keys, keys, None, None, _INSTANT)
+            writer.stands_for([_TARGET, _INSTANT])
+            merged = writer.delete_block(keys, keys, None, None, _INSTANT)
+            writer.close()
+        with self.opened(files, local) as reader:
+            assert reader.blocks == (plain, merged)
+        assert plain.compacted_times == ()
+        assert merged.compacted_times == (_TARGET, _INSTANT)
+
     def test_what_comes_after_the_size_does_not_count(
         self, files: LogFiles, tmp_path: Path
     ) -> None:

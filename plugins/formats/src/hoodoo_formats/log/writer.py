@@ -44,6 +44,7 @@ class LogWriter:
 
     def __init__(self, local: str, formats: Mapping[int, EncodesRows] = NONE) -> None:
         self._local, self._formats = local, formats
+        self._more: dict[Header, str] = {}
         try:
             self._file: BinaryIO = open(local, "wb")  # noqa: SIM115
         except OSError as error:
@@ -136,6 +137,10 @@ class LogWriter:
             )
         return found
 
+    def stands_for(self, instants: Sequence[str]) -> None:
+        """The blocks that follow replace those of ``instants``."""
+        self._more = {Header.COMPACTED_BLOCK_TIMES: ",".join(instants)}
+
     def rollback_block(self, instant: str, target: str) -> LogBlock:
         """A command: what ``target`` wrote into this file group before is gone."""
         headers = {
@@ -156,6 +161,7 @@ class LogWriter:
     def _block(
         self, kind: int, headers: Mapping[Header, str], content: Callable[[], object]
     ) -> LogBlock:
+        headers = {**headers, **self._more}
         try:
             start = self._file.tell()
             try:

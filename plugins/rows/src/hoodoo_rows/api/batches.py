@@ -32,5 +32,6 @@ class Batches:
     stored = staticmethod(rows.read_stored)
     renamed = staticmethod(rows.renamed)
     log_rows = staticmethod(logs.read_log_rows)
+    count_blocks = staticmethod(logs.count_blocks)
     counting = staticmethod(logs.counting)
     Places = meet.Places

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
+from hoodoo_rows import of_table
+from hoodoo_rows.merge import virtual
 from hoodoo_rows.produce import key_changes as changes
 from hoodoo_rows.produce import slice_keys, slots, stats
+from hoodoo_rows.write import target
 
 
 class NewFiles:
@@ -20,3 +25,7 @@ class NewFiles:
     key_changes = staticmethod(slice_keys.key_changes)
     uuid = staticmethod(slots.new_uuid)
     part_of = staticmethod(slots.part_of)
+    # Log files: how a table writes them, and record keys as their delete blocks have them.
+    LogSettings: TypeAlias = target.LogSettings
+    log_settings = staticmethod(of_table.log_settings)
+    delete_block_keys = staticmethod(virtual.delete_block_keys)

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.errors import CorruptTableError, SchemaError
 from hoodoo.hookspecs.log_format import LogFileReader
+from hoodoo.kernel.log_files import LogFiles
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.internal_row import DELETE, DELETE_ROW, OP
 from hoodoo.model.log_block import BlockKind, Damage, Header, LogBlock
@@ -28,12 +29,14 @@ from hoodoo_rows.write.widen import widened
 @frozen
 class LogRows:
     """``waiting``: the merged rows; None if no block counts. ``damages``: what is wrong with the
-    bytes, skipped or not. ``blocks`` and ``rows`` count what was read."""
+    bytes, skipped or not. ``blocks`` and ``rows`` count what was read; ``instants``: those of the
+    blocks, in the order in which they apply."""
 
     waiting: KeyJoin | None = None
     damages: tuple[Damage, ...] = ()
     blocks: int = 0
     rows: int = 0
+    instants: tuple[str, ...] = ()
 
 
 def read_log_rows(storage: Storage, logs: Sequence[LogFile], rule: MergeRule) -> LogRows:
@@ -42,24 +45,39 @@ def read_log_rows(storage: Storage, logs: Sequence[LogFile], rule: MergeRule) ->
     Memory: all rows of the logs, in the columns of the rule.
     """
     with ExitStack() as stack:
-        readers = [
-            (log, stack.enter_context(rule.logs.reader(storage, log.path, log.size)))
-            for log in logs
-            if not log.suffix
-        ]
-        readers = _in_order(readers)
-        found: list[tuple[LogFileReader, LogBlock]] = []
-        damages: list[Damage] = []
-        for log, reader in readers:
-            named, foreign = _named(log, reader, rule.visible)
-            found += ((reader, block) for block in named)
-            damages += sorted((*reader.damages, *foreign), key=lambda d: d.offset)
-        counted = list(counting(found, rule.visible.shows))
+        counted, damages = _blocks(stack, storage, logs, rule.logs, rule.visible)
         pieces = [_piece(reader, block, rule) for reader, block in counted]
     rows = sum(piece.rows.num_rows for piece in pieces)
     aside = frozenset({RECORD_KEY}) - frozenset(rule.schema.names)
     waiting = fold_pieces(pieces, rule.merger, aside) if rows else None
-    return LogRows(waiting, tuple(damages), len(counted), rows)
+    instants = tuple(dict.fromkeys(block.instant for _, block in counted))
+    return LogRows(waiting, tuple(damages), len(counted), rows, instants)
+
+
+def count_blocks(
+    storage: Storage, logs: Sequence[LogFile], opener: LogFiles, visible: Visible
+) -> int:
+    """How many blocks of ``logs``, which are in reading order, count. Reads no rows."""
+    with ExitStack() as stack:
+        return len(_blocks(stack, storage, logs, opener, visible)[0])
+
+
+def _blocks(
+    stack: ExitStack, storage: Storage, logs: Sequence[LogFile], opener: LogFiles, visible: Visible
+) -> tuple[list[tuple[LogFileReader, LogBlock]], list[Damage]]:
+    """The blocks that count, in the order in which they apply."""
+    readers = [
+        (log, stack.enter_context(opener.reader(storage, log.path, log.size)))
+        for log in logs
+        if not log.suffix
+    ]
+    found: list[tuple[LogFileReader, LogBlock]] = []
+    damages: list[Damage] = []
+    for log, reader in _in_order(readers):
+        named, foreign = _named(log, reader, visible)
+        found += ((reader, block) for block in named)
+        damages += sorted((*reader.damages, *foreign), key=lambda d: d.offset)
+    return list(counting(found, visible.shows)), damages
 
 
 def _in_order(readers: list[tuple[LogFile, LogFileReader]]) -> list[tuple[LogFile, LogFileReader]]:
@@ -109,7 +127,8 @@ def counting(
     """The data and delete blocks that count, in the order in which they apply (format page 4.4).
 
     A rollback block takes the earlier blocks of its target away. A block made by log compaction
-    stands for the blocks of the instants that it names, at the place of the last of them.
+    stands for the blocks of the instants that it names, at the place of the last of them. Where
+    none of these is there, the slice has their rows in its base file.
     """
     kept: list[tuple[Of, LogBlock]] = []
     for of, block in found:
@@ -128,7 +147,9 @@ def counting(
         return (max(times, default=at), at)
 
     for at in sorted(range(len(kept)), key=place):
-        if kept[at][1].instant not in replaced:
+        block = kept[at][1]
+        is_alone = block.compacted_times and last.keys().isdisjoint(block.compacted_times)
+        if block.instant not in replaced and not is_alone:
             yield kept[at]
 
 

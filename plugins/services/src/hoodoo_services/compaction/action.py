@@ -1,23 +1,28 @@
-"""The action ``compaction``: log files become base files."""
+"""The actions ``compaction`` and ``logcompaction``: log files become base files, or fewer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 from hoodoo.actions.rollback.recovery import recover
-from hoodoo.errors import ConfigError, UnsupportedTableError
+from hoodoo.errors import CommitConflictError, ConfigError, UnsupportedTableError
 from hoodoo.hookspecs.action import AfterWrite
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
+from hoodoo.model.instant import State
+from hoodoo.model.outcome import RolledBack
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.plans import pending_compactions
 from hoodoo.timeline.timeline import Timeline
-from hoodoo_rows.api import Commit
+from hoodoo_rows.api import Commit, NewFiles
 
 from hoodoo_services.compaction import run as compaction
-from hoodoo_services.options import COMPACTION
+from hoodoo_services.options import COMPACTION, LOG_BLOCKS, LOG_COMPACT_INLINE
 
 if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle
@@ -59,24 +64,7 @@ class CompactionAction:
     def run_planned(
         self, table: TableHandle, instant: str, engine: str | Engine | None = None
     ) -> Commit:
-        table.check_writable()
-        table.refresh()
-        _check_merged(table)
-        plugins = table.plugins()
-        runner = table.engine(None, engine or table.default_engine)
-        runner.check(plugins.refs)
-        target = compaction.CompactionTarget(
-            storage=table.storage,
-            config=table.config,
-            schema=table.schema,
-            engine=runner,
-            merger=plugins.merger,
-            file_format=plugins.file_format,
-            before_publish=table.participants.drop_stale,
-            generator=plugins.generator,
-            join=table.participants.join,
-        )
-        return compaction.run(target, instant)
+        return compaction.run(_target(table, engine), instant)
 
     def after_write(self, table: TableHandle) -> AfterWrite | None:
         every = compaction.inline_interval(table.config, table.options)
@@ -88,6 +76,98 @@ class CompactionAction:
             return wanted and bool(self.run(table, engine=engine()).instant)
 
         return AfterWrite("compaction", due, order=10, by_hand="table.compact()")
+
+
+@frozen
+class LogCompactionAction:
+    """Implements :class:`~hoodoo.hookspecs.action.Action`: planned, and run after writes. What a
+    process has begun and not ended is undone before the next write."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> LogCompactionAction:
+        return cls()
+
+    def run(
+        self, table: TableHandle, strategy: Any = None, engine: str | Engine | None = None
+    ) -> Commit:
+        from hoodoo_services.compaction import logs  # few tables have them
+
+        commit = Commit("", "deltacommit", "log_compact")
+        for pending in logs.pending_log_compactions(table.timeline()):
+            with suppress(CommitConflictError, ConfigError):  # it was undone, or is another one's
+                living = Liveness(table.storage).is_alive(pending.requested)
+                if pending.state is State.INFLIGHT and not living:
+                    table.undo(pending)  # as Hudi does, before it plans another one
+                else:
+                    commit = self.run_planned(table, pending.requested, engine)
+        instant = self.schedule(table, strategy)
+        return commit if instant is None else self.run_planned(table, instant, engine)
+
+    def schedule(self, table: TableHandle, strategy: Any = None) -> str | None:
+        table.check_writable()
+        table.refresh()
+        _check_merged(table)
+        recover(table.storage, table.config)
+        from hoodoo_services.compaction import logs
+
+        found, ref = resolve("compaction", strategy or "unbounded", table.settings)
+        kind = logs.kind(LOG_BLOCKS.read(table.options))
+        instant = compaction.schedule(table.storage, table.config, found, ref.name, kind)
+        return None if instant is None else instant.requested
+
+    def run_planned(
+        self, table: TableHandle, instant: str, engine: str | Engine | None = None
+    ) -> Commit:
+        from hoodoo_services.compaction import logs
+
+        target = _target(table, engine)
+        recover(table.storage, table.config)
+        return logs.run(target, instant, table.undo)
+
+    def after_write(self, table: TableHandle) -> AfterWrite | None:
+        every = LOG_BLOCKS.read(table.options)
+        merged = table.config.table_type == "MERGE_ON_READ"
+        if not merged or not LOG_COMPACT_INLINE.read(table.options):
+            return None
+
+        def due(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
+            from hoodoo_services.compaction import logs
+
+            wanted = logs.is_due(table.storage, timeline, every)
+            return wanted and bool(self.run(table, engine=engine()).instant)
+
+        return AfterWrite("logcompaction", due, order=11, by_hand='table.run("logcompaction")')
+
+    def recover(
+        self, storage: Storage, timeline: Timeline, living: Liveness
+    ) -> tuple[RolledBack, ...]:
+        from hoodoo_services.compaction import logs
+
+        return logs.undo_dead(storage, timeline, living)
+
+
+def _target(table: TableHandle, engine: str | Engine | None) -> compaction.CompactionTarget:
+    table.check_writable()
+    table.refresh()
+    _check_merged(table)
+    plugins = table.plugins()
+    runner = table.engine(None, engine or table.default_engine)
+    runner.check(plugins.refs)
+    written = NewFiles.log_settings(table.settings, table.schema)
+    if written is not None and not table.config.populate_meta_fields:
+        written = evolve(written, virtual=plugins.generator)
+    return compaction.CompactionTarget(
+        storage=table.storage,
+        config=table.config,
+        schema=table.schema,
+        engine=runner,
+        merger=plugins.merger,
+        file_format=plugins.file_format,
+        before_publish=table.participants.drop_stale,
+        generator=plugins.generator,
+        join=table.participants.join,
+        logs=written,
+    )
 
 
 def _check_merged(table: TableHandle) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -57,18 +58,15 @@ class _Counts:
 
 
 @frozen
-class CompactSlices:
-    """Step: payloads of jobs in, one row of RESULT out for each base file written.
-
-    Rows keep their commit time and sequence number, and get the new file's name. The base file is
-    streamed; the rows of the log files of one slice are held.
+class MergesSlices(ABC):
+    """Step: payloads of jobs in, one row of RESULT out for each file written. Rows keep their
+    commit time and sequence number.
 
     Damaged bytes of log files don't stop it: every read skips the same bytes, so no row changes,
     and they stay in their file, which compaction does not delete. Hudi does the same. They are
     reported with the result, and counted in the commit."""
 
     storage: Storage
-    file_format: BaseFileFormat
     rule: MergeRule
     pending: Pending
 
@@ -81,11 +79,24 @@ class CompactSlices:
             for data in batch.column("payload").to_pylist():
                 for job in jobs_of(data):
                     stat, logs = self._compact(job)
+                    texts = None if stat is None else json.dumps(asdict(stat)).encode()
                     columns = [
-                        pa.array([json.dumps(asdict(stat)).encode()], pa.binary()),
+                        pa.array([texts], pa.binary()),
                         pa.array([[str(d) for d in logs.damages]], pa.list_(pa.string())),
                     ]
                     yield pa.record_batch(columns, schema=RESULT)
+
+    @abstractmethod
+    def _compact(self, job: Job) -> tuple[WriteStat | None, LogRows]:
+        """What was written, if there was anything, and what was read."""
+
+
+@frozen
+class CompactSlices(MergesSlices):
+    """Base files, whose rows get the new file's name. The base file of a slice is streamed; the
+    rows of its log files are held."""
+
+    file_format: BaseFileFormat
 
     def _compact(self, job: Job) -> tuple[WriteStat, LogRows]:
         slice_ = job.slice
@@ -152,7 +163,8 @@ class CompactSlices:
 
 def read_result(table: pa.Table) -> tuple[tuple[WriteStat, ...], tuple[str, ...]]:
     """(stats sorted by path, damages) of the collected rows."""
-    found: list[Mapping[str, Any]] = [json.loads(data) for data in table.column("stat").to_pylist()]
+    written = table.column("stat").drop_null().to_pylist()
+    found: list[Mapping[str, Any]] = [json.loads(data) for data in written]
     stats = [WriteStat(**{**raw, "log_files": tuple(raw["log_files"])}) for raw in found]
     damages = [text for texts in table.column("damages").to_pylist() for text in texts]
     return tuple(sorted(stats, key=lambda s: s.path)), tuple(sorted(damages))
@@ -171,17 +183,20 @@ def _stat(job: Job, counts: _Counts, logs: LogRows, size: int) -> WriteStat:
         num_updates=counts.updates,
         num_deletes=counts.deletes,
         file_size=size,
-        extra={
-            "totalLogRecords": logs.rows,
-            "totalLogFilesCompacted": len(slice_.log_files),
-            "totalLogSizeCompacted": sum(log.size for log in slice_.log_files),
-            "totalUpdatedRecordsCompacted": 0
-            if logs.waiting is None
-            else logs.waiting.rows.num_rows,
-            "totalLogBlocks": logs.blocks,
-            "totalCorruptLogBlock": _corrupt_blocks(logs.damages),
-        },
+        extra=read_counts(slice_, logs),
     )
+
+
+def read_counts(slice_: FileSlice, logs: LogRows) -> dict[str, int]:
+    """What a write stat says of the log files that were read."""
+    return {
+        "totalLogRecords": logs.rows,
+        "totalLogFilesCompacted": len(slice_.log_files),
+        "totalLogSizeCompacted": sum(log.size for log in slice_.log_files),
+        "totalUpdatedRecordsCompacted": 0 if logs.waiting is None else logs.waiting.rows.num_rows,
+        "totalLogBlocks": logs.blocks,
+        "totalCorruptLogBlock": _corrupt_blocks(logs.damages),
+    }
 
 
 def _corrupt_blocks(damages: Sequence[Damage]) -> int:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import heapq
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import Factory, frozen
 from hoodoo.actions import life
 from hoodoo.actions.life import Life, Plan, refuse_stale_plan, refuse_undoing, schema_then
 from hoodoo.errors import (
@@ -29,8 +30,9 @@ from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.hookspecs.participant import ActionChange, Participation
 from hoodoo.kernel.events import ActionEvents, action_events
-from hoodoo.model.commit import CommitMetadata, Operation
+from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
+from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import with_meta
 from hoodoo.model.schema.avro import avro_text
@@ -47,9 +49,15 @@ from hoodoo.timeline.plans import (
     read_plan,
 )
 from hoodoo.timeline.timeline import Timeline, reload
-from hoodoo_rows.api import Commit, MergeRule, Pending, StoredFiles, Visible
+from hoodoo_rows.api import Commit, MergeRule, NewFiles, Pending, StoredFiles, Visible
 
-from hoodoo_services.compaction.merge_slice import CompactSlices, Job, payload, read_result
+from hoodoo_services.compaction.merge_slice import (
+    CompactSlices,
+    Job,
+    MergesSlices,
+    payload,
+    read_result,
+)
 from hoodoo_services.compaction.slices import slices_now
 from hoodoo_services.hookspecs.compaction import Candidate, CompactionStrategy
 from hoodoo_services.options import COMPACT_EVERY, COMPACT_INLINE
@@ -72,10 +80,53 @@ class CompactionTarget:
     generator: KeyGenerator
     # Who takes part in what is made of a timeline.
     join: Callable[[Timeline], Participation | None] = lambda timeline: None
+    # How log files are written.
+    logs: NewFiles.LogSettings | None = None
+
+
+def _refuse(
+    storage: Storage, before: Timeline, groups: Collection[tuple[str, str]], now: Timeline
+) -> None:
+    """StalePlanError where the plan is not right any more; CommitConflictError under writes of
+    version 6."""
+    refuse_stale_plan(storage, before, now, groups)
+    refuse_undoing(storage, now, COMPACTION)
+    if now.layout.log_names_slice:
+        why = "in table version 6 a compaction planned now would lose its log files"
+        refuse_writes(storage, now, COMPACTION, why)
+
+
+def refuse_writes(storage: Storage, now: Timeline, what: str, why: str) -> None:
+    """CommitConflictError while a write is in progress."""
+    for other in now.pending():
+        if other.is_write and not is_clustering(storage, now, other):
+            raise CommitConflictError(
+                f"{storage.root}: {what}",
+                f"{other} is in progress, and {why}.",
+                "Schedule it when the write has ended; if its writer died, table.rollback() first.",
+            )
+
+
+@frozen
+class Kind:
+    """What is planned. ``pending``: the plans of this kind that wait; ``busy``: file groups that
+    others have; ``fitting``: which candidates may be planned at all; ``refuse``: see
+    :class:`hoodoo.actions.life.Plan`; ``fields`` of a plan."""
+
+    action: str = COMPACTION
+    pending: Callable[[Timeline], tuple[Instant, ...]] = pending_compactions
+    busy: Callable[[Storage, Timeline], Collection[tuple[str, str]]] = pending_groups
+    fitting: Callable[[Storage, Timeline, list[Candidate]], list[Candidate]] = lambda s, t, c: c
+    refuse: Callable[[Storage, Timeline, Collection[tuple[str, str]], Timeline], None] = _refuse
+    fields: Mapping[str, Any] = Factory(dict)
 
 
 def schedule(
-    storage: Storage, config: TableConfig, strategy: CompactionStrategy, name: str
+    storage: Storage,
+    config: TableConfig,
+    strategy: CompactionStrategy,
+    name: str,
+    kind: Kind = Kind(),
 ) -> Instant | None:
     """Put a plan on the timeline; None if there is nothing to compact. Runs nothing.
 
@@ -86,28 +137,108 @@ def schedule(
 
     def make(timeline: Timeline) -> Plan | Instant | None:
         nonlocal known
-        pending = pending_compactions(timeline)
+        pending = kind.pending(timeline)
         if known is None:
             known = frozenset(i.requested for i in pending)
-        busy = {*pending_groups(storage, timeline), *clustered_groups(storage, timeline)}
-        candidates = [
-            Candidate(s)
-            for s in build_whole(storage, timeline).slices
-            if any(not log.suffix for log in s.log_files)
-            and (s.partition_path, s.file_id) not in busy
-        ]
+        busy = {*kind.busy(storage, timeline), *clustered_groups(storage, timeline)}
+        whole = build_whole(storage, timeline).slices
+        free = [s for s in whole if s.row_logs and (s.partition_path, s.file_id) not in busy]
+        candidates = kind.fitting(storage, timeline, [Candidate(s) for s in free])
         chosen = list(strategy.choose(candidates)) if candidates else []
         if not chosen:
             # A request of ours may have landed although the store's answer was lost.
             return next((i for i in pending if i.requested not in known), None)
-        plan = encode_compaction([c.slice for c in chosen], name, [_metrics(c) for c in chosen])
-        groups = frozenset((c.slice.partition_path, c.slice.file_id) for c in chosen)
+        slices, metrics = [c.slice for c in chosen], [_metrics(c) for c in chosen]
+        plan = encode_compaction(slices, name, metrics, kind.fields)
+        groups = frozenset((s.partition_path, s.file_id) for s in slices)
         return Plan(
-            plan, partial(_refuse, storage, timeline, groups),
+            plan, partial(kind.refuse, storage, timeline, groups),
             {"file_groups": len(chosen), "strategy": name},
         )  # fmt: skip
 
-    return life.schedule(storage, config, COMPACTION, make)
+    return life.schedule(storage, config, kind.action, make)
+
+
+@frozen
+class Rewrite:
+    """One run of a plan: how its slices are read, and what becomes of them."""
+
+    target: CompactionTarget
+    timeline: Timeline
+    life: Life
+    schema: pa.Schema
+    file_format: BaseFileFormat
+    rule: MergeRule
+    joined: Participation | None
+
+    @classmethod
+    def of(
+        cls, target: CompactionTarget, timeline: Timeline, mine: Life, joined: Participation | None
+    ) -> Rewrite:
+        storage, requested = target.storage, mine.requested
+        schema = schema_then(storage, timeline, requested, target.schema)
+        newest = timeline.latest_schema(storage, requested)
+        file_format = StoredFiles.as_of_schema(target.file_format, storage, newest)
+        visible = Visible.of(timeline, None)
+        rule = MergeRule.of(
+            with_meta(schema), target.config, target.merger, visible, target.generator, file_format
+        )
+        return cls(target, timeline, mine, schema, file_format, rule, joined)
+
+    def merge(
+        self, step: MergesSlices, jobs: Sequence[Job]
+    ) -> tuple[tuple[WriteStat, ...], tuple[str, ...]]:
+        """The stats of the files that became of the jobs' slices, and what is damaged in these."""
+        engine = self.target.engine
+        tasks = engine.tasks([payload(group) for group in _dealt(list(jobs), engine)])
+        return read_result(engine.collect(engine.map(tasks, step)))
+
+    def publish(
+        self,
+        operation: Operation,
+        slices: Sequence[FileSlice],
+        stats: tuple[WriteStat, ...],
+        damages: tuple[str, ...],
+        check: Callable[[Timeline], None],
+        events: ActionEvents,
+    ) -> Commit:
+        """``check`` sees the timeline right before the decision."""
+        target, timeline, mine = self.target, self.timeline, self.life
+        storage, config, requested = target.storage, target.config, mine.requested
+        for damage in damages:
+            warnings.warn(f"{storage.root}: {damage}", HoodooWarning, stacklevel=5)
+
+        def checked(fresh: Timeline) -> None:
+            check(fresh)
+            StoredFiles.refuse_evolved(fresh, storage, self.file_format, requested)
+
+        checked(reload(storage, timeline))
+        mine.remove_unnamed({s.path for s in stats}, {s.partition_path for s in slices})
+        target.before_publish()
+        noted = StoredFiles.noted_schema(self.file_format)
+        extra = {"schema": avro_text(self.schema, config.name), **noted}
+        is_base = operation is Operation.COMPACT
+        metadata = CommitMetadata(operation, stats, extra=extra, compacted=is_base)
+        beside = None
+        if self.joined is not None:
+            beside = self.joined.begin(
+                ActionChange(
+                    storage, timeline, mine.instant, operation, self.schema, stats,
+                    engine=target.engine, resumed=True,
+                )
+            )  # fmt: skip
+        content = timeline.layout.encode_commit(metadata, mine.instant.action)
+        outcome = mine.complete(content, check=checked, beside=beside)
+        mine.tidy()
+        events.report(metadata.figures)
+        # Its counts are zero: no row has changed.
+        return Commit(
+            requested,
+            outcome.instant.action,
+            "compact" if is_base else "log_compact",
+            files=tuple(stat.path for stat in stats),
+            completed=outcome.instant.completed,
+        )
 
 
 def run(target: CompactionTarget, requested: str) -> Commit:
@@ -131,30 +262,22 @@ def run(target: CompactionTarget, requested: str) -> Commit:
 def _run(
     target: CompactionTarget, timeline: Timeline, pending: Instant, events: ActionEvents
 ) -> Commit:
-    storage, config, requested = target.storage, target.config, pending.requested
+    storage, requested = target.storage, pending.requested
     joined = target.join(timeline)
     plan = read_plan(storage, timeline, pending)
     mine = Life(storage, timeline, pending, COMPACTION)
     instant = mine.begin()
     events.step("planned", file_groups=len(plan.slices))
-    schema = schema_then(storage, timeline, requested, target.schema)
-    stored = with_meta(schema)
-    file_format = StoredFiles.as_of_schema(
-        target.file_format, storage, timeline.latest_schema(storage, requested)
-    )
-    rule = MergeRule.of(
-        stored, config, target.merger, Visible.of(timeline, None), target.generator, file_format
-    )
-    step = CompactSlices(storage, file_format, rule, Pending.of(timeline, instant))
+    work = Rewrite.of(target, timeline, mine, joined)
+    step = CompactSlices(storage, work.rule, Pending.of(timeline, instant), work.file_format)
     slices = slices_now(storage, timeline, plan, requested)
     # The number of log files tells this run's file from that of a run which saw fewer of them.
     jobs = [
         Job(s, f"{s.file_id}_{n}-{len(s.log_files)}-0_{requested}{target.file_format.extension}")
         for n, s in enumerate(slices)
     ]
-    tasks = target.engine.tasks([payload(group) for group in _dealt(jobs, target.engine)])
     try:
-        stats, damages = read_result(target.engine.collect(target.engine.map(tasks, step)))
+        stats, damages = work.merge(step, jobs)
     except CorruptTableError as error:
         # In version 6 a write that fails takes its log file back, which only its blocks tell from
         # others.
@@ -164,8 +287,6 @@ def _run(
             f"compaction {requested}", f"a log file that it read was taken back ({error}).",
             "Run it again: it is still pending.",
         ) from error  # fmt: skip
-    for damage in damages:
-        warnings.warn(f"{storage.root}: {damage}", HoodooWarning, stacklevel=4)
 
     def check(fresh: Timeline) -> None:
         if slices_now(storage, fresh, plan, requested) != slices:
@@ -174,29 +295,8 @@ def _run(
                 "a write came in that had begun to complete before its plan.",
                 "Run it again: it is still pending.",
             )
-        StoredFiles.refuse_evolved(fresh, storage, file_format, requested)
 
-    check(reload(storage, timeline))
-    paths = {slice_.partition_path for slice_ in slices}
-    mine.remove_unnamed({s.path for s in stats}, paths)
-    target.before_publish()
-    extra = {"schema": avro_text(schema, config.name), **StoredFiles.noted_schema(file_format)}
-    metadata = CommitMetadata(Operation.COMPACT, stats, extra=extra, compacted=True)
-    beside = None
-    if joined is not None:
-        beside = joined.begin(
-            ActionChange(
-                storage, timeline, instant, Operation.COMPACT, schema, stats, engine=target.engine,
-                resumed=True,
-            )
-        )  # fmt: skip
-    content = timeline.layout.encode_commit(metadata, instant.action)
-    outcome = mine.complete(content, check=check, beside=beside)
-    mine.tidy()
-    events.report(metadata.figures)
-    files = tuple(stat.path for stat in stats)
-    # Its counts are zero: no row has changed.
-    return Commit(requested, "commit", "compact", files=files, completed=outcome.instant.completed)
+    return work.publish(Operation.COMPACT, slices, stats, damages, check, events)
 
 
 def inline_interval(config: TableConfig, options: Mapping[str, str]) -> int:
@@ -225,23 +325,6 @@ def _dealt(jobs: list[Job], engine: Engine) -> list[list[Job]]:
         groups[lightest].append(job)
         heapq.heappush(heap, (load_ + job.slice.size + 1, lightest))
     return groups
-
-
-def _refuse(
-    storage: Storage, before: Timeline, groups: Collection[tuple[str, str]], now: Timeline
-) -> None:
-    """StalePlanError where the plan is not right any more; CommitConflictError under writes of
-    version 6."""
-    refuse_stale_plan(storage, before, now, groups)
-    refuse_undoing(storage, now, COMPACTION)
-    for other in now.pending() if now.layout.log_names_slice else ():
-        if other.is_write and not is_clustering(storage, now, other):
-            raise CommitConflictError(
-                f"{storage.root}: compaction",
-                f"{other} is in progress, and in table version 6 a compaction planned now would lose "
-                "its log files.",
-                "Schedule it when the write has ended; if its writer died, table.rollback() first.",
-            )
 
 
 def _metrics(candidate: Candidate) -> dict[str, float]:

@@ -18,7 +18,7 @@ from hoodoo.timeline.timeline import Timeline
 
 
 def slices_now(
-    storage: Storage, timeline: Timeline, plan: Plan, requested: str
+    storage: Storage, now: Timeline, plan: Plan, requested: str
 ) -> tuple[FileSlice, ...]:
     """The slices of ``plan``, a compaction of instant ``requested``, with sizes and with all log
     files that its base files stand for. A file that is not there any more stays as the plan names
@@ -26,7 +26,7 @@ def slices_now(
 
     Costs a listing of the planned partitions.
     """
-    view = build(storage, timeline, partitions={s.partition_path for s in plan.slices})
+    view = build(storage, now, partitions={s.partition_path for s in plan.slices})
     found = []
     for planned in plan.slices:
         logs = {log: log for log in planned.log_files}
@@ -35,11 +35,11 @@ def slices_now(
         for slice_ in group.slices if group is not None else ():
             if slice_.base_file == base:
                 base = slice_.base_file
-                earlier = (x for x in slice_.log_files if _before(timeline, x, requested))
+                earlier = (x for x in slice_.log_files if _before(now, x, requested))
                 logs.update({log: log for log in earlier})
         ordered = tuple(sorted(logs.values(), key=reading_order))
         found.append(evolve(planned, base_file=base, log_files=ordered))
-    return with_committed_sizes(storage, timeline, found)
+    return with_committed_sizes(storage, now, found)
 
 
 def _before(timeline: Timeline, log: LogFile, requested: str) -> bool:

@@ -11,7 +11,9 @@ from __future__ import annotations
 from attrs import frozen
 from hoodoo.hookspecs.conflict import Change, Group
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.model.commit import Operation
 from hoodoo.model.config import BUILT_METADATA
+from hoodoo.timeline.instants import order_key
 
 _SECONDARY = "secondary_index_"
 
@@ -75,7 +77,10 @@ def _overlap(mine: Change, other: Change) -> frozenset[Group]:
     """The file groups that both touched in a way that matters."""
     both = mine.touched & other.touched
     for compaction, write in ((mine, other), (other, mine)):
-        if compaction.is_compaction:
+        # The rows of a log compaction come before those of writes that were requested after it.
+        merges = compaction.operation is Operation.LOG_COMPACT
+        is_before = order_key(compaction.instant) < order_key(write.instant)
+        if compaction.is_compaction or (merges and is_before):
             both = frozenset(g for g in both if g in write.rewritten and not write.replaces(g[0]))
     return both
 
