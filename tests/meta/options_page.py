@@ -43,6 +43,7 @@ OURS = (
     "hoodoo-publishing",
     "hoodoo-versions",
     "hoodoo-erasure",
+    "hoodoo-bootstrap",
     "hoodoo-catalogs",
     "hoodoo-types",
     "hoodoo-statements",

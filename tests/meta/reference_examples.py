@@ -84,6 +84,12 @@ ARGUMENTS = {
     "table.drop_index.name": "the name of the partition or index",
     "table.run_planned.options": "the options of the action",
     "table.schedule.options": "the options of the action",
+    "hoodoo.plan_bootstrap.source": "a folder of Parquet files",
+    "hoodoo.plan_bootstrap.partition_by": "a column for each level of folders",
+    "hoodoo.plan_bootstrap.mode": "`METADATA_ONLY` or `FULL_RECORD`",
+    "hoodoo.plan_bootstrap.regex": "the partition paths that have the mode",
+    "hoodoo.bootstrap.path": "the new table",
+    "hoodoo.bootstrap.table": "other arguments of `create`, such as `options` and `engine`",
     "hoodoo.convert.table": "other arguments of `create`, such as `ordering`",
     "hoodoo.sql.statement": "the text of the statement",
     "hoodoo.variants.values": "a list of Python objects, or a column that was read",
@@ -192,6 +198,15 @@ from pathlib import Path
 Path("old").mkdir()
 pq.write_table(rides, "old/rides.parquet")
 assert hoodoo.convert("old", "converted", record_key="ride").read().count() == 2""",
+    "hoodoo.bootstrap": """\
+import pyarrow.parquet as pq
+from pathlib import Path
+
+Path("lake").mkdir()
+pq.write_table(rides, "lake/rides.parquet")
+assert hoodoo.bootstrap("lake", "bootstrapped", record_key="ride").read().count() == 2""",
+    "hoodoo.plan_bootstrap": """\
+assert hoodoo.plan_bootstrap("lake").files == {"METADATA_ONLY": 1, "FULL_RECORD": 0}""",
     "hoodoo.hookimpl": "@hoodoo.hookimpl\ndef hoodoo_event(event):  # an observer\n    print(event.name)",
     "hoodoo.open": 'table = hoodoo.create("opened", rides.schema, record_key="ride")\nassert hoodoo.open("opened").schema == table.schema',
     "hoodoo.scan_polars": """\

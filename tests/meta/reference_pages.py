@@ -80,6 +80,8 @@ GUIDES = {
     "hoodoo.catalog": "catalogs.md",
     "table.sync": "catalogs.md#what-is-updated-and-when",
     "hoodoo.convert": "converting.md",
+    "hoodoo.bootstrap": "bootstrap.md",
+    "hoodoo.plan_bootstrap": "bootstrap.md",
     "hoodoo.session": "session.md",
     "hoodoo.sql": "statements.md#sql",
     "hoodoo.scan_polars": "reading.md#in-data-frames",

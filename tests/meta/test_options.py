@@ -34,6 +34,7 @@ OURS = (
     "hoodoo-publishing",
     "hoodoo-versions",
     "hoodoo-erasure",
+    "hoodoo-bootstrap",
     "hoodoo-catalogs",
     "hoodoo-types",
     "hoodoo-statements",

@@ -117,6 +117,7 @@ IN_SOURCE = {
     "plugins/statements": 4,
     "plugins/types": 0,
     "plugins/vectors": 0,
+    "plugins/bootstrap": 0,
 }
 
 

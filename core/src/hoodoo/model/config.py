@@ -146,7 +146,8 @@ class TableConfig:
 
     @property
     def base_file_format(self) -> str:
-        return self._value(table.BASE_FORMAT).upper()
+        around = "BOOTSTRAPPED_" if self.get(table.BOOTSTRAP_BASE) else ""
+        return around + self._value(table.BASE_FORMAT).upper()
 
     @property
     def log_file_format(self) -> str:

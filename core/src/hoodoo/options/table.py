@@ -14,6 +14,7 @@ BASE_FORMAT = Option(
     table_property=True,
     kind=PluginName("file_format"),
 )
+BOOTSTRAP_BASE = "hoodie.bootstrap.base.path"  # rows of base files may lie in files there
 LOG_FORMAT = Option(
     "hoodie.table.log.file.format",
     "The format of log files.",

@@ -28,11 +28,10 @@ def order_key(instant: str) -> str:
 
 
 def to_datetime(instant: str, zone: str = "UTC") -> datetime:
-    """The moment an instant names, with tzinfo. ``zone`` is ``UTC`` or ``LOCAL``.
-
-    Raises :class:`~hoodoo.errors.ConfigError` where the digits are not a date.
+    """The moment an instant names, with tzinfo; 1970 for what Hudi begins tables with (``0000...``).
+    ``zone`` is ``UTC`` or ``LOCAL``. ConfigError where the digits are not a date.
     """
-    naive = _naive(instant)
+    naive = datetime(1970, 1, 1) if instant.startswith("0000") else _naive(instant)
     return naive.replace(tzinfo=timezone.utc) if zone == "UTC" else naive.astimezone()
 
 

@@ -22,9 +22,9 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.timeline import Timeline
 
-Groups = dict[
-    tuple[str, str], str
-]  # (partition path, file id) -> the instant that a plan of the group waits for
+Groups = dict[tuple[str, str], str]  # path, file id -> the instant that a plan of it waits for
+Metrics = Sequence[Mapping[str, float]]
+Sources = Mapping[str, str] | None
 # The service that a pending replacecommit may be.
 _REPLACING = next(a.name for a in ACTIONS.values() if a.is_service and a.replaces)
 # In the extra metadata of a plan: Hoodoo has made it.
@@ -82,10 +82,12 @@ def planned_logs(storage: Storage, timeline: Timeline) -> frozenset[str]:
 
 
 def encode_compaction(
-    slices: Sequence[FileSlice], strategy: str = "", metrics: Sequence[Any] = (), more: Any = None
+    slices: Sequence[FileSlice], strategy: str = "", metrics: Metrics = (), sources: Sources = None, more: Any = None
 ) -> bytes:
     """The requested file of a compaction. ``strategy`` names what chose the slices; ``metrics``: of each of them,
-    by Hudi's names; ``more``: fields as the plan of another action has them."""
+    by Hudi's names; ``sources``: path of a base file -> URI of its columns (a bootstrap); ``more``: fields as the
+    plan of another action has them."""
+    named = sources or {}
     record = {
         "operations": [
             {
@@ -95,7 +97,7 @@ def encode_compaction(
                 "fileId": slice_.file_id,
                 "partitionPath": slice_.partition_path,
                 "metrics": dict(found),
-                "bootstrapFilePath": None,
+                "bootstrapFilePath": slice_.base_file and named.get(slice_.base_file.path),
             }
             for slice_, found in zip(slices, metrics or [{}] * len(slices), strict=True)
         ],

@@ -30,7 +30,7 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.plans import PLANNER, clustered_groups, pending_groups
 from hoodoo.timeline.task_fence import fence_of
 from hoodoo.timeline.timeline import Timeline
-from hoodoo_rows.api import Commit, Writes
+from hoodoo_rows.api import Commit, StoredFiles, Writes
 
 from hoodoo_clustering import options as keys
 from hoodoo_clustering.bounds import kind_of
@@ -279,8 +279,10 @@ def _announced(
             refuse_stale_plan(table.storage, timeline, fresh, made.file_groups)
             refuse_undoing(table.storage, fresh, CLUSTERING)
 
+        slices = (slice_ for group in made.groups for slice_ in group.slices)
+        sources = StoredFiles.sources(table.storage, table.config, slices)
         return Plan(
-            made.encode(table.storage.root), check,
+            made.encode(table.storage.root, sources), check,
             {"groups": len(made.groups), "files": len(made.file_groups), "plan": name},
         )  # fmt: skip
 

@@ -55,12 +55,13 @@ class ClusteringPlan:
             (s.partition_path, s.file_id) for group in self.groups for s in group.slices
         )
 
-    def encode(self, root: str) -> bytes:
-        """``root``: the URI of the table; Hudi's paths in plans are absolute."""
+    def encode(self, root: str, sources: Mapping[str, str] | None = None) -> bytes:
+        """``root``: the URI of the table; Hudi's paths in plans are absolute. ``sources``: URIs of
+        the files that base files, by their path, need besides (a bootstrap)."""
         record = {
             "operationType": "CLUSTER",
             "clusteringPlan": {
-                "inputGroups": [_group_record(group, root) for group in self.groups],
+                "inputGroups": [_group_record(group, root, sources or {}) for group in self.groups],
                 "strategy": {
                     "strategyClassName": self.strategy,
                     "strategyParams": dict(self.params),
@@ -114,9 +115,9 @@ def _plan_of(storage: Storage, timeline: Timeline, instant: Instant) -> Clusteri
     )
 
 
-def _group_record(group: PlannedGroup, root: str) -> dict[str, Any]:
+def _group_record(group: PlannedGroup, root: str, sources: Mapping[str, str]) -> dict[str, Any]:
     return {
-        "slices": [_slice_record(slice_, root) for slice_ in group.slices],
+        "slices": [_slice_record(slice_, root, sources) for slice_ in group.slices],
         "metrics": dict(group.metrics),
         "numOutputFileGroups": group.outputs,
         "extraMetadata": dict(group.extra) or None,
@@ -124,14 +125,14 @@ def _group_record(group: PlannedGroup, root: str) -> dict[str, Any]:
     }
 
 
-def _slice_record(slice_: FileSlice, root: str) -> dict[str, Any]:
+def _slice_record(slice_: FileSlice, root: str, sources: Mapping[str, str]) -> dict[str, Any]:
     base = slice_.base_file
     return {
         "dataFilePath": "" if base is None else f"{root}/{base.path}",
         "deltaFilePaths": [f"{root}/{log.path}" for log in slice_.log_files],
         "fileId": slice_.file_id,
         "partitionPath": slice_.partition_path,
-        "bootstrapFilePath": "",
+        "bootstrapFilePath": "" if base is None else sources.get(base.path, ""),
         "version": _VERSION,
     }
 

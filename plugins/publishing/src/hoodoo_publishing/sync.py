@@ -49,8 +49,8 @@ class Format(Protocol):
 
 
 def _refuse_moved(form: Format, state: TableState) -> None:
-    """Raises UnsupportedTableError if older files have other names of columns: readers of the
-    format would find nulls."""
+    """Raises UnsupportedTableError if older files have other names of columns, or columns
+    elsewhere: readers of the format would find nulls."""
     history = StoredFiles.history(state.file_format)
     moved = [n for n in state.schema.names if history is not None and history.moves(n)]
     if moved:
@@ -58,6 +58,15 @@ def _refuse_moved(form: Format, state: TableState) -> None:
             f"column {moved[0]} of {state.storage.root}",
             f"has another name in older files, and readers of {form.name} find columns by name.",
             "Write the rows into a new table, or create it without hoodoo.open.formats.",
+        )
+    found = (s.base_file for s in state.slices if StoredFiles.is_skeleton(s))
+    skeletons = [file.path for file in found if file is not None]
+    if skeletons:
+        raise UnsupportedTableError(
+            f"base file {skeletons[0]}",
+            "has columns in a file outside of the table (a bootstrap), and readers of "
+            f"{form.name} would miss them.",
+            "Cluster the table first (table.cluster()), or create it without hoodoo.open.formats.",
         )
 
 

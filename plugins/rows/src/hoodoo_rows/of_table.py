@@ -68,6 +68,13 @@ class Plugins:
     refs: tuple[PluginRef, ...]
 
 
+class TakesNoPart:
+    """Base of participants that take part in no action, and only undo what goes with one."""
+
+    def join(self, *_table: object) -> None:
+        """Nothing is begun with any action."""
+
+
 # --- plugins ------------------------------------------------------------------------------------------
 def plugins(table: TableHandle) -> Plugins:
     """Key generator, merger, index and file format, as the properties name them. Made once for

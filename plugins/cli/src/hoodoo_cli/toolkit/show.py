@@ -124,7 +124,7 @@ def age(seconds: float) -> str:
 
 def took(requested: str, completed: str | None) -> str:
     """How long an instant took; empty where that is not known."""
-    if completed is None:
+    if completed is None or requested.startswith("0000"):  # of a bootstrap
         return ""
     try:
         passed = to_datetime(completed) - to_datetime(requested)

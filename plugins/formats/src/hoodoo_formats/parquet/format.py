@@ -8,6 +8,7 @@ import pyarrow as pa
 from attrs import Factory, evolve, frozen
 from hoodoo.hookspecs.file_format import BaseFileReader, BaseRanges, KnowsKeys, StoredFilter
 from hoodoo.options.option import OptionSource
+from hoodoo.options.table import BOOTSTRAP_BASE
 from hoodoo.storage.api import Storage
 
 from hoodoo_formats import options as keys
@@ -27,6 +28,8 @@ class ParquetFormat:
     """Implements :class:`hoodoo.hookspecs.file_format.BaseFileFormat`."""
 
     options: WriterOptions = Factory(WriterOptions)
+    # Base files may have the meta columns alone, as a bootstrap makes them.
+    skeletons: bool = False
 
     @property
     def plain_parquet(self) -> bool:
@@ -54,12 +57,13 @@ class ParquetFormat:
                 copies=settings.value(keys.COPY_UNCHANGED),
                 bloom=record_keys.filter_options(settings),
                 key_stats=record_keys.are_stored(settings),
-            )
+            ),
+            bool(settings.get(BOOTSTRAP_BASE)),
         )
 
     def reader(self, storage: Storage, path: str) -> ParquetReader:
         """Open ``path``. Raises CorruptTableError naming it if it is missing or no parquet file."""
-        return ParquetReader(storage, path)
+        return ParquetReader(storage, path, self.skeletons)
 
     def writer(
         self,

@@ -72,7 +72,7 @@ class ParquetReader:
     Decoding runs in the calling thread, because tasks already run beside each other.
     """
 
-    def __init__(self, storage: Storage, path: str) -> None:
+    def __init__(self, storage: Storage, path: str, skeletons: bool = False) -> None:
         self._obj = f"base file {path}"
         self._path = path
         self._footer: dict[bytes, bytes] | None = None
@@ -92,7 +92,7 @@ class ParquetReader:
                 self._obj, "two of its columns have one name.", "Rewrite the file."
             )
         # Else each column of the table would be one that came after the file: null.
-        if self._schema.names and set(self._schema.names) <= set(META_COLUMNS):
+        if not skeletons and self._schema.names and set(self._schema.names) <= set(META_COLUMNS):
             self.close()
             raise StoredFiles.bootstrapped(self._obj)
 
@@ -184,6 +184,21 @@ class ParquetReader:
             yield batch
         if where is None and rows != self.num_rows:  # a damaged footer has no checksum
             raise self._corrupt(f"its row groups have {rows} rows, its footer says {self.num_rows}")
+
+    def groups_left(self, where: pc.Expression | None) -> list[int]:
+        """The row groups that :meth:`batches` reads for ``where``, by number: see
+        :meth:`groups`."""
+        return self._row_groups(where)
+
+    def group_batches(
+        self,
+        numbers: Sequence[int],
+        columns: Sequence[str] | None = None,
+        batch_rows: int | None = None,
+        encoded: bool = False,
+    ) -> Iterator[pa.RecordBatch]:
+        """:meth:`batches` of these row groups."""
+        yield from self._batches(columns, numbers, batch_rows, encoded)
 
     def part_batches(
         self,

@@ -1,5 +1,5 @@
 """HFiles: sorted keys with values, in blocks that an index leads to. The base files and log blocks
-of Hudi's metadata table. What is public of the modules ``hfile_*``."""
+of Hudi's metadata table, and the index of a bootstrap. Other distributions use these names."""
 
 from hoodoo_metadata.hfile.format import ENTRIES, Checksum
 from hoodoo_metadata.hfile.reader import HFile

@@ -84,10 +84,11 @@ def write_hfile(
     """Write ``batches``, of the schema ENTRIES, keys strictly ascending over all, from where
     ``sink`` is.
 
-    ``codec``: gzip or none. ``schema_text``, the Avro schema of the values, and ``info`` go into
-    the file info, ``meta`` into meta blocks. ``block_bytes`` of plain bytes are in a block, or one
-    entry. Hudi's reader takes the end of a block for as many bytes earlier as its checksums have,
-    so that it overlooks a last entry which is as short: with more than 64 KiB that can happen.
+    ``codec``: gzip or none. ``schema_text``, the Avro schema of the values (empty: they have their
+    own), and ``info`` go into the file info, ``meta`` into meta blocks. ``block_bytes`` of plain
+    bytes are in a block, or one entry. Hudi's reader takes the end of a block for as many bytes
+    earlier as its checksums have, so that it overlooks a last entry which is as short: with more
+    than 64 KiB that can happen.
 
     ``empty_last_key``: a file without entries has an empty last key, as Hudi 1.x has it; the reader
     of Hudi 0.15 takes one for damage. ``created``: what the file says of when it was made, in
@@ -114,7 +115,7 @@ def write_hfile(
     writer.block(ROOT, _index(metas))
     info_at = writer.at
     own = {
-        "schema": schema_text.encode(),
+        **({"schema": schema_text.encode()} if schema_text else {}),
         **({LAST_KEY: short_key(last) if last else b""} if last or empty_last_key else {}),
         AVERAGE_VALUE: (entries.value_bytes // max(1, entries.count)).to_bytes(4, "big"),
         AVERAGE_KEY: (entries.key_bytes // max(1, entries.count)).to_bytes(4, "big"),

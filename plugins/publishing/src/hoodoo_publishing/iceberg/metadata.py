@@ -133,7 +133,7 @@ class IcebergMetadata:
         # Two processes may publish the same step, and divide it otherwise: each has files of its
         # own.
         token = uuid.uuid4().hex[:12]
-        put = partial(_put_manifest, storage, token, snapshot, sequence, metadata)
+        put = partial(_put_manifest, storage, token, (snapshot, sequence), metadata)
         root = metadata["location"]
         older = () if before is None else before.manifests
         kept, deleted = _without(older, step, snapshot, root, put)
@@ -383,8 +383,7 @@ def _snapshot_id(instant: str, sequence: int) -> int:
 def _put_manifest(
     storage: Storage,
     token: str,
-    snapshot: int,
-    sequence: int,
+    place: tuple[int, int],  # the id of the snapshot, and its sequence number
     metadata: dict[str, Any],
     name: str,
     entries: list[Row],
@@ -393,7 +392,7 @@ def _put_manifest(
     path = f"{FOLDER}/{token}-{name}.avro"
     storage.put(path, data)
     uri = f"{metadata['location']}/{path}"
-    row = manifests.manifest_row(uri, len(data), entries, snapshot, sequence)
+    row = manifests.manifest_row(uri, len(data), entries, *place)
     _note(storage, path, tuple(entries))
     return Manifest(row, tuple(entries))
 

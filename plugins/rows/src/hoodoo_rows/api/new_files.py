@@ -18,6 +18,7 @@ class NewFiles:
 
     STATS = stats.STATS_SCHEMA
     stats_batch = staticmethod(stats.stats_batch)
+    stats_batches = staticmethod(stats.stats_batches)
     read_stats = staticmethod(stats.read_stats)
     WRITTEN = changes.WRITTEN
     stat_of = staticmethod(changes.stat_of)

@@ -23,3 +23,4 @@ class Reads:
     # The column of slices on their way to tasks, and its values.
     PAYLOAD = steps.PAYLOAD
     payloads = staticmethod(steps.payloads)
+    dealt = staticmethod(steps.dealt)

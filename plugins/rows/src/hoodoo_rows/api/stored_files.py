@@ -16,7 +16,11 @@ class StoredFiles:
 
     format = staticmethod(source.check_readable)
     check = staticmethod(source.check_extension)
+    # Of a bootstrap: base files with the meta columns alone, and the files of the others.
+    SKELETONS = source.SKELETONS
     bootstrapped = staticmethod(source.bootstrapped)
+    is_skeleton = staticmethod(source.is_skeleton)
+    sources = staticmethod(source.source_files)
     schema = staticmethod(schemas.stored_schema)
     columns = staticmethod(schemas.stored)
     hidden = staticmethod(schemas.hidden)

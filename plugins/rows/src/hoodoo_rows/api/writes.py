@@ -7,14 +7,17 @@ from hoodoo_rows.write import commit, conflicts, operation, run
 
 
 class Writes:
-    """Commits. ``write`` writes rows; ``files``, ``schema`` and ``drop_partitions`` commit what the
-    caller makes for a :class:`~hoodoo_rows.write.request.WriteRequest`, and repeat it after a
-    conflict. ``begin_joined`` is for actions that publish by themselves: who takes part in it."""
+    """Commits. ``write`` writes rows, ``of_request`` those of a request; ``files``, ``schema`` and
+    ``drop_partitions`` commit what the caller makes for a
+    :class:`~hoodoo_rows.write.request.WriteRequest`, and repeat it after a conflict.
+    ``begin_joined`` is for actions that publish by themselves: who takes part in it."""
 
     UPSERT, INSERT, DELETE = operation.UPSERT, operation.INSERT, operation.DELETE
-    DELETE_PARTITION = operation.DELETE_PARTITION
+    DELETE_PARTITION, BULK_INSERT = operation.DELETE_PARTITION, operation.BULK_INSERT
+    Kind = operation.WriteKind
     write = staticmethod(writes.write)
     delete = staticmethod(writes.delete)
+    of_request = staticmethod(run.run)
     files = staticmethod(run.commit_files)
     schema = staticmethod(run.commit_schema)
     drop_partitions = staticmethod(run.drop_partitions)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Protocol, runtime_checkable
+
 from hoodoo.errors import UnsupportedTableError
 from hoodoo.hookspecs import MEMBERS, install
-from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.file_format import BaseFileFormat, is_plain_parquet
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.read_source import ReadSource
+from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
+from hoodoo.kernel.resolve import resolve
+from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.storage.api import Storage
 
 from hoodoo_rows.merge.rule import as_of_schema
 
 # The instant of Hudi's bootstrap METADATA_ONLY, whose base files have the meta columns of rows that
 # lie elsewhere.
-_SKELETONS = "00000000000001"
+SKELETONS = "00000000000001"
 
 
 def stored_format(source: ReadSource) -> BaseFileFormat:
@@ -24,7 +31,8 @@ def stored_format(source: ReadSource) -> BaseFileFormat:
         # The values would have to be guessed from directory names, which lose types and nulls.
         raise UnsupportedTableError(
             f"table {config.name}",
-            "its files lack the partition columns (hoodie.datasource.write.drop.partition.columns=true), and such tables can't be read",
+            "its files lack the partition columns "
+            "(hoodie.datasource.write.drop.partition.columns=true), and such tables can't be read",
             "rewrite the table with this property set to false.",
         )
     if source.file_format is None:
@@ -63,16 +71,46 @@ def check_extension(slice_: FileSlice, file_format: BaseFileFormat) -> None:
             "(hoodie.table.base.file.format): another writer did not go by that",
             "restore the table to an instant before it (table.restore); do not use that writer.",
         )
-    if base is not None and base.instant == _SKELETONS:
+    if base is not None and base.instant == SKELETONS and is_plain_parquet(file_format):
         raise bootstrapped(f"base file {base.path}")
+
+
+@runtime_checkable
+class HasSources(Protocol):
+    """Optional for a file format: rows of some base files lie in two files."""
+
+    def bootstrap_path(self, storage: Storage, path: str) -> str | None:
+        """The URI of the other file of the base file ``path``; None if it is whole."""
+
+
+def is_skeleton(slice_: FileSlice) -> bool:
+    """Whether the slice's base file has the meta columns of its rows alone."""
+    return slice_.base_file is not None and slice_.base_file.instant == SKELETONS
+
+
+def source_files(
+    storage: Storage, config: TableConfig, slices: Iterable[FileSlice]
+) -> dict[str, str]:
+    """Path of each base file of ``slices`` that is a skeleton -> URI of its other file, for plans
+    that other writers may run."""
+    paths = [s.base_file.path for s in slices if s.base_file is not None and is_skeleton(s)]
+    if not paths:
+        return {}
+    file_format = resolve("file_format", config.base_file_format, Settings(config)).instance
+    if not isinstance(file_format, HasSources):
+        return {}
+    found = {path: file_format.bootstrap_path(storage, path) for path in paths}
+    return {path: uri for path, uri in found.items() if uri is not None}
 
 
 def bootstrapped(obj: str) -> UnsupportedTableError:
     """For the base file ``obj`` of a bootstrap that copied no rows."""
     return UnsupportedTableError(
         obj,
-        "has Hudi's meta columns only; a bootstrap (METADATA_ONLY) left the others in files outside of the table",
-        "write the rows into a new table with Spark Hudi.",
+        "has Hudi's meta columns only; a bootstrap (METADATA_ONLY) left the others in files "
+        "outside of the table",
+        "restore the property hoodie.bootstrap.base.path and the index "
+        ".hoodie/.aux/.bootstrap, which say where these files are.",
     )
 
 

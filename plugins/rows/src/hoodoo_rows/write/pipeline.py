@@ -37,6 +37,7 @@ from hoodoo_rows.produce.pending import Pending
 from hoodoo_rows.produce.slots import PlannedSlot, SlotPlan, new_uuid, plan_table
 from hoodoo_rows.produce.stats import read_stats
 from hoodoo_rows.produce.summary import Arrivals, Summarise, arrivals
+from hoodoo_rows.read.source import SKELETONS
 from hoodoo_rows.write.conflicts import doubles_rows
 from hoodoo_rows.write.key import AddBuckets, AddKeys, AddPathBuckets
 from hoodoo_rows.write.located import compare_computed, context_of, living, locate
@@ -443,7 +444,13 @@ def _tagged(
         plugins = target.plugins
         layout = plugins.filling_layout if prepared.kind.fills else plugins.new_layout
         busy = target.clustered
-        free = [s for s in slices if (s.partition_path, s.file_id) not in busy]
+        # A skeleton is small, and what it becomes when it is filled is not.
+        free = [
+            s
+            for s in slices
+            if (s.partition_path, s.file_id) not in busy
+            and (s.base_file is None or s.base_file.instant != SKELETONS)
+        ]
         slots.add_slots(layout.plan(weights, free, _row_bytes(target, arriving)))
         for path in sorted(new.keys() - weights.keys()):
             slots.new(path, 1)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from attrs import frozen
+from hoodoo.actions.life import Life
 from hoodoo.actions.writer_queue import WriterQueue
 from hoodoo.hookspecs.conflict import ConflictStrategy
 from hoodoo.model.instant import Instant
@@ -29,7 +30,8 @@ class WriteRequest:
     a write starts again after a conflict with another writer. ``table``: its name, for events.
     ``likely``: the next instant, as far as is known; ``saw`` gets the timeline that has the commit.
     ``follow`` gets the timeline and the files of the commit, and returns what is decided with it;
-    ``late`` is called if tasks may still put files after the commit."""
+    ``late`` is called if tasks may still put files after the commit. ``ask`` puts the request of a
+    target on the timeline; None: under the next free instant."""
 
     storage: Storage
     kind: WriteKind
@@ -45,3 +47,4 @@ class WriteRequest:
     saw: Callable[[Timeline], None] = lambda timeline: None
     follow: Follow = lambda timeline, files: None
     late: Callable[[], None] = lambda: None
+    ask: Callable[..., Life] | None = None

@@ -90,11 +90,11 @@ def drop_partitions(
 
 
 def commit_files(
-    request: WriteRequest, work: Callable[[WriteTarget], Files | None]
+    request: WriteRequest, work: Callable[[WriteTarget], Files | None], new: bool = False
 ) -> Commit | None:
-    """A commit of files whose rows are those of files before them. ``work`` returns a function that
-    makes these files for an instant that is inflight, or None if nothing is left to do; then there
-    is no commit.
+    """A commit of files whose rows are those of files before them, or ``new`` to the table.
+    ``work`` returns a function that makes these files for an instant that is inflight, or None if
+    nothing is left to do; then there is no commit.
 
     Raises as :func:`run`.
     """
@@ -104,7 +104,8 @@ def commit_files(
                 files = work(target)
                 if files is None:
                     return each.done(None)
-                return each.done(_committed(Transaction.begin(request, target, each.beats), files))
+                write = Transaction.begin(request, target, each.beats)
+                return each.done(_committed(write, files, new))
     raise AssertionError("not reached")
 
 
@@ -127,9 +128,9 @@ def commit_schema(
     raise AssertionError("not reached")
 
 
-def _committed(write: Transaction, files: Files) -> Commit:
+def _committed(write: Transaction, files: Files, new: bool = False) -> Commit:
     with write.undone_on_error():
-        write.wrote(WriteResult(files(write.inflight())))
+        write.wrote(WriteResult(files(write.inflight()), direct=new))
         write.settle()
         return write.decide()
 

@@ -149,10 +149,9 @@ class Transaction:
         content = b""
         if action == "replacecommit":
             content = codec_avro.encode("HoodieRequestedReplaceMetadata", {})
+        first = partial(request.ask, target) if request.ask else None
         ask = partial(
-            actions.request,
-            target.storage,
-            target.timeline,
+            first or partial(actions.request, target.storage, target.timeline),
             action,
             content,
             what="instant",

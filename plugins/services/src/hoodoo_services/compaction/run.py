@@ -149,7 +149,8 @@ def schedule(
             # A request of ours may have landed although the store's answer was lost.
             return next((i for i in pending if i.requested not in known), None)
         slices, metrics = [c.slice for c in chosen], [_metrics(c) for c in chosen]
-        plan = encode_compaction(slices, name, metrics, kind.fields)
+        sources = StoredFiles.sources(storage, config, slices)
+        plan = encode_compaction(slices, name, metrics, sources, kind.fields)
         groups = frozenset((s.partition_path, s.file_id) for s in slices)
         return Plan(
             plan, partial(kind.refuse, storage, timeline, groups),

@@ -170,7 +170,7 @@ def new_config(wanted: NewTable) -> TableConfig:
             f"table name {name!r}", "must be a letter or _ and then letters, digits or _",
             'give name="...".',
         )  # fmt: skip
-    properties = _base_properties(name, known, keys, partitions, order, agreed)
+    properties = _base_properties(name, known, evolve(agreed, keys=keys))
     properties.update(_property_options(options, properties))
     properties.update({} if virtual is None else virtual.properties())
     settings = Settings(TableConfig(properties), options)
@@ -187,14 +187,8 @@ def _default_name(path: str) -> str:
     return name if _NAME.fullmatch(name) else f"t_{name}"
 
 
-def _base_properties(
-    name: str,
-    schema: pa.Schema,
-    keys: tuple[str, ...],
-    partitions: tuple[str, ...],
-    order: tuple[str, ...],
-    agreed: Agreed,
-) -> dict[str, str]:
+def _base_properties(name: str, schema: pa.Schema, agreed: Agreed) -> dict[str, str]:
+    keys, partitions, order = agreed.keys, agreed.partitions, agreed.ordering
     version, traits = agreed.version, VERSIONS[agreed.version]
     properties = {
         "hoodie.table.name": name,

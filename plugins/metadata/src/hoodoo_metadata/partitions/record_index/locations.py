@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from hoodoo.errors import CorruptTableError
+from hoodoo.errors import CorruptTableError, UnsupportedTableError
 from hoodoo.timeline.instants import from_datetime, to_datetime
 
 from hoodoo_metadata.partitions.record_index.values import AS_TEXT, AS_UUID, NO_INDEX, read_places
@@ -165,8 +165,16 @@ def _occurring(codes: Codes, domain: int) -> tuple[Codes, Codes]:
 def millis_of(instant: str, timezone: str = "UTC") -> int:
     """The milliseconds since 1970 of an instant of a table in ``timezone``, ``UTC`` or ``LOCAL``.
 
-    Raises ConfigError where the digits are not a date.
-    """
+    Raises ConfigError where the digits are not a date, UnsupportedTableError for the instants of a
+    bootstrap."""
+    if instant.startswith("0000"):
+        raise UnsupportedTableError(
+            "record index",
+            f"stores of each row when its file was written, and the instant {instant} of a "
+            "bootstrap is no time.",
+            "Cluster the table first, after which no file has this instant; or use another "
+            "index, such as bloom.",
+        )
     return (to_datetime(instant, timezone) - _EPOCH) // _MILLISECOND
 
 

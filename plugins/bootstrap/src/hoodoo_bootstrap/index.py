@@ -1,0 +1,192 @@
+"""The index of a bootstrap: which source file has the columns of which base file.
+
+Two HFiles below ``.hoodie/.aux/.bootstrap``, by partition path and by file id. There is an index if
+both exist. They are written once, before the commit of the bootstrap."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+from hoodoo.errors import CommitConflictError, CorruptTableError, UnsupportedTableError
+from hoodoo.model.filegroup import BaseFile
+from hoodoo.storage.api import Storage
+from hoodoo.storage.uri import split
+from hoodoo_metadata.hfile import ENTRIES, FileWindow, HFile, write_hfile
+from hoodoo_rows.api import StoredFiles
+
+from hoodoo_bootstrap import records
+
+SKELETONS = StoredFiles.SKELETONS  # the instant
+_NAME = f"00000000-0000-0000-0000-000000000000-0_1-0-1_{SKELETONS}.hfile"
+FOLDER = ".hoodie/.aux/.bootstrap"
+PARTITIONS, FILES = f"{FOLDER}/.partitions/{_NAME}", f"{FOLDER}/.fileids/{_NAME}"
+_INFO = "INDEX_INFO"
+_BLOCK = 1 << 20  # Hudi's
+FIX = (
+    "Restore the index from a copy of the table; without it the columns of the rows can't be found."
+)
+
+
+@frozen
+class SourceFile:
+    """A file of the source: its ``path`` below the source's folder, its ``size`` in bytes and when
+    it was ``modified`` (seconds since 1970)."""
+
+    path: str
+    size: int
+    modified: float = 0.0
+
+    @property
+    def folder(self) -> str:
+        """The folder below the source's, which is its partition path in the table."""
+        return self.path.rpartition("/")[0]
+
+
+@frozen
+class BootstrapIndex:
+    """The open index of a table."""
+
+    by_file: HFile
+    base: str
+
+    @classmethod
+    def open(cls, storage: Storage) -> BootstrapIndex | None:
+        """None where a table has none. CorruptTableError for one that can't be read."""
+        try:
+            found = HFile.open(FileWindow.of(storage, FILES))
+        except FileNotFoundError:
+            return None
+        if storage.head(PARTITIONS) is None:
+            return None
+        info = found.info.get(_INFO)
+        if info is None:
+            raise CorruptTableError(f"{storage.root}/{FILES}", f"it lacks {_INFO}.", FIX)
+        base = records.decode(info, FILES).get("bootstrapBasePath")
+        return cls(found, str(base or ""))
+
+    def source_of(self, file: BaseFile) -> SourceFile | None:
+        """The source file of a base file; None if the index lacks it."""
+        key = f"part={file.partition_path};fileid={file.file_id}"
+        found = self.by_file.get(pa.array([key]), "seek")
+        if not found.num_rows:
+            return None
+        record = records.decode(found.column("value")[0].as_py(), f"{FILES}, entry {key}")
+        status: Mapping[str, Any] = record.get("bootstrapFileStatus") or {}
+        uri = (status.get("path") or {}).get("uri")
+        path = None if not uri else below(str(uri), self.base)
+        if path is None:
+            raise CorruptTableError(
+                f"{FILES}, entry {key}",
+                f"names the file {uri}, which is not in the source {self.base}.",
+                FIX,
+            )
+        return SourceFile(path, int(status.get("length") or 0))
+
+
+def below(uri: str, base: str) -> str | None:
+    """The path of ``uri`` below the folder ``base``; None if it is elsewhere."""
+    (_, path), (_, folder) = split(uri), split(base)
+    folder = folder.rstrip("/") + "/"
+    inside = path.startswith(folder) and ".." not in path.split("/")
+    return path[len(folder) :] if inside else None
+
+
+def needed(index: BootstrapIndex | None, path: str) -> BootstrapIndex:
+    """``index``, which the skeleton file ``path`` needs. UnsupportedTableError where there is
+    none."""
+    if index is None:
+        raise UnsupportedTableError(
+            f"base file {path}",
+            "has Hudi's meta columns only, as a bootstrap (METADATA_ONLY) makes it, and the "
+            f"index of the other files ({FOLDER}) is not there.",
+            FIX,
+        )
+    return index
+
+
+def write(
+    storage: Storage,
+    base: str,
+    files: Sequence[tuple[BaseFile, SourceFile]],
+    block_size: int = 32 << 20,
+) -> None:
+    """Write the index of ``files`` of the source ``base``. CommitConflictError if there is one."""
+    now = int(time.time() * 1000)
+    by_path: dict[str, dict[str, Any]] = {}
+    of_files: dict[str, bytes] = {}
+    for file, source in files:
+        status = _status(base, source, block_size)
+        by_path.setdefault(file.partition_path, {})[file.file_id] = status
+        record = {
+            "version": None,
+            "bootstrapPartitionPath": source.folder,
+            "bootstrapFileStatus": status,
+            "partitionPath": file.partition_path,
+        }
+        key = f"part={file.partition_path};fileid={file.file_id}"
+        of_files[key] = records.encode(records.FILE, record)
+    of_paths = {
+        f"part={path}": records.encode(
+            records.PARTITION,
+            {
+                "version": None,
+                "bootstrapPartitionPath": path,
+                "partitionPath": path,
+                "fileIdToBootstrapFile": found,
+            },
+        )
+        for path, found in by_path.items()
+    }
+    for path, entries in ((PARTITIONS, of_paths), (FILES, of_files)):
+        if not storage.put_if_absent(path, _hfile(entries, base, now)):
+            raise CommitConflictError(
+                f"{storage.root}/{path}",
+                "exists: another process bootstraps this table.",
+                "Look at table.timeline(). If that process has died, run hoodoo.bootstrap again.",
+            )
+
+
+def remove(storage: Storage) -> None:
+    """Take the index away, if there is one."""
+    for path in (FILES, PARTITIONS):
+        storage.delete(path)
+
+
+def _status(base: str, source: SourceFile, block_size: int) -> dict[str, Any]:
+    scheme, path = split(f"{base.rstrip('/')}/{source.path}")
+    uri = f"file:{path}" if scheme in ("", "file") else f"{scheme}://{path}"
+    modified = int(source.modified * 1000)
+    return {
+        "version": None,
+        "path": {"version": 1, "uri": uri},
+        "length": source.size,
+        "isDir": False,
+        "blockReplication": 1,
+        "blockSize": block_size,
+        "modificationTime": modified,
+        "accessTime": modified,
+    }
+
+
+def _hfile(entries: Mapping[str, bytes], base: str, now: int) -> bytes:
+    keys = sorted(key.encode() for key in entries)
+    values = [entries[key.decode()] for key in keys]
+    info = {"bootstrapBasePath": base, "createdTimestamp": now, "numKeys": len(keys)}
+    batch = pa.record_batch(
+        [pa.array(keys, pa.binary()), pa.array(values, pa.binary())], schema=ENTRIES
+    )
+    out = io.BytesIO()
+    write_hfile(
+        out,
+        [batch],
+        schema_text="",
+        codec="none",
+        block_bytes=_BLOCK,
+        info={_INFO: records.encode(records.INFO, info)},
+    )
+    return out.getvalue()

@@ -1,0 +1,332 @@
+"""A table over Parquet files that stay where they are: what is on disk, reads, writes and
+services."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import hoodoo
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hoodoo.timeline.codec import decode
+from hoodoo_bootstrap.index import FILES, PARTITIONS, BootstrapIndex
+from parquet_folders import SCHEMA, changed, content, reopened, rows_of, source, upserted
+
+FIRST, SECOND = "00000000000001", "00000000000002"
+TYPES = pytest.mark.parametrize("table_type", ["cow", "mor"])
+PLACES = pytest.mark.parametrize("inside", [True, False], ids=["column in files", "in paths"])
+
+
+def skeletons(path: Path) -> list[Path]:
+    return sorted(path.glob(f"city=*/*_{FIRST}.parquet"))
+
+
+def test_what_is_on_disk(tmp_path: Path) -> None:
+    """As Spark Hudi 1.2 makes it: instants, names, skeletons with the meta columns alone, the
+    index."""
+    source(tmp_path / "source")
+    table = hoodoo.bootstrap(tmp_path / "source", tmp_path / "t", record_key="id")
+    (instant,) = table.timeline().instants
+    assert (instant.requested, instant.action) == (FIRST, "commit")
+    told = decode((tmp_path / "t" / table.timeline().path(instant)).read_bytes(), "commit")
+    assert told["operationType"] == "BOOTSTRAP" and "city" in told["extraMetadata"]["schema"]
+    assert table.config.get("hoodie.bootstrap.base.path") == str(tmp_path / "source")
+    assert table.config.get("hoodie.bootstrap.index.type") == "HFILE"
+    made = skeletons(tmp_path / "t")
+    assert len(made) == 4
+    for path in made:
+        found = pq.read_table(path, partitioning=None)
+        assert found.column_names == [
+            f"_hoodie_{name}"
+            for name in ("commit_time", "commit_seqno", "record_key", "partition_path", "file_name")
+        ]
+        first = found.slice(0, 1).to_pylist()[0]
+        assert first["_hoodie_file_name"] == path.name
+        assert first["_hoodie_partition_path"] == path.parent.name
+        token = path.name.split("_")[1].split("-")[0]
+        assert first["_hoodie_commit_seqno"] == f"{FIRST}_{token}_0"
+    storage = table.handle.storage
+    assert storage.head(PARTITIONS) and storage.head(FILES)
+    index = BootstrapIndex.open(storage)
+    assert index is not None and index.base == str(tmp_path / "source")
+    (slice_, *_) = table.file_slices()
+    found_file = index.source_of(slice_.base_file)
+    assert found_file is not None
+    there = tmp_path / "source" / found_file.path
+    assert there.stat().st_size == found_file.size
+
+
+@pytest.mark.sampled
+@PLACES
+@TYPES
+def test_reads_are_right(tmp_path: Path, table_type: str, inside: bool) -> None:
+    expected = source(tmp_path / "source", inside)
+    before = content(tmp_path / "source")
+    table = hoodoo.bootstrap(
+        tmp_path / "source", tmp_path / "t", record_key="id", table_type=table_type
+    )
+    (done,) = (i.completed for i in table.timeline().completed())
+    for now in (table, reopened(table)):
+        assert rows_of(now.read()) == expected
+        assert now.count() == len(expected)
+        some = now.read(columns=["fare"], where="id >= 102 and id < 1002").to_arrow()
+        assert sorted(some["fare"].to_pylist()) == sorted(
+            row["fare"] for key, row in expected.items() if 102 <= key < 1002
+        )
+        keys = now.read(columns=["_hoodie_record_key", "fare"], where="fare > 1100").to_pylist()
+        assert {int(row["_hoodie_record_key"]): row["fare"] for row in keys} == {
+            key: row["fare"] for key, row in expected.items() if row["fare"] > 1100
+        }
+        assert rows_of(now.read(where="city = 'rome' and note is null")) == {
+            k: row for k, row in expected.items() if row["city"] == "rome" and row["note"] is None
+        }
+        assert rows_of(now.read().to_dataset().to_table()) == expected
+        assert now.read(columns=[]).count() == len(expected)
+        assert rows_of(now.incremental("0")) == expected
+        assert now.incremental(done).to_arrow().num_rows == 0
+        assert table.verify().findings == ()
+    assert content(tmp_path / "source") == before
+
+
+@pytest.mark.sampled
+@PLACES
+@TYPES
+def test_writes_and_services(tmp_path: Path, table_type: str, inside: bool) -> None:
+    """Upserts, deletes, compaction, clustering, cleaning: rows are right, and the source is as it
+    was."""
+    expected = source(tmp_path / "source", inside)
+    before = content(tmp_path / "source")
+    table = hoodoo.bootstrap(
+        tmp_path / "source", tmp_path / "t", record_key="id", table_type=table_type, index="bloom"
+    )
+    (begun,) = (i.completed for i in table.timeline().completed())
+    groups = {s.file_id for s in table.file_slices()}
+    first = table.upsert(changed([0, 1005, 77]))
+    assert (first.inserted, first.updated) == (1, 2)
+    expected_before, expected = expected, upserted(expected, [0, 1005, 77])
+    assert rows_of(reopened(table).read()) == expected
+    # An insert fills no skeleton: what it would become is as large as its source file.
+    assert {s.file_id for s in table.file_slices()} > groups
+    assert {s.file_id for s in table.file_slices() if s.base_file.instant == FIRST} < groups or (
+        table_type == "mor"
+    )
+    assert rows_of(table.read(as_of=begun)) == expected_before
+    since = table.incremental(begun).to_arrow()
+    assert sorted(since["id"].to_pylist()) == [0, 77, 1005]
+    changes = table.changes(begun).to_arrow().to_pylist()
+    assert sorted(row["after"]["id"] for row in changes) == [0, 77, 1005]
+    (old,) = (row["before"] for row in changes if row["after"]["id"] == 0)
+    assert old["fare"] == expected_before[0]["fare"]
+
+    if table_type == "mor":
+        instant = table.schedule("compaction")
+        plan = next((tmp_path / "t").rglob(f"{instant}.compaction.requested")).read_bytes()
+        operations = decode(plan, "plan")["operations"]
+        named = [operation["bootstrapFilePath"] for operation in operations]
+        assert len(named) == 2 and all("/city=" in str(uri) for uri in named)
+        table.run_planned("compaction", instant)
+        assert rows_of(reopened(table).read()) == expected
+        kept = {s.file_id for s in table.file_slices() if s.base_file.instant == instant}
+        assert kept < groups
+    table.delete([1, 1001])
+    expected = {key: row for key, row in expected.items() if key not in (1, 1001)}
+    assert rows_of(table.read()) == expected
+    if table_type == "mor":  # a clustering leaves slices with log files alone
+        table.compact()
+    table.cluster()
+    assert rows_of(reopened(table).read()) == expected
+    assert not {s.file_id for s in table.file_slices()} & groups
+    for n in range(3):
+        table.upsert(changed([2], float(n)))
+    expected = upserted(expected, [2], 2.0)
+    hoodoo.open(table.path, {"hoodie.clean.commits.retained": "1"}).clean()
+    assert not skeletons(tmp_path / "t"), "nothing reads them any more"
+    assert content(tmp_path / "source") == before
+    assert rows_of(reopened(table).read()) == expected
+    assert table.verify().findings == ()
+
+
+def test_the_bond_ends(tmp_path: Path) -> None:
+    """Once all rows were written again, the source is not needed."""
+    expected = source(tmp_path / "source")
+    table = hoodoo.bootstrap(tmp_path / "source", tmp_path / "t", record_key="id")
+    table.cluster()
+    (tmp_path / "source").rename(tmp_path / "elsewhere")
+    assert rows_of(reopened(table).read()) == expected
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("index", ["bloom", "simple", "global_bloom"])
+def test_indexes_know_the_keys(tmp_path: Path, index: str) -> None:
+    expected = source(tmp_path / "source")
+    table = hoodoo.bootstrap(tmp_path / "source", tmp_path / "t", record_key="id", index=index)
+    done = table.upsert(changed([3, 1004, 50]))
+    assert (done.inserted, done.updated) == (1, 2)
+    assert rows_of(reopened(table).read()) == upserted(expected, [3, 1004, 50])
+    assert table.verify().findings == ()
+
+
+def test_version_6(tmp_path: Path) -> None:
+    expected = source(tmp_path / "source")
+    options = {"hoodie.metadata.enable": "true"}
+    table = hoodoo.bootstrap(
+        tmp_path / "source",
+        tmp_path / "t",
+        record_key="id",
+        table_version=6,
+        table_type="mor",
+        index="bloom",
+        options=options,
+    )
+    assert (tmp_path / f"t/.hoodie/{FIRST}.deltacommit").exists()
+    assert table.config.get("hoodie.bootstrap.index.class", "").endswith("HFileBootstrapIndex")
+    table.upsert(changed([0, 1005, 77]))
+    table.compact()
+    assert rows_of(reopened(table).read()) == upserted(expected, [0, 1005, 77])
+    assert table.verify().findings == ()
+
+
+def test_statistics_prune(tmp_path: Path) -> None:
+    """Column statistics of the metadata table are those of the source files."""
+    expected = source(tmp_path / "source", files=3)
+    options = {
+        "hoodie.metadata.enable": "true",
+        "hoodie.metadata.index.column.stats.enable": "true",
+    }
+    table = hoodoo.bootstrap(tmp_path / "source", tmp_path / "t", record_key="id", options=options)
+    scan = table.read(where="id < 3")
+    assert len(scan.plan.slices) == 1
+    assert rows_of(scan) == {k: row for k, row in expected.items() if row["id"] < 3}
+
+
+def test_no_partitions_and_several_columns(tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    rows = pa.table({"a": [1, 1, 2], "b": ["x", "y", "x"], "v": pa.array([1, 2, 3], pa.int32())})
+    pq.write_table(rows, tmp_path / "source/one.parquet")
+    more = pa.table({"a": [5], "b": ["z"], "v": pa.array([1 << 40]), "w": [True]})
+    pq.write_table(more, tmp_path / "source/two.parquet")
+    (tmp_path / "source/_SUCCESS").touch()
+    table = hoodoo.bootstrap(tmp_path / "source", tmp_path / "t", record_key=["a", "b"])
+    assert table.schema.field("v").type == pa.int64() and "w" in table.schema.names
+    found = table.read().to_arrow().sort_by([("a", "ascending"), ("b", "ascending")])
+    assert found["v"].to_pylist() == [1, 2, 3, 1 << 40]
+    assert found["w"].to_pylist() == [None, None, None, True]
+    table.upsert([{"a": 1, "b": "y", "v": 9, "w": False}])
+    assert sorted(table.read().to_arrow()["v"].to_pylist()) == [1, 3, 9, 1 << 40]
+
+
+def test_paths_with_numbers_and_escapes(tmp_path: Path) -> None:
+    """Types of columns that only folders say; escaped values are those of the rows."""
+    for year, name in ((2023, "a%2Fb"), (2024, "c d")):
+        folder = tmp_path / f"source/year={year}/name={name}"
+        folder.mkdir(parents=True)
+        pq.write_table(pa.table({"id": [year]}), folder / "x.parquet")
+    table = hoodoo.bootstrap(tmp_path / "source", tmp_path / "t", record_key="id")
+    assert table.schema.field("year").type == pa.int32()
+    found = {row["id"]: row for row in reopened(table).read().to_pylist()}
+    assert found[2023] == {"id": 2023, "year": 2023, "name": "a/b"}
+    assert found[2024]["name"] == "c d"
+    assert table.read(where="year = 2024").count() == 1
+    done = table.upsert([{"id": 2023, "year": 2023, "name": "a/b"}])
+    assert (done.inserted, done.updated) == (0, 1)
+
+
+def test_modes_by_pattern(tmp_path: Path) -> None:
+    """Partitions that are copied have an instant of their own; Hudi's options mean the same as
+    arguments."""
+    expected = source(tmp_path / "source")
+    selector = "org.apache.hudi.client.bootstrap.selector.BootstrapRegexModeSelector"
+    options = {
+        "hoodie.bootstrap.mode.selector": selector,
+        "hoodie.bootstrap.mode.selector.regex": "city=o.*",
+        "hoodie.bootstrap.mode.selector.regex.mode": "FULL_RECORD",
+        "hoodie.bootstrap.parallelism": "2",
+    }
+    one = hoodoo.bootstrap(tmp_path / "source", tmp_path / "one", record_key="id", options=options)
+    other = hoodoo.bootstrap(
+        tmp_path / "source",
+        tmp_path / "other",
+        record_key="id",
+        mode="full_record",
+        regex="city=o.*",
+    )
+    for table in (one, other):
+        assert [i.requested for i in table.timeline().completed()] == [FIRST, SECOND]
+        assert {s.partition_path for s in table.file_slices() if s.base_file.instant == FIRST} == {
+            "city=rome"
+        }
+        assert rows_of(reopened(table).read()) == expected
+        table.upsert(changed([0, 1000]))
+        assert rows_of(table.read()) == upserted(expected, [0, 1000])
+
+
+def test_all_copied(tmp_path: Path) -> None:
+    expected = source(tmp_path / "source")
+    table = hoodoo.bootstrap(
+        tmp_path / "source", tmp_path / "t", record_key="id", mode="FULL_RECORD"
+    )
+    assert [i.requested for i in table.timeline().completed()] == [SECOND]
+    assert table.config.get("hoodie.bootstrap.index.type") == "NONE"
+    (tmp_path / "source").rename(tmp_path / "elsewhere")
+    assert rows_of(reopened(table).read()) == expected
+
+
+def test_the_plan(tmp_path: Path) -> None:
+    source(tmp_path / "source")
+    before = content(tmp_path)
+    plan = hoodoo.plan_bootstrap(tmp_path / "source", mode="FULL_RECORD", regex="city=oslo")
+    assert content(tmp_path) == before
+    assert plan.partition_by == ("city",) and plan.columns.names == [*SCHEMA.names, "city"]
+    assert plan.files == {"METADATA_ONLY": 2, "FULL_RECORD": 2}
+    assert plan.rows == {"METADATA_ONLY": 12, "FULL_RECORD": 12}
+    assert plan.partitions == {"METADATA_ONLY": 1, "FULL_RECORD": 1}
+    assert plan.bytes["FULL_RECORD"] == sum(
+        len(data) for name, data in content(tmp_path / "source").items() if "oslo" in name
+    )
+    assert plan.estimated_bytes["FULL_RECORD"] == plan.bytes["FULL_RECORD"]
+    assert "12 rows" in plan._repr_html_()
+
+
+def test_the_estimate_is_near(tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    ids = [f"ride-{n:011d}" for n in range(50_000)]
+    pq.write_table(pa.table({"id": ids, "v": list(range(50_000))}), tmp_path / "source/a.parquet")
+    plan = hoodoo.plan_bootstrap(tmp_path / "source")
+    hoodoo.bootstrap(tmp_path / "source", tmp_path / "t", record_key="id")
+    (made,) = (tmp_path / "t").glob("*.parquet")
+    assert 1 / 4 < plan.estimated_bytes["METADATA_ONLY"] / made.stat().st_size < 4
+
+
+def test_a_rollback_takes_the_index(tmp_path: Path) -> None:
+    source(tmp_path / "source")
+    table = hoodoo.bootstrap(tmp_path / "source", tmp_path / "t", record_key="id")
+    table.rollback(FIRST)
+    assert not skeletons(tmp_path / "t") and not list((tmp_path / "t").rglob("*.hfile"))
+    assert table.count() == 0
+    with pytest.raises(hoodoo.errors.TableExistsError, match="delete the folder"):
+        hoodoo.bootstrap(tmp_path / "source", tmp_path / "t", record_key="id")
+    table.upsert(changed([1]))
+    assert table.count() == 1
+
+
+def test_moved_sources(tmp_path: Path) -> None:
+    """The property says where the source is now; paths in the index are below it."""
+    expected = source(tmp_path / "source")
+    table = hoodoo.bootstrap(tmp_path / "source", tmp_path / "t", record_key="id")
+    (tmp_path / "source").rename(tmp_path / "moved")
+    table.handle.change_properties({"hoodie.bootstrap.base.path": str(tmp_path / "moved")})
+    assert rows_of(reopened(table).read()) == expected
+
+
+def test_renamed_columns(tmp_path: Path) -> None:
+    expected = source(tmp_path / "source")
+    table = hoodoo.bootstrap(tmp_path / "source", tmp_path / "t", record_key="id")
+    table.alter(rename={"fare": "price"}, drop=["note"], add={"tip": "double"})
+    found = {row["id"]: row for row in reopened(table).read().to_pylist()}
+    assert {key: row["price"] for key, row in found.items()} == {
+        key: row["fare"] for key, row in expected.items()
+    }
+    table.upsert([{"id": 0, "price": 5.0, "tip": 1.0, "city": "oslo"}])
+    found = {row["id"]: row for row in table.read().to_pylist()}
+    assert found[0]["price"] == 5.0 and found[1]["price"] == expected[1]["fare"]
