@@ -311,6 +311,13 @@ assert table.rewrite(zipped, dry_run=True).groups == table.rewrite(zipped).group
 some = hoodoo.create("some", schema, record_key="id")
 some.upsert(rows(range(3)))
 assert some.erase("id = 1", prove=True).proven""",
+    "table.backup": """\
+assert some.backup("copy").copied
+assert not some.backup("copy").copied""",
+    "table.clone": 'assert some.clone("other").count() == some.count()',
+    "table.tag": 'assert some.tag("eom-11") == some.tags()["eom-11"]',
+    "table.tags": 'assert list(some.tags()) == ["eom-11"]',
+    "table.untag": 'some.untag("eom-11")',
     "table.create_index": 'table.create_index("by_ts", "ts")',
     "table.indexes": 'assert "by_ts" in {one.name for one in table.indexes()}',
     "table.rebuild_index": 'assert "record_index" in table.rebuild_index("record_index")',

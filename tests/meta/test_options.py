@@ -35,6 +35,7 @@ OURS = (
     "hoodoo-versions",
     "hoodoo-erasure",
     "hoodoo-bootstrap",
+    "hoodoo-copies",
     "hoodoo-catalogs",
     "hoodoo-types",
     "hoodoo-statements",

@@ -107,6 +107,7 @@ IN_SOURCE = {
     "plugins/publishing": 0,
     "plugins/versions": 0,
     "plugins/erasure": 0,
+    "plugins/copies": 0,
     "plugins/history": 6,
     "plugins/metadata": 64,
     "plugins/rows": 0,

@@ -38,6 +38,7 @@ def bound_of(source: ReadSource, as_of: str | date | int | None) -> str | None:
     :func:`check_reach`."""
     if as_of is None:
         return None
+    as_of = source.config.get(f"hoodoo.tag.{as_of}") or as_of  # the name of a state (hoodoo-copies)
     is_number = isinstance(as_of, SupportsIndex) and not isinstance(as_of, bool)
     if is_number or _NUMBER.fullmatch(str(as_of).strip()):
         bound = _of_number(source, int(str(as_of)))

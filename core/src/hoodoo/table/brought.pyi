@@ -1,5 +1,6 @@
 """Methods of :class:`hoodoo.Table` that plugins bring. Written by tests/meta/table_stub.py."""
 
+import os
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -9,6 +10,7 @@ from hoodoo_catalogs.sync import Synced
 from hoodoo_cli.reports.figures import TableStats
 from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter
 from hoodoo_clustering.outcome import PendingClustering
+from hoodoo_copies.outcome import BackedUp
 from hoodoo_erasure.outcome import Erased
 from hoodoo_metadata.life.indexes import Index
 from hoodoo_rows.api import Commit, Query, Scan
@@ -24,6 +26,7 @@ from hoodoo_services.savepoints import Savepoint
 from hoodoo_statements.builder import MergeBuilder
 from hoodoo_versions.outcome import VersionChange
 
+from hoodoo import Table
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.model.findings import Progress, Report
 from hoodoo.model.outcome import RolledBack
@@ -171,6 +174,55 @@ class Brought:
         The arguments are those of ``cluster``, except that ``order`` cannot be an object, because a
         plan can store only names. Raises ConfigError for invalid arguments, and CommitConflictError
         while a restore or a rollback is in progress."""
+    # hoodoo-copies
+    def backup(self, target: str | os.PathLike[str], *, verify: bool = False) -> BackedUp:
+        """Copy the table to ``target``, a directory or URI, also on another store; a repeated call copies
+        what has changed. Writers can continue. Each file that is copied is read back and compared.
+
+        The copy is a table that can be read, a state that this table had; do not write to it:
+        ``hoodoo.restore_backup`` makes a new table of it. It has no metadata table. If the call was
+        interrupted, repeat it. ``verify``: read all files of the copy, also those of earlier calls, and
+        compare their checksums.
+
+        Raises ConfigError if ``target`` is not empty and no backup of this table, or was written to;
+        CommitConflictError if cleans come too often; CorruptTableError for a file of the copy that has
+        changed.
+
+        >>> table.backup("s3://backups/trips").copied
+        12
+        """
+    def clone(
+        self,
+        path: str | os.PathLike[str],
+        as_of: str | date | int | None = None,
+        *,
+        shallow: bool = False,
+    ) -> Table:
+        """Make a new table at ``path`` with the properties of this table, and its rows, now or ``as_of``
+        a time, an instant or a tag. The rows are read and written in tasks of the engine. The new table
+        has one commit, and no history.
+
+        Raises TableExistsError if there is a table at ``path``, ConfigError for an invalid time, and
+        UnsupportedTableError for ``shallow``, because two tables cannot share files.
+
+        >>> table.clone("trips-test", as_of="eom-11").count()
+        41
+        """
+    def tag(self, name: str, instant: str | None = None) -> str:
+        """Give the completed write ``instant``, by default the newest, a name that ``as_of`` takes. Its
+        files stay until the tag is deleted: a tag is a savepoint with a name. Returns the instant.
+
+        Raises ConfigError for an invalid name, for one that is used already, and if there is no such
+        write.
+
+        >>> table.tag("eom-11")
+        '20261129104500123'
+        """
+    def tags(self) -> dict[str, str]:
+        """The tags of the table, and the instants that they name, the oldest first."""
+    def untag(self, name: str) -> None:
+        """Delete the tag ``name``; a later clean may delete its files. A savepoint that was there before
+        the tag stays. Raises ConfigError for an unknown tag."""
     # hoodoo-erasure
     def erase(
         self,
