@@ -191,6 +191,10 @@ EXAMPLES = {
 lake = hoodoo.catalog("lake")
 lake.create("rides", rides.schema, record_key="ride").upsert(rides)
 assert lake.tables() == ("rides",) and lake.open("rides").read().count() == 2""",
+    "hoodoo.restore_backup": """\
+table.backup("backup-of-rides")
+again = hoodoo.restore_backup("backup-of-rides", "rides-again")
+assert again.count() == table.count()""",
     "hoodoo.convert": """\
 import pyarrow.parquet as pq
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""The order of the steps of a copy: whoever looks at it meanwhile sees a state that was, or an error
-where files of a state in between had been cleaned before they could be copied.
+"""The order of the steps of a copy: whoever looks at it meanwhile sees a state that was, or an
+error where files of a state in between had been cleaned before they could be copied.
 
 A savepoint holds the files of the newest write while they are copied. Data files come first, then
 the archived timeline, then instants by their completion, and the properties. Files that the copy
@@ -66,30 +66,33 @@ class Copy:
         files = len(self.known)
         return BackedUp(found.point, files, len(self.copied), size, self.removed, verified)
 
-    # --- what is there ------------------------------------------------------------------------------
+    # --- what is there ----------
     def _begin(self) -> None:
         table, target = self.table, self.target
         table.refresh()
         if target.root == table.storage.root:
             raise ConfigError(
-                f"backup of {table.config.name}", "has the place of the table itself.",
+                f"backup of {table.config.name}",
+                "has the place of the table itself.",
                 "Choose another place.",
-            )  # fmt: skip
+            )
         data = read_manifest(target)
         if data is None:
             if target.list(""):
                 raise ConfigError(
-                    f"place {target.root}", "is not empty, and no backup.",
+                    f"place {target.root}",
+                    "is not empty, and no backup.",
                     "Choose an empty place, or the place of an earlier backup of this table.",
-                )  # fmt: skip
+                )
             self._put_manifest()
             return
         said = json.loads(data)
         if said["source"] != table.storage.root:
             raise ConfigError(
-                f"place {target.root}", f"has the backup of another table, {said['source']}.",
+                f"place {target.root}",
+                f"has the backup of another table, {said['source']}.",
                 "Choose an empty place.",
-            )  # fmt: skip
+            )
         self.known = {one["path"]: Copied(**one) for one in said["files"]}
         self.instants = {*said["instants"]}
 
@@ -112,7 +115,8 @@ class Copy:
             self.target.delete(entry.path)
 
     def _hold(self) -> str:
-        """The newest write, protected from cleans; empty if it is protected anyway, or there is none."""
+        """The newest write, protected from cleans; empty if it is protected anyway, or there is
+        none."""
         table = self.table
         for instant, comment in comments(table).items() if self.holds else ():
             if comment.startswith(_HOLD):  # of a process that has ended
@@ -125,14 +129,14 @@ class Copy:
         held: str = installed_action(table, "savepoint").run(table, comment=comment)
         return held
 
-    # --- the copy -----------------------------------------------------------------------------------
+    # --- the copy ----------
     def _copied(self, hold: str) -> Look:
         table = self.table
         for _ in range(_TRIES):
             table.refresh()
             timeline = table.timeline()
             with suppress(FileNotFoundError):  # a clean, or archiving: look again
-                seen = look(table.storage, table.config, timeline, hold)
+                seen = look(table, timeline, hold)
                 self._refuse_written(seen)
                 self._transfer(seen.data)
                 self._transfer(seen.archive)
@@ -219,7 +223,8 @@ class Copy:
         known = self.known.get(path)
         has = get_if_there(self.target, path)
         if has != data:
-            # Whole or not at all; those that are there never change, but for what is erased of them.
+            # Whole or not at all; those that are there never change, but for what is erased of
+            # them.
             if has is not None or not self.target.put_if_absent(path, data):
                 self.target.put(path, data)
             self.copied[path] = found

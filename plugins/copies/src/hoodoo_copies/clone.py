@@ -11,7 +11,7 @@ from hoodoo.errors import UnsupportedTableError
 from hoodoo.model.config import TableConfig
 from hoodoo.table.settings import open_storage
 from hoodoo.timeline.create import init_table
-from hoodoo_rows.reads import read
+from hoodoo_rows.api import Reads
 
 from hoodoo_copies.source import of_copy
 
@@ -30,7 +30,7 @@ def clone(table: TableHandle, path: str, as_of: str | date | int | None, shallow
             "of either would delete files that the other one reads.",
             "Clone without shallow=True, or read the table with as_of.",
         )
-    scan = read(table, as_of=as_of)
+    scan = Reads.read(table, as_of=as_of)
     said = {k: v for k, v in of_copy(table.config).items() if not k.startswith(_OF_ONE)}
     init_table(open_storage(path, table.options), TableConfig(said))
     made: Any = open_table(path, table.options, engine=table.default_engine)

@@ -14,11 +14,12 @@ from hoodoo_copies.backup import MANIFESTS, Copy, read_manifest
 
 
 def restore_backup(backup: str, path: str, *, options: Mapping[str, Any] | None = None) -> Table:
-    """Copy the ``backup`` to ``path``, and make it a table that can be written to. The backup stays.
+    """Copy the ``backup`` to ``path``, and make it a table that can be written to. The backup
+    stays.
 
-    ``options`` are those of ``hoodoo.open``, for both places. If the call was interrupted, repeat it.
-    Indexes in the metadata table are built again. Raises ConfigError if ``backup`` is none, or if
-    ``path`` is not empty."""
+    ``options`` are those of ``hoodoo.open``, for both places. If the call was interrupted, repeat
+    it. Indexes in the metadata table are built again. Raises ConfigError if ``backup`` is none, or
+    if ``path`` is not empty."""
     source = open_table(backup, options)
     if read_manifest(source.handle.storage) is None:
         raise ConfigError(

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator, Sequence
 from attrs import frozen
 from hoodoo.model.config import BUILT_METADATA, USABLE_METADATA, TableConfig
 from hoodoo.model.instant import Instant, State
-from hoodoo.storage.api import Entry, Storage
+from hoodoo.storage.api import Entry
+from hoodoo.table.handle import TableHandle
 from hoodoo.timeline import properties
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import layout_of
@@ -29,8 +30,8 @@ HEEDED = frozenset({"clean", "compaction", "logcompaction"})
 
 @frozen
 class Look:
-    """One look at a table: its ``timeline``, and the files of its copy. ``steps`` are the files of the
-    timeline, in the order in which they may be seen; ``archive`` those of the archived one."""
+    """One look at a table: its ``timeline``, and the files of its copy. ``steps`` are the files of
+    the timeline, in the order in which they may be seen; ``archive`` those of the archived one."""
 
     config: TableConfig
     timeline: Timeline
@@ -44,8 +45,10 @@ class Look:
         return writes[-1].requested if writes else ""
 
 
-def look(storage: Storage, config: TableConfig, timeline: Timeline, hold: str) -> Look:
-    """``hold``: the savepoint that holds the files for the time of the copy; it is no part of it."""
+def look(table: TableHandle, timeline: Timeline, hold: str) -> Look:
+    """``hold``: the savepoint that holds the files for the time of the copy; it is no part of
+    it."""
+    storage, config = table.storage, table.config
     folder, archived = config.timeline_path, f"{layout_of(config).archive_folder(config)}/"
     entries = [e for e in storage.list("", recursive=True) if not _is_left_out(e)]
     parsed = {

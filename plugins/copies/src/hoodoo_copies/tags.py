@@ -1,4 +1,5 @@
-"""Tags: names of states. A tag is a savepoint, and a property of the table that names its instant."""
+"""Tags: names of states. A tag is a savepoint, and a property of the table that names its
+instant."""
 
 from __future__ import annotations
 
@@ -21,26 +22,31 @@ _COMMENT = "tag "
 
 def tags(table: TableHandle) -> dict[str, str]:
     table.refresh()
-    found = ((key.removeprefix(KEY), at) for key, at in table.config.properties.items()
-             if key.startswith(KEY))  # fmt: skip
+    found = (
+        (key.removeprefix(KEY), at)
+        for key, at in table.config.properties.items()
+        if key.startswith(KEY)
+    )
     return dict(sorted(found, key=lambda one: (one[1], one[0])))
 
 
 def tag(table: TableHandle, name: str, instant: str | None) -> str:
     if not _NAME.fullmatch(name):
         raise ConfigError(
-            f"tag {name!r}", "is no name of a tag.",
+            f"tag {name!r}",
+            "is no name of a tag.",
             "Begin with a letter; letters, digits, '.', '_' and '-' may follow, 100 at most.",
-        )  # fmt: skip
+        )
     table.check_writable()
     known = tags(table)
     if name in known and instant == known[name]:
         return known[name]
     if name in known:
         raise ConfigError(
-            f"tag {name}", f"is the name of {known[name]} already.",
+            f"tag {name}",
+            f"is the name of {known[name]} already.",
             f'Delete it first (table.untag("{name}")), or choose another name.',
-        )  # fmt: skip
+        )
     service = installed_action(table, "savepoint")
     at: str = service.run(table, instant=instant, comment=f"{_COMMENT}{name}")
     table.change_properties({f"{KEY}{name}": at})
@@ -52,9 +58,10 @@ def untag(table: TableHandle, name: str) -> None:
     known = tags(table)
     if name not in known:
         raise ConfigError(
-            f"tag {name}", f"is not in this table, which has {', '.join(known) or 'none'}.",
+            f"tag {name}",
+            f"is not in this table, which has {', '.join(known) or 'none'}.",
             "table.tags() lists all.",
-        )  # fmt: skip
+        )
     table.change_properties({f"{KEY}{name}": None})
     at = known.pop(name)
     if at in known.values():

@@ -37,8 +37,8 @@ def digest(storage: Storage, path: str) -> str:
 
 
 def transfer(source: Storage, target: Storage, entry: Entry, there: Entry | None) -> Copied:
-    """Copy ``entry``, in place of the target's entry ``there``. Raises FileNotFoundError if the source
-    lacks it, and StorageError if what is read back differs."""
+    """Copy ``entry``, in place of the target's entry ``there``. Raises FileNotFoundError if the
+    source lacks it, and StorageError if what is read back differs."""
     found, size = hashlib.sha256(), 0
     with scratch_file(target) as local:
         with open(local, "wb") as file:
@@ -52,14 +52,16 @@ def transfer(source: Storage, target: Storage, entry: Entry, there: Entry | None
             target.delete(entry.path)
         if not target.put_file_if_absent(entry.path, local):
             raise CommitConflictError(
-                f"{target.root}/{entry.path}", "another process has put it meanwhile.",
+                f"{target.root}/{entry.path}",
+                "another process has put it meanwhile.",
                 "Let one process at a time write a backup, and repeat the call.",
-            )  # fmt: skip
+            )
     if digest(target, entry.path) != found.hexdigest():
         raise StorageError(
-            f"{target.root}/{entry.path}", "has other bytes than were written.",
+            f"{target.root}/{entry.path}",
+            "has other bytes than were written.",
             "Look at the store, delete the file, and repeat the call.",
-        )  # fmt: skip
+        )
     return Copied(entry.path, size, found.hexdigest(), stamp_of(entry))
 
 

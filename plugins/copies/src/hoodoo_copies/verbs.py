@@ -14,8 +14,9 @@ from hoodoo_copies.outcome import BackedUp
 
 
 def backup(table: TableHandle, target: str | os.PathLike[str], *, verify: bool = False) -> BackedUp:
-    """Copy the table to ``target``, a directory or URI, also on another store; a repeated call copies
-    what has changed. Writers can continue. Each file that is copied is read back and compared.
+    """Copy the table to ``target``, a directory or URI, also on another store; a repeated call
+    copies what has changed. Writers can continue. Each file that is copied is read back and
+    compared.
 
     The copy is a table that can be read, a state that this table had; do not write to it:
     ``hoodoo.restore_backup`` makes a new table of it. It has no metadata table. If the call was
@@ -40,9 +41,9 @@ def clone(
     *,
     shallow: bool = False,
 ) -> Table:
-    """Make a new table at ``path`` with the properties of this table, and its rows, now or ``as_of``
-    a time, an instant or a tag. The rows are read and written in tasks of the engine. The new table
-    has one commit, and no history.
+    """Make a new table at ``path`` with the properties of this table, and its rows, now or
+    ``as_of`` a time, an instant or a tag. The rows are read and written in tasks of the engine. The
+    new table has one commit, and no history.
 
     Raises TableExistsError if there is a table at ``path``, ConfigError for an invalid time, and
     UnsupportedTableError for ``shallow``, because two tables cannot share files.
@@ -74,6 +75,6 @@ def tags(table: TableHandle) -> dict[str, str]:
 
 
 def untag(table: TableHandle, name: str) -> None:
-    """Delete the tag ``name``; a later clean may delete its files. A savepoint that was there before
-    the tag stays. Raises ConfigError for an unknown tag."""
+    """Delete the tag ``name``; a later clean may delete its files. A savepoint that was there
+    before the tag stays. Raises ConfigError for an unknown tag."""
     named.untag(table, name)
