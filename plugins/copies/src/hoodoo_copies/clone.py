@@ -26,8 +26,8 @@ def clone(table: TableHandle, path: str, as_of: str | date | int | None, shallow
     if shallow:
         raise UnsupportedTableError(
             f"shallow clone of {table.config.name}",
-            "would name files of the other table, and Hudi has no paths outside of a table: a clean "
-            "of either would delete files that the other one reads.",
+            "would name files of the other table, and Hudi has no paths outside of a table: a "
+            "clean of either would delete files that the other one reads.",
             "Clone without shallow=True, or read the table with as_of.",
         )
     scan = Reads.read(table, as_of=as_of)
