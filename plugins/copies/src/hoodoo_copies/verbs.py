@@ -70,7 +70,7 @@ def tag(table: TableHandle, name: str, instant: str | None = None) -> str:
 
 
 def tags(table: TableHandle) -> dict[str, str]:
-    """The tags of the table, and the instants that they name, the oldest first."""
+    """The tags of the table, and the instants that they name, the oldest first. Raises no error."""
     return named.tags(table)
 
 
