@@ -220,7 +220,7 @@ class Brought:
         '20261129104500123'
         """
     def tags(self) -> dict[str, str]:
-        """The tags of the table, and the instants that they name, the oldest first."""
+        """The tags of the table, and the instants that they name, the oldest first. Raises no error."""
     def untag(self, name: str) -> None:
         """Delete the tag ``name``; a later clean may delete its files. A savepoint that was there
         before the tag stays. Raises ConfigError for an unknown tag."""
