@@ -131,7 +131,7 @@ def schedule(
     """Put a plan on the timeline; None if there is nothing to compact. Runs nothing.
 
     ``name`` is the strategy's, for the record. If another one has planned the same meanwhile, its
-    instant. Raises CommitConflictError where writes are under way that would be lost (version 6),
+    instant. Raises CommitConflictError where writes are in progress that would be lost (version 6),
     or come in faster than a plan can be made."""
     known: frozenset[str] | None = None
 
@@ -146,7 +146,7 @@ def schedule(
         candidates = kind.fitting(storage, timeline, [Candidate(s) for s in free])
         chosen = list(strategy.choose(candidates)) if candidates else []
         if not chosen:
-            # A request of ours may have landed although the store's answer was lost.
+            # An earlier request may have landed although the store's answer was lost.
             return next((i for i in pending if i.requested not in known), None)
         slices, metrics = [c.slice for c in chosen], [_metrics(c) for c in chosen]
         sources = StoredFiles.sources(storage, config, slices)
