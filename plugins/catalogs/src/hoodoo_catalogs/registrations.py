@@ -87,7 +87,8 @@ def hoodoo_commands() -> Iterable[Registration]:
         Registration(
             "sync",
             "hoodoo_catalogs.commands.sync:sync",
-            summary="Update the catalogs that have the table: columns, partitions, the newest commit.",
+            summary="Update the catalogs that have the table: columns, partitions, the newest "
+            "commit.",
         )
     ]
 

@@ -22,25 +22,30 @@ _VERBS = {"stats": "stats", "verify": "verify", "timeline": "history"}
 # Those of services come with the distributions that have the services.
 _COMMANDS = {
     "ls": "List the tables below a folder or the prefix of an object store.",
-    "schema": "Show the columns of a table: types, and which are the record key, the partition and the ordering.",
+    "schema": "Show the columns of a table: types, and which are the record key, the partition and "
+    "the ordering.",
     "head": "Print some rows of a table.",
     "count": "Count the rows of a table.",
     "properties": "Print the properties of a table, from .hoodie/hoodie.properties.",
     "create": "Create a table without rows.",
     "import": "Write data files into a table, in one commit.",
-    "export": "Write the rows of a table to a file, batch by batch, so that a large table needs little memory.",
+    "export": "Write the rows of a table to a file, batch by batch, so that a large table needs "
+    "little memory.",
     "timeline": "List what happened to a table, newest first.",
     "watch": "Show the timeline of a table while it changes.",
     "files": "List the file slices of a table.",
     "inspect": "Show what is in a file of a table: log file, HFile, base file, timeline file.",
-    "stats": "Show how large the files of a table are, how much of them is old, and what writing has cost.",
+    "stats": "Show how large the files of a table are, how much of them is old, and what writing "
+    "has cost.",
     "verify": "Check whether a table is correct.",
     "rollback": "Undo failed writes; or undo INSTANT, permanently.",
     "compare-indexes": "Look keys up in two indexes and show where they differ.",
     "switch-index": "Give the table another index, for all writers.",
-    "doctor": "Find out what is wrong with this environment, or with a table and the access to it, and how to fix it.",
+    "doctor": "Find out what is wrong with this environment, or with a table and the access to it, "
+    "and how to fix it.",
     "ui": "Show a table in the browser, on this machine only, while it changes.",
-    "plugins": "List the installed plugins, a line each; of a family or a plugin also its other names and options.",
+    "plugins": "List the installed plugins, a line each; of a family or a plugin also its other "
+    "names and options.",
 }
 # Words that Python reserves.
 _FUNCTIONS = {"import": "import_files"}

@@ -120,7 +120,10 @@ def _steady(table: TableHandle, look: Callable[[], Report]) -> Report:
         found = evolve(found, findings=kept)
     if not unconfirmed:
         return found
-    note = f"writers changed the table meanwhile: {unconfirmed} findings of one look that another one had not are left out"
+    note = (
+        f"writers changed the table meanwhile: {unconfirmed} findings of one look that another one "
+        "had not are left out"
+    )
     return evolve(found, notes=(*found.notes, note))
 
 
@@ -150,8 +153,10 @@ def _with_sample(table: TableHandle, found: Report, sample: int) -> Report:
         row = asked.differences.slice(0, 1).to_pylist()[0]
         said = "is not found" if row["found_by"] == 0 else "is said to lie"
         rule = (
-            f"of {asked.found[0]} record keys it says of {asked.differences.num_rows} otherwise than the files; "
-            f"for example {row['record_key']!r} {said} in {row['file_id']} of {row['partition_path']!r}"
+            f"of {asked.found[0]} record keys it says of {asked.differences.num_rows} otherwise "
+            "than the files; "
+            f"for example {row['record_key']!r} {said} in {row['file_id']} of "
+            f"{row['partition_path']!r}"
         )
         fix = "hoodoo rebuild-index rebuilds it; hoodoo verify without --sample looks at all keys."
         findings = (Finding("index.keys", "the table's index", rule, fix),)

@@ -49,7 +49,8 @@ def client(place: Place, retries: bool = False, size: int = 0) -> Any:
     if _forked:
         raise StorageError(
             f"{place.cloud} {place.bucket}",
-            "this process was forked from one that had used an object store, whose threads it lacks.",
+            "this process was forked from one that had used an object store, whose threads it "
+            "lacks.",
             "Start new processes: multiprocessing.get_context('spawn').",
         )
     if place.cloud == "memory":

@@ -50,9 +50,13 @@ def send(place: Place, key: str, data: bytes | memoryview, token: str) -> str:
     """One request: ``key``, if there is none. Its tag; empty where the answer is not in the store's
     form. Raises obstore's errors."""
     made = obstore.put(
-        client(place, size=len(data)), key, data,
-        mode="create", attributes={TOKEN: token}, use_multipart=False,
-    )  # fmt: skip
+        client(place, size=len(data)),
+        key,
+        data,
+        mode="create",
+        attributes={TOKEN: token},
+        use_multipart=False,
+    )
     return tag_of(made) if genuine(place, made) else ""
 
 
@@ -147,7 +151,8 @@ def _text_and_token(place: Place, key: str) -> tuple[bytes, str | None]:
 def _probe(place: Place, key: str, obj: str) -> None:
     where = dict(place.settings).get("endpoint", place.bucket)
     fix = (
-        "Use a store that supports If-None-Match in PUT: S3, Google Cloud Storage, Azure, or a newer version of this "
+        "Use a store that supports If-None-Match in PUT: S3, Google Cloud Storage, Azure, or a "
+        "newer version of this "
         "server. Nothing was written."
     )
     try:
@@ -161,7 +166,8 @@ def _probe(place: Place, key: str, obj: str) -> None:
     if created is None or again is not None or text != b"first":
         raise StorageError(
             obj,
-            f"{where} ignores the condition of a conditional put, so two writers would overwrite each other.",
+            f"{where} ignores the condition of a conditional put, so two writers would overwrite "
+            "each other.",
             fix,
         )
     if not owner:

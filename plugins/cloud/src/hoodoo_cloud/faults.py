@@ -36,19 +36,29 @@ CREATING, LISTING = "creating", "listing"
 STRANGE = "not an answer of a store"
 _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "specified bucket does not exist")
 _REGION = (
-    "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraint",
+    "PermanentRedirect",
+    "AuthorizationHeaderMalformed",
+    "IllegalLocationConstraint",
     "redirect without LOCATION",
-)  # fmt: skip
+)
 _EXPIRED = ("ExpiredToken", "TokenRefreshRequired", "token has expired", "token is expired")
 _NO_CREDENTIALS = ("169.254.169.254", "169.254.170.2", "metadata.google.internal")
 _REJECTED = (
-    "InvalidAccessKeyId", "SignatureDoesNotMatch", "AuthenticationFailed", "InvalidToken",
-    "InvalidClientTokenId", "invalid_client", "XAdminUserNotFound",
-)  # fmt: skip
+    "InvalidAccessKeyId",
+    "SignatureDoesNotMatch",
+    "AuthenticationFailed",
+    "InvalidToken",
+    "InvalidClientTokenId",
+    "invalid_client",
+    "XAdminUserNotFound",
+)
 # Of keys that this library could not read, before it sent anything.
 _UNREADABLE = (
-    "Invalid Access Key", "service account file", "OpenCredentials", "DecodeCredentials",
-)  # fmt: skip
+    "Invalid Access Key",
+    "service account file",
+    "OpenCredentials",
+    "DecodeCredentials",
+)
 _REFUSALS = (PermissionDeniedError, UnauthenticatedError, NotSupportedError, InvalidPathError)
 
 
@@ -154,7 +164,9 @@ def explained(
 
     refused = has(_REJECTED) or isinstance(error, UnauthenticatedError)
     if has(_NO_BUCKET) or (status == 404 and doing in (CREATING, LISTING) and not refused):
-        return made(f"there is no bucket {place.bucket!r} at {where}", "Create it, or correct the URI.")  # fmt: skip
+        return made(
+            f"there is no bucket {place.bucket!r} at {where}", "Create it, or correct the URI."
+        )
     if has(_REGION) or status in (301, 307):
         region = said.get("region", "us-east-1")
         return made(
@@ -170,7 +182,8 @@ def explained(
         return made("the token of the credentials has expired", "Get new credentials.")
     if has(_NO_CREDENTIALS):
         return made(
-            "no credentials were found: not in options, variables or profile, and this host has none of its own",
+            "no credentials were found: not in options, variables or profile, and this host has "
+            "none of its own",
             "Set them, or the option hoodoo.cloud.anonymous for a public bucket.",
         )
     if has(("RequestTimeTooSkewed",)):
@@ -180,14 +193,16 @@ def explained(
     if isinstance(error, PermissionDeniedError) or status == 403 or code in _REFUSED_CODES:
         return made(
             "access is denied",
-            "Allow these credentials to list the bucket, and to get, put and delete below the table's path.",
+            "Allow these credentials to list the bucket, and to get, put and delete below the "
+            "table's path.",
         )
     if status in (429, 503):
         return made("the store asks to slow down", "Try again later, with fewer writers.")
     if doing == CREATING and (status == 501 or isinstance(error, NotSupportedError)):
         return made(
             "the store does not know conditional puts",
-            "Use one that supports If-None-Match in PUT: S3, Google Cloud Storage, Azure, or a newer version of it.",
+            "Use one that supports If-None-Match in PUT: S3, Google Cloud Storage, Azure, or a "
+            "newer version of it.",
         )
     if isinstance(error, InvalidPathError):
         return made("the store takes no such name", "Choose another one.")
@@ -195,7 +210,8 @@ def explained(
         what = str(error) if isinstance(error, StrangeAnswerError) else STRANGE
         return made(
             f"what {where} answered is {what}",
-            "See with curl what answers there: a proxy or a login page may be between this host and the store.",
+            "See with curl what answers there: a proxy or a login page may be between this host "
+            "and the store.",
         )
     if never_sent(error):
         if "ConnectionRefused" in text:
@@ -204,9 +220,10 @@ def explained(
                 "Start the server, or correct the endpoint's host and port.",
             )
         return made(
-            f"no connection to {where}: " + ("its host has no address" if "dns error" in text else "it can't be reached"),
+            f"no connection to {where}: "
+            + ("its host has no address" if "dns error" in text else "it can't be reached"),
             "Check the endpoint (http:// or https://, host, port) and the network.",
-        )  # fmt: skip
+        )
     if not status and not code:
         return made(
             f"{where} gave no answer within {place.timeout:g} s"

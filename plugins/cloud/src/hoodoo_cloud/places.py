@@ -48,9 +48,16 @@ _SETTINGS: dict[str, Mapping[str, Option[str]]] = {
     "memory": {},
 }
 CLOUDS = {
-    "s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "memory": "memory",
-    "abfs": "azure", "abfss": "azure", "az": "azure", "wasbs": "azure",
-}  # fmt: skip
+    "s3": "s3",
+    "s3a": "s3",
+    "s3n": "s3",
+    "gs": "gs",
+    "memory": "memory",
+    "abfs": "azure",
+    "abfss": "azure",
+    "az": "azure",
+    "wasbs": "azure",
+}
 _HOST = re.compile(r"([^@/]+)@([a-z0-9]+)\.(?:dfs|blob)\..+")
 _URL = re.compile(r"https?://[^\s/]\S*")
 _KEYS, _TOKEN, _UNSIGNED = ("access_key_id", "secret_access_key"), "session_token", "skip_signature"
@@ -96,19 +103,29 @@ def find(settings: Settings) -> tuple[str, str, Place]:
             bucket, found["account_name"] = host[1], host[2]
         if "account_name" not in found:
             raise ConfigError(
-                uri, "names no account.",
+                uri,
+                "names no account.",
                 f"Write {scheme}://container@account.dfs.core.windows.net/path, or set the option "
                 "account_name or AZURE_STORAGE_ACCOUNT_NAME.",
-            )  # fmt: skip
+            )
     endpoint = found.get("endpoint", found.get("base_url", ""))
     if endpoint and not _URL.fullmatch(endpoint):
         raise ConfigError(
-            f"endpoint {endpoint!r}", "is no URL of a server.", "Write http://host:port or https://host."
-        )  # fmt: skip
-    return uri, prefix, Place(
-        cloud, bucket, tuple(sorted(found.items())), options.TIMEOUT.read(settings.options),
-        endpoint.lower().startswith("http://"),
-    )  # fmt: skip
+            f"endpoint {endpoint!r}",
+            "is no URL of a server.",
+            "Write http://host:port or https://host.",
+        )
+    return (
+        uri,
+        prefix,
+        Place(
+            cloud,
+            bucket,
+            tuple(sorted(found.items())),
+            options.TIMEOUT.read(settings.options),
+            endpoint.lower().startswith("http://"),
+        ),
+    )
 
 
 def aws(settings: Settings) -> dict[str, str]:

@@ -43,15 +43,18 @@ def read(name: str | None, required: bool = False) -> dict[str, str]:
             said |= dict(parser.items(section))
     if name and not there:
         raise ConfigError(
-            f"profile {name!r}", "is in no file of profiles.",
+            f"profile {name!r}",
+            "is in no file of profiles.",
             "Correct its name (AWS_PROFILE, or the option aws_profile).",
-        )  # fmt: skip
+        )
     if (name or required) and "aws_access_key_id" not in said:
         for key in _RESOLVED:
             if key in said:
                 raise ConfigError(
-                    f"profile {wanted!r}", f"has {key}, which only Amazon's tools resolve.",
-                    f'Run: eval "$(aws configure export-credentials --profile {wanted} --format env)" '
+                    f"profile {wanted!r}",
+                    f"has {key}, which only Amazon's tools resolve.",
+                    f'Run: eval "$(aws configure export-credentials --profile {wanted} --format '
+                    'env)" '
                     "and unset AWS_PROFILE.",
-                )  # fmt: skip
+                )
     return {ours: said[theirs] for theirs, ours in _NAMES.items() if said.get(theirs)}

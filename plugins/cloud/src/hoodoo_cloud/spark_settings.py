@@ -47,9 +47,10 @@ def said(cloud: str, bucket: str, host: str, known: Mapping[str, Option[str]]) -
         return {}
     if cloud == "azure":
         made = {
-            name: value for name, key in _OF_ACCOUNT.items()
+            name: value
+            for name, key in _OF_ACCOUNT.items()
             if (value := found.get(f"{key}.{host}") or found.get(key))
-        }  # fmt: skip
+        }
         tokens = (found.get(f"{_TOKENS}.{host}") or found.get(_TOKENS) or "").split("/")
         return made | ({"tenant_id": tokens[3]} if len(tokens) > 3 else {})
     own = f"fs.s3a.bucket.{bucket}."
@@ -58,9 +59,11 @@ def said(cloud: str, bucket: str, host: str, known: Mapping[str, Option[str]]) -
             f"fs.s3a.{k[len(own) :]}": v for k, v in found.items() if k.startswith(own)
         }
     made = {
-        name: found[alias] for name, option in known.items()
-        for alias in option.aliases if alias.startswith("fs.") and alias in found
-    }  # fmt: skip
+        name: found[alias]
+        for name, option in known.items()
+        for alias in option.aliases
+        if alias.startswith("fs.") and alias in found
+    }
     if cloud != "s3":
         return made
     if (style := found.get("fs.s3a.path.style.access", "").lower()) in ("true", "false"):

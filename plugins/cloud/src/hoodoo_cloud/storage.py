@@ -298,9 +298,10 @@ class ObjectStorage:
     def _before_writing(self, path: str, size: int) -> None:
         if size > _MOST:
             raise StorageError(
-                self._uri(path), f"has {size} bytes, and one put takes {_MOST} at most.",
+                self._uri(path),
+                f"has {size} bytes, and one put takes {_MOST} at most.",
                 "Write smaller files: hoodie.parquet.max.file.size.",
-            )  # fmt: skip
+            )
         creation.prove(self.place, self._below, self.root)
 
     @contextmanager

@@ -88,10 +88,16 @@ class ClusteringAction:
                         raise
                     # Somebody was about to give it up, or has run it meanwhile.
         left_out: list[str] = []
-        instant = _scheduled(table, 
-            plan, order, columns=columns, target_file_size=target_file_size,
-            partitions=partitions, options=options, left_out=left_out,
-        )  # fmt: skip
+        instant = _scheduled(
+            table,
+            plan,
+            order,
+            columns=columns,
+            target_file_size=target_file_size,
+            partitions=partitions,
+            options=options,
+            left_out=left_out,
+        )
         if instant is None:
             return evolve(commit, notes=(*commit.notes, *sentences(left_out)))
         try:
@@ -118,14 +124,20 @@ class ClusteringAction:
     ) -> str | None:
         if order is not None and not isinstance(order, str):
             raise ConfigError(
-                f"order of type {type(order).__qualname__}", "is an object, and a plan names what runs it: "
-                "nobody could run this one.",
-                "Register it as a plugin and give its name, or plan and run at once: table.cluster(order=...).",
-            )  # fmt: skip
-        return _scheduled(table, 
-            plan, order, columns=columns, target_file_size=target_file_size,
-            partitions=partitions, options=options,
-        )  # fmt: skip
+                f"order of type {type(order).__qualname__}",
+                "is an object, and a plan names what runs it: nobody could run this one.",
+                "Register it as a plugin and give its name, or plan and run at once: "
+                "table.cluster(order=...).",
+            )
+        return _scheduled(
+            table,
+            plan,
+            order,
+            columns=columns,
+            target_file_size=target_file_size,
+            partitions=partitions,
+            options=options,
+        )
 
     def run_planned(
         self,
@@ -153,9 +165,10 @@ class ClusteringAction:
             if pending.requested == instant:
                 return rollback(table.storage, timeline, pending)
         raise ConfigError(
-            f"clustering {instant}", "is not pending in this table.",
+            f"clustering {instant}",
+            "is not pending in this table.",
             "table.clusterings() lists what is.",
-        )  # fmt: skip
+        )
 
     def pending(self, table: TableHandle) -> tuple[PendingClustering, ...]:
         living = Liveness(table.storage)
@@ -251,9 +264,17 @@ def _scheduled(
         )
         reasons.clear()  # of a plan that somebody overtook
         return make_plan(
-            scope, for_table(timeline), ref.name, strategy, params, settings, datetime.now(timezone.utc),
-            orders=bool(how.columns), order_name=order_name, left_out=reasons,
-        )  # fmt: skip
+            scope,
+            for_table(timeline),
+            ref.name,
+            strategy,
+            params,
+            settings,
+            datetime.now(timezone.utc),
+            orders=bool(how.columns),
+            order_name=order_name,
+            left_out=reasons,
+        )
 
     return _announced(table, make, ref.name)
 
@@ -282,9 +303,10 @@ def _announced(
         slices = (slice_ for group in made.groups for slice_ in group.slices)
         sources = StoredFiles.sources(table.storage, table.config, slices)
         return Plan(
-            made.encode(table.storage.root, sources), check,
+            made.encode(table.storage.root, sources),
+            check,
             {"groups": len(made.groups), "files": len(made.file_groups), "plan": name},
-        )  # fmt: skip
+        )
 
     instant = schedule(table.storage, table.config, CLUSTERING, plan)
     return None if instant is None else instant.requested
@@ -342,7 +364,8 @@ def _check_clusterable(table: TableHandle) -> None:
     if isinstance(index, ComputedIndex):
         raise UnsupportedTableError(
             f"table {table.config.name}",
-            "has an index that computes the file group of a key, and clustering would move rows away "
+            "has an index that computes the file group of a key, and clustering would move rows "
+            "away "
             "from there",
             "leave its layout to the index, or copy the rows into a table with another one.",
         )
@@ -354,10 +377,8 @@ def _for_table(table: TableHandle, part: Any, name: Any) -> Callable[[Timeline],
     plugins = table.plugins()
     if isinstance(part, OfTable):
         return lambda timeline: part.of_table(
-            ClusteredTable(
-                table.storage, timeline, table.config, plugins.index
-            )
-        )  # fmt: skip
+            ClusteredTable(table.storage, timeline, table.config, plugins.index)
+        )
     if isinstance(plugins.index, PathIndex):
         raise UnsupportedTableError(
             f"clustering by {name!r}",
@@ -412,19 +433,23 @@ def _given(
                 )
             if key == keys.SELECTED.key and not texts:
                 raise ConfigError(
-                    f"{key}=[]", "names no partition path.",
-                    "Leave it out for all of them; or do not call cluster where there is nothing to do.",
-                )  # fmt: skip
+                    f"{key}=[]",
+                    "names no partition path.",
+                    "Leave it out for all of them; or do not call cluster where there is nothing "
+                    "to do.",
+                )
             if key == keys.SELECTED.key and any(text != text.strip() for text in texts):
                 raise ConfigError(
-                    f"{key}={texts!r}", "has a space at the end of a name, and options lose it.",
+                    f"{key}={texts!r}",
+                    "has a space at the end of a name, and options lose it.",
                     "Choose partition paths by a plugin: partitions= takes a PartitionFilter, too.",
-                )  # fmt: skip
+                )
             if not isinstance(value, str) and any("," in text for text in texts):
                 raise ConfigError(
-                    f"{key}={texts!r}", "has a comma in a name, and commas separate them.",
+                    f"{key}={texts!r}",
+                    "has a comma in a name, and commas separate them.",
                     "Choose partition paths by a plugin: partitions= takes a PartitionFilter, too.",
-                )  # fmt: skip
+                )
             given[key] = ",".join(texts)
     if target_file_size is not None:
         given[keys.TARGET.key] = str(target_file_size)
@@ -441,9 +466,10 @@ def _are_paths(
 def _check_columns(columns: Sequence[str], name: str) -> None:
     if not columns:
         raise ConfigError(
-            f"order {name}", "has no columns to sort by.",
+            f"order {name}",
+            "has no columns to sort by.",
             f"Name some: columns=[...], or the option {keys.SORT_COLUMNS.key}.",
-        )  # fmt: skip
+        )
 
 
 def _java_name(registration: Registration | None) -> str | None:

@@ -11,7 +11,8 @@ _MIB = 1 << 20
 
 SMALL = Option(
     f"{_STRATEGY}small.file.limit",
-    "Base files with this many bytes or more are not clustered. Where it is not given: no more than the target size.",
+    "Base files with this many bytes or more are not clustered. Where it is not given: no more "
+    "than the target size.",
     str(300 * _MIB),
     kind=Size(),
 )
@@ -44,7 +45,8 @@ LAYOUT = Option(
 )
 FILTER = Option(
     "hoodie.clustering.plan.partition.filter.mode",
-    "The partitions that a clustering looks at: NONE (all), RECENT_DAYS, SELECTED_PARTITIONS (a range), "
+    "The partitions that a clustering looks at: NONE (all), RECENT_DAYS, SELECTED_PARTITIONS (a "
+    "range), "
     "DAY_ROLLING (each at an hour of the day), or a plugin's.",
     "NONE",
     kind=PluginName("partition_filter"),
@@ -137,12 +139,14 @@ SCHEDULED = Option(
 )
 AT_ONCE = Option(
     "hoodie.clustering.max.parallelism",
-    "Groups of a plan that are rewritten at the same time, at most; by default as many as the engine has tasks for.",
+    "Groups of a plan that are rewritten at the same time, at most; by default as many as the "
+    "engine has tasks for.",
     kind=Whole(1),
 )
 MEMORY = Option(
     "hoodoo.clustering.memory",
-    "Bytes of rows that the sort of one group holds; by default as many as a task may take (hoodoo.memory.bytes).",
+    "Bytes of rows that the sort of one group holds; by default as many as a task may take "
+    "(hoodoo.memory.bytes).",
     kind=Size(_MIB),
 )
 

@@ -85,9 +85,10 @@ def read_clustering(storage: Storage, timeline: Timeline, instant: Instant) -> C
     if found is None:
         where = f"{storage.root}/{timeline.path(instant.at(State.REQUESTED))}"
         raise CorruptTableError(
-            where, "holds no plan of a clustering.",
+            where,
+            "holds no plan of a clustering.",
             "Cancel it (table.rollback): a clustering can always be planned again.",
-        )  # fmt: skip
+        )
     return found
 
 

@@ -15,9 +15,15 @@ from hoodoo_clustering.strategies.planners import planners
 _UPDATES = "org.apache.hudi.client.clustering.update.strategy."
 
 _VERBS = (
-    "cluster", "optimize", "schedule_clustering", "schedule_cluster", "run_clustering", "run_cluster",
-    "cancel_clustering", "clusterings",
-)  # fmt: skip
+    "cluster",
+    "optimize",
+    "schedule_clustering",
+    "schedule_cluster",
+    "run_clustering",
+    "run_cluster",
+    "cancel_clustering",
+    "clusterings",
+)
 
 
 @hookimpl
@@ -63,15 +69,19 @@ def hoodoo_clustering_updates() -> Iterable[Registration]:
     module = "hoodoo_clustering.strategies.updates"
     return [
         Registration(
-            "reject", f"{module}:Reject.from_settings", (f"{_UPDATES}SparkRejectUpdateStrategy",),
+            "reject",
+            f"{module}:Reject.from_settings",
+            (f"{_UPDATES}SparkRejectUpdateStrategy",),
             summary="writes to file groups that a clustering waits for are refused",
             default=True,
         ),
         Registration(
-            "allow", f"{module}:Allow.from_settings", (f"{_UPDATES}SparkAllowUpdateStrategy",),
+            "allow",
+            f"{module}:Allow.from_settings",
+            (f"{_UPDATES}SparkAllowUpdateStrategy",),
             summary="clusterings give way to writes",
         ),
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl

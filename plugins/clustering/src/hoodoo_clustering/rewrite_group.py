@@ -222,7 +222,8 @@ class _NewFile:
         if there != size:
             raise CommitConflictError(
                 f"clustering {self.step.pending.requested}",
-                f"two attempts of a task made {path_of(path, self.name)}, one with {there} bytes and one "
+                f"two attempts of a task made {path_of(path, self.name)}, one with {there} bytes "
+                "and one "
                 f"with {size}: the rows of a file were not the same twice.",
                 "See that all workers have the same software, and cluster again.",
             )

@@ -97,9 +97,10 @@ def run(order: ClusteringRun) -> Commit:
     ):
         if not beats.add(order.requested):
             raise CommitConflictError(
-                f"clustering {order.requested}", "is being run by another process.",
+                f"clustering {order.requested}",
+                "is being run by another process.",
                 "Wait for its end; if that process died, repeat this in two minutes.",
-            )  # fmt: skip
+            )
         try:
             return _run(order, target, instant, plan, how, events)
         except CommitUnknownError:
@@ -117,9 +118,10 @@ def _found(target: WriteTarget, requested: str) -> tuple[Instant, ClusteringPlan
         if instant.requested == requested:
             return instant, plan
     raise ConfigError(
-        f"clustering {requested}", "is not pending in this table.",
+        f"clustering {requested}",
+        "is not pending in this table.",
         "table.clusterings() lists what is.",
-    )  # fmt: skip
+    )
 
 
 def _run(
@@ -144,9 +146,15 @@ def _run(
     # write.
     attempt = uuid.uuid4().hex[:12]
     written, groups = run_groups(
-        target, plan, how.strategy, how.target_bytes, how.memory or target.memory,
-        Pending.of(timeline, instant, door), attempt, schema,
-    )  # fmt: skip
+        target,
+        plan,
+        how.strategy,
+        how.target_bytes,
+        how.memory or target.memory,
+        Pending.of(timeline, instant, door),
+        attempt,
+        schema,
+    )
     named = {stat.path for stat in written.stats}
     door.close(storage, named)
     # The door is closed: no task of an earlier run adds any.
@@ -273,9 +281,12 @@ def _publish(
     files = tuple(stat.path for stat in metadata.stats)
     # Its counts are zero: no row has changed.
     return Commit(
-        instant.requested, "replacecommit", "cluster", files=files,
+        instant.requested,
+        "replacecommit",
+        "cluster",
+        files=files,
         completed=outcome.instant.completed,
-    )  # fmt: skip
+    )
 
 
 def _heirs(plan: ClusteringPlan, strategy: Clustering) -> Heirs:
@@ -349,6 +360,7 @@ class _NobodyElse:
 
     def _conflict(self, reason: str) -> CommitConflictError:
         return CommitConflictError(
-            f"clustering {self.instant.requested}", f"gives way: {reason}.",
+            f"clustering {self.instant.requested}",
+            f"gives way: {reason}.",
             "It is undone: plan another one (table.cluster()).",
-        )  # fmt: skip
+        )

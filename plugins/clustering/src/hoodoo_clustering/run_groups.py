@@ -109,7 +109,8 @@ def _check_single(jobs: Sequence[GroupJob]) -> None:
         if len(job.slices) > 1:
             raise ConfigError(
                 f"group {job.number} of the clustering",
-                f"has {len(job.slices)} file slices, and what the plan is run by makes one file of one.",
+                f"has {len(job.slices)} file slices, and what the plan is run by makes one file of "
+                "one.",
                 "Cancel it, and plan with plan='single_file', or name another order.",
             )
 

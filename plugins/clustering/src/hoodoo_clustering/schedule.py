@@ -154,10 +154,15 @@ def _with_metrics(
         return list(groups), ()
     found = iter(
         with_bounds(
-            scope.storage, scope.timeline, scope.file_format, scope.schema, slices, sort_columns,
+            scope.storage,
+            scope.timeline,
+            scope.file_format,
+            scope.schema,
+            slices,
+            sort_columns,
             more=columns,
         )
-    )  # fmt: skip
+    )
     made = [evolve(group, slices=tuple(islice(found, len(group.slices)))) for group in groups]
     return made, columns
 
@@ -231,9 +236,10 @@ def _check_groups(
 
 def _broken(name: str, what: str) -> PluginError:
     return PluginError(
-        f"clustering planner {name!r}", what,
+        f"clustering planner {name!r}",
+        what,
         "Repair it: hoodoo_clustering.testing.clustering_plan tests what planners promise.",
-    )  # fmt: skip
+    )
 
 
 def _key(item: Clusterable) -> Key:

@@ -86,7 +86,7 @@ def check_options(options: Mapping[str, str]) -> None:
     runs, plans = keys.INLINE, keys.SCHEDULED
     if runs.read(options) and plans.read(options):
         raise ConfigError(
-            f"options {runs.key} and {plans.key}", "exclude each other: a write either runs a "
-            "clustering or plans one.",
+            f"options {runs.key} and {plans.key}",
+            "exclude each other: a write either runs a clustering or plans one.",
             "Set one of them.",
-        )  # fmt: skip
+        )

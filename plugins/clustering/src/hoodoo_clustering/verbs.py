@@ -46,9 +46,16 @@ def cluster(
     there is nothing to do, the commit has an empty instant. Raises CommitConflictError if the
     clustering gives way to a write."""
     found: Commit = run(
-        table, "clustering", plan=plan, order=order, columns=columns, options=options,
-        target_file_size=target_file_size, partitions=partitions, engine=engine,
-    )  # fmt: skip
+        table,
+        "clustering",
+        plan=plan,
+        order=order,
+        columns=columns,
+        options=options,
+        target_file_size=target_file_size,
+        partitions=partitions,
+        engine=engine,
+    )
     return found
 
 
@@ -99,9 +106,15 @@ def schedule_clustering(
     plan can store only names. Raises ConfigError for invalid arguments, and CommitConflictError
     while a restore or a rollback is in progress."""
     return schedule(
-        table, "clustering", plan=plan, order=order, columns=columns, options=options,
-        target_file_size=target_file_size, partitions=partitions,
-    )  # fmt: skip
+        table,
+        "clustering",
+        plan=plan,
+        order=order,
+        columns=columns,
+        options=options,
+        target_file_size=target_file_size,
+        partitions=partitions,
+    )
 
 
 schedule_cluster = schedule_clustering  # as the action is named by its method

@@ -58,7 +58,8 @@ BLOOM_MOST = Option(
 
 COPY_UNCHANGED = Option(
     "hoodoo.parquet.copy.unchanged",
-    "When a base file is replaced, its columns and row groups that do not change are copied, and its bloom filter, which has deleted keys, too; false: all are made again.",
+    "When a base file is replaced, its columns and row groups that do not change are copied, and "
+    "its bloom filter, which has deleted keys, too; false: all are made again.",
     "true",
     kind=FLAG,
 )

@@ -61,10 +61,13 @@ def hoodoo_inspectors() -> Iterable[Registration]:
     module = "hoodoo_formats.inspectors"
     return [
         Registration(
-            "log", f"{module}.log:LogInspector.from_settings", summary="log files",
+            "log",
+            f"{module}.log:LogInspector.from_settings",
+            summary="log files",
         ),
         Registration(
-            "parquet", f"{module}.parquet:ParquetInspector.from_settings",
+            "parquet",
+            f"{module}.parquet:ParquetInspector.from_settings",
             summary="base files, and other Parquet files",
         ),
-    ]  # fmt: skip
+    ]

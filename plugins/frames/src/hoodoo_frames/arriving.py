@@ -45,8 +45,10 @@ def refuse_lost(data: Any) -> None:
         for found in _within(kind):
             if found in _LOST[library]:
                 raise SchemaError(
-                    f"column {name!r}", f"has the type {found} of {library}, which Arrow lacks.", _LOST[library][found],
-                )  # fmt: skip
+                    f"column {name!r}",
+                    f"has the type {found} of {library}, which Arrow lacks.",
+                    _LOST[library][found],
+                )
 
 
 def _within(kind: Any) -> Iterator[str]:
@@ -116,8 +118,10 @@ def _of_pandas(data: Any) -> pa.Table:
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         why = ": ".join(map(str, reversed(error.args))).rstrip(".")
         raise DataError(
-            "pandas frame", f"can't become Arrow data: {why}.", "Give each column one type and a name of its own."
-        ) from error  # fmt: skip
+            "pandas frame",
+            f"can't become Arrow data: {why}.",
+            "Give each column one type and a name of its own.",
+        ) from error
     table = table.select(without_index(table.schema, data.columns).names)
     # Of a column of NaN alone, or without rows, pandas does not know the type either.
     schema = table.schema

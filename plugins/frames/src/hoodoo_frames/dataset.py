@@ -101,9 +101,10 @@ class RowsDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types
 
     def replace_schema(self, schema: pa.Schema) -> NoReturn:
         raise CallError(
-            "replace_schema of a Hoodoo dataset", "its rows have the types of the table.",
+            "replace_schema of a Hoodoo dataset",
+            "its rows have the types of the table.",
             "Cast what scanner() or to_table() gives.",
-        )  # fmt: skip
+        )
 
 
 class RowsFragment(RowsDataset):

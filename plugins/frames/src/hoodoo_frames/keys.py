@@ -45,13 +45,16 @@ def as_keys(data: Any, fields: Sequence[str], schema: pa.Schema) -> Any:
 def _column(fields: Sequence[str], schema: pa.Schema) -> pa.Field:
     if not fields:
         raise DataError(
-            "a list of keys", "the table has no record key: its keys are made when rows are written.",
-            "Replace rows instead: delete_partitions or insert_overwrite; or copy the rows into a table "
+            "a list of keys",
+            "the table has no record key: its keys are made when rows are written.",
+            "Replace rows instead: delete_partitions or insert_overwrite; or copy the rows into a "
+            "table "
             "with record_key=....",
-        )  # fmt: skip
+        )
     if len(fields) != 1 or fields[0] not in schema.names:
         raise DataError(
-            "a list of keys", f"the key of the table is made of {', '.join(fields)}.",
+            "a list of keys",
+            f"the key of the table is made of {', '.join(fields)}.",
             "Give a table with these columns.",
-        )  # fmt: skip
+        )
     return schema.field(fields[0])

@@ -87,23 +87,26 @@ def _rows(source: Any, as_of: Any, mode: str | None, options: Mapping[str, Any] 
         named = [name for name, value in given.items() if value is not None]
         if named:
             raise CallError(
-                f"hoodoo.scan_polars({named[0]}=...)", "the source is a read, which has decided that.",
+                f"hoodoo.scan_polars({named[0]}=...)",
+                "the source is a read, which has decided that.",
                 f"Give {named[0]} to where the read comes from, or a table here.",
-            )  # fmt: skip
+            )
         return source
     if not isinstance(source, hoodoo.Table):
         path = getattr(source, "__fspath__", lambda: source)()
         if not isinstance(path, str):
             raise CallError(
-                f"hoodoo.scan_polars({source!r})", "is no table.",
+                f"hoodoo.scan_polars({source!r})",
+                "is no table.",
                 "Give a path, an open table, or what table.read answers.",
-            )  # fmt: skip
+            )
         source = hoodoo.open(path, options)
     elif options is not None:
         raise CallError(
-            "hoodoo.scan_polars(options=...)", "the table is open already.",
+            "hoodoo.scan_polars(options=...)",
+            "the table is open already.",
             "Give them to hoodoo.open.",
-        )  # fmt: skip
+        )
     found: Rows = source.read(as_of=as_of, **({} if mode is None else {"mode": mode}))
     return found
 

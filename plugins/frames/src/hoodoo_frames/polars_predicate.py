@@ -41,8 +41,11 @@ _COMPARABLE = {
     *((one, one) for one in (*_ALIKE, *_ZONES)),
 }
 _BOUNDS = {
-    "Both": ("GtEq", "LtEq"), "Left": ("GtEq", "Lt"), "Right": ("Gt", "LtEq"), "None": ("Gt", "Lt"),
-}  # fmt: skip
+    "Both": ("GtEq", "LtEq"),
+    "Left": ("GtEq", "Lt"),
+    "Right": ("Gt", "LtEq"),
+    "None": ("Gt", "Lt"),
+}
 
 
 def superset(predicate: Any, schema: pa.Schema) -> pc.Expression | None:

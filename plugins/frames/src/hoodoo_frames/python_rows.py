@@ -31,9 +31,10 @@ def as_rows(data: Any, schema: pa.Schema | None) -> pa.Table | None:
         for row in data:
             if not isinstance(row, Mapping):
                 raise DataError(
-                    "a list of rows", f"some are dictionaries, one is a {type(row).__name__}.",
+                    "a list of rows",
+                    f"some are dictionaries, one is a {type(row).__name__}.",
                     "Give a dictionary for each row.",
-                )  # fmt: skip
+                )
         names = dict.fromkeys(name for row in data for name in row)
         columns = {name: [row.get(name) for row in data] for name in names}
     elif isinstance(data, list) and not data:
@@ -41,9 +42,10 @@ def as_rows(data: Any, schema: pa.Schema | None) -> pa.Table | None:
     elif isinstance(data, Mapping):
         if any(_is_one_value(values) for values in data.values()):
             raise DataError(
-                "a dictionary", "holds single values and no columns; it may be meant as one row.",
+                "a dictionary",
+                "holds single values and no columns; it may be meant as one row.",
                 "Give a list of rows, [row], or a dictionary of columns: {name: [values]}.",
-            )  # fmt: skip
+            )
         columns = dict(data)
     else:
         return None
@@ -56,7 +58,8 @@ def as_rows(data: Any, schema: pa.Schema | None) -> pa.Table | None:
     if len({len(array) for array in arrays.values()}) > 1:
         raise DataError(
             "a dictionary of columns",
-            f"has columns of different length: {', '.join(f'{n} {len(a)}' for n, a in arrays.items())}.",
+            "has columns of different length: "
+            f"{', '.join(f'{n} {len(a)}' for n, a in arrays.items())}.",
             "Give each of them a value for each row; None is null.",
         )
     return pa.table(arrays)
@@ -89,9 +92,10 @@ def _typed(name: str, values: Any, schema: pa.Schema) -> pa.Array | pa.ChunkedAr
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         what = f"the table's type is {kind}" if kind is not None else "Arrow finds no type for it"
         raise SchemaError(
-            f"column {name}", f"{what}, and the values don't fit ({error}).",
+            f"column {name}",
+            f"{what}, and the values don't fit ({error}).",
             "Give values of that type." if kind is not None else "Give a pyarrow Table.",
-        ) from error  # fmt: skip
+        ) from error
 
 
 def _has_more(values: Any, kind: pa.DataType) -> bool:

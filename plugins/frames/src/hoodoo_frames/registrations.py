@@ -25,7 +25,8 @@ def hoodoo_functions() -> Iterable[Registration]:
         Registration(
             "Scan.to_dataset",
             "hoodoo_frames.dataset:to_dataset",
-            summary="A read as a pyarrow Dataset: DuckDB and others push columns and filters into it.",
+            summary="A read as a pyarrow Dataset: DuckDB and others push columns and filters into "
+            "it.",
         ),
         Registration(
             "Scan.to_duckdb",
@@ -56,7 +57,8 @@ def hoodoo_commands() -> Iterable[Registration]:
         Registration(
             "convert",
             "hoodoo_frames.commands.convert:convert",
-            summary="Copy a directory of Parquet files, a Delta Lake table or an Iceberg table into a new table.",
+            summary="Copy a directory of Parquet files, a Delta Lake table or an Iceberg table "
+            "into a new table.",
         )
     ]
 

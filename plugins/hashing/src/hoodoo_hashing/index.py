@@ -51,9 +51,11 @@ class ConsistentIndex:
         if table.table_type != "MERGE_ON_READ":
             raise UnsupportedTableError(
                 f"table {table.name}",
-                f"is {table.table_type}, and buckets that are split and merged need log files: writers beside a "
+                f"is {table.table_type}, and buckets that are split and merged need log files: "
+                "writers beside a "
                 "resize write into the old and the new file group.",
-                "Make it MERGE_ON_READ, or take a fixed number of buckets (hoodie.index.bucket.engine=SIMPLE).",
+                "Make it MERGE_ON_READ, or take a fixed number of buckets "
+                "(hoodie.index.bucket.engine=SIMPLE).",
             )
         return cls(settings.value(BUCKETS), hash_fields(settings))
 
@@ -130,9 +132,12 @@ def _check_known(context: IndexContext, rings: Mapping[str, PathRing]) -> None:
         if path in known and slice_.file_id not in known[path]:
             raise CorruptTableError(
                 f"file group {slice_.file_id!r} of partition {path!r}",
-                f"is not one of the {len(known[path])} buckets that the partition has by its hashing metadata.",
-                "Open the table with the index that it was written by; if a program wrote to it that knows no bucket index, as "
-                'hudi-rs: table.switch_index("simple"), or `hoodoo switch-index PATH simple`, keeps all rows and looks keys up.',
+                f"is not one of the {len(known[path])} buckets that the partition has by its "
+                "hashing metadata.",
+                "Open the table with the index that it was written by; if a program wrote to it "
+                "that knows no bucket index, as "
+                'hudi-rs: table.switch_index("simple"), or `hoodoo switch-index PATH simple`, '
+                "keeps all rows and looks keys up.",
             )
 
 
@@ -149,7 +154,8 @@ class _Coming:
         if not resize.knows or resize.seq != now.seq:
             raise PendingClusteringError(
                 f"partition {now.path!r}",
-                f"clustering {resize.instant} is pending there, which does not say what becomes of its buckets as "
+                f"clustering {resize.instant} is pending there, which does not say what becomes of "
+                "its buckets as "
                 "they are now: rows can't be put into the file groups to come.",
                 f'Run it (table.run_clustering("{resize.instant}")) or cancel it '
                 f'(table.cancel_clustering("{resize.instant}")).',

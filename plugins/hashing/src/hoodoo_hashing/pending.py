@@ -46,9 +46,10 @@ def children_of(extra: Mapping[str, str], where: str) -> tuple[Node, ...]:
         return nodes_of(json.loads(extra[CHILDREN]))
     except (KeyError, RecursionError, TypeError, ValueError) as error:
         raise CorruptTableError(
-            where, f"does not say which buckets a group of file slices becomes ({error!r}).",
+            where,
+            f"does not say which buckets a group of file slices becomes ({error!r}).",
             "Cancel it (table.cancel_clustering): a resize can always be planned again.",
-        ) from error  # fmt: skip
+        ) from error
 
 
 def planned(storage: Storage, timeline: Timeline, instant: Instant) -> dict[str, Resize]:

@@ -96,7 +96,8 @@ def index_of(table: ClusteredTable) -> ConsistentIndex:
     raise UnsupportedTableError(
         f"table {table.config.name}",
         "has no buckets that could be split or merged: its index is another one.",
-        "Choose another plan of clustering, or an index with hoodie.index.bucket.engine=CONSISTENT_HASHING when a table "
+        "Choose another plan of clustering, or an index with "
+        "hoodie.index.bucket.engine=CONSISTENT_HASHING when a table "
         "is made.",
     )
 

@@ -21,58 +21,63 @@ _CLIENT = "org.apache.hudi.client.clustering."
 def hoodoo_indexes() -> Iterable[Registration]:
     return [
         Registration(
-            "consistent_bucket", "hoodoo_hashing.index:ConsistentIndex.from_settings",
+            "consistent_bucket",
+            "hoodoo_hashing.index:ConsistentIndex.from_settings",
             (f"{_INDEX}HoodieSparkConsistentBucketIndex", f"{_INDEX}HoodieConsistentBucketIndex"),
             (BUCKETS, HASH_FIELD, LEAST_BUCKETS, MOST_BUCKETS),
             "as bucket, with buckets that a clustering splits and merges",
         )
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl
 def hoodoo_participants() -> Iterable[Registration]:
     return [
         Registration(
-            "hashing", "hoodoo_hashing.participant:HashingParticipant.from_settings",
+            "hashing",
+            "hoodoo_hashing.participant:HashingParticipant.from_settings",
             summary="keeps the rings of partition paths whose buckets are split and merged",
         )
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl(optionalhook=True)
 def hoodoo_clustering_plans() -> Iterable[Registration]:
     return [
         Registration(
-            "consistent_bucket", "hoodoo_hashing.planner:ResizeBuckets.from_settings",
+            "consistent_bucket",
+            "hoodoo_hashing.planner:ResizeBuckets.from_settings",
             (f"{_CLIENT}plan.strategy.SparkConsistentBucketClusteringPlanStrategy",),
             (*RESIZING, LEAST_BUCKETS, MOST_BUCKETS, MAX_FILE_SIZE),
             "buckets of consistent hashing that became too large, and small neighbours",
             roles=(RESIZES,),
         )
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl(optionalhook=True)
 def hoodoo_clusterings() -> Iterable[Registration]:
     return [
         Registration(
-            "consistent_bucket", "hoodoo_hashing.order:IntoBuckets.from_settings",
+            "consistent_bucket",
+            "hoodoo_hashing.order:IntoBuckets.from_settings",
             (
                 f"{_CLIENT}run.strategy.SparkConsistentBucketClusteringExecutionStrategy",
                 f"{_CLIENT}run.strategy.SingleSparkJobConsistentHashingExecutionStrategy",
             ),
             summary="into the buckets that the plan names, sorted by the sort columns",
         )
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl
 def hoodoo_clustering_updates() -> Iterable[Registration]:
     return [
         Registration(
-            "duplicate", "hoodoo_hashing.updates:Duplicate.from_settings",
+            "duplicate",
+            "hoodoo_hashing.updates:Duplicate.from_settings",
             (f"{_CLIENT}update.strategy.SparkConsistentBucketDuplicateUpdateStrategy",),
             summary="rows go into the buckets before and after a resize",
             roles=(DOUBLES,),
         )
-    ]  # fmt: skip
+    ]

@@ -28,6 +28,8 @@ class Duplicate:
     def refuse(self, plan: PendingPlan, touched: Iterable[tuple[str, str]]) -> str | None:
         """Of writes whose rows can't be put into file groups to come."""
         return (
-            "its rows would have to be in the file groups to come as well, which is done by the buckets of consistent "
-            "hashing, for rows that come in the place of no others, in tables without a record index"
+            "its rows would have to be in the file groups to come as well, which is done by the "
+            "buckets of consistent "
+            "hashing, for rows that come in the place of no others, in tables without a record "
+            "index"
         )

@@ -84,7 +84,8 @@ def cleaned(asked: str, path: str, by: str = "a clean") -> ConfigError:
     return ConfigError(
         asked,
         f"needs the file {path}, which {by} has taken away",
-        "ask for a later point (until=None reads the newest state), and let cleans keep what readers "
+        "ask for a later point (until=None reads the newest state), and let cleans keep what "
+        "readers "
         "need: hoodie.clean.commits.retained, hoodie.clean.hours.retained or a savepoint.",
     )
 

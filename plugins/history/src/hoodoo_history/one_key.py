@@ -95,9 +95,10 @@ def _condition(table: TableHandle, key: str) -> pc.Expression:
             value = pa.scalar(text).cast(kind)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise ConfigError(
-                f"key {key!r}", f"is no value of the column {name}, which is {kind}.",
+                f"key {key!r}",
+                f"is no value of the column {name}, which is {kind}.",
                 "Give a value of the key column.",
-            ) from error  # fmt: skip
+            ) from error
         one = pc.field(name) == value
         found = one if found is None else found & one
     assert found is not None
@@ -114,9 +115,10 @@ def _parts(names: tuple[str, ...], key: str) -> dict[str, str]:
         if not rest.startswith(start) or end < 0:
             wanted = ",".join(f"{name}:VALUE" for name in names)
             raise ConfigError(
-                f"key {key!r}", f"has not the form of a key of the columns {', '.join(names)}.",
+                f"key {key!r}",
+                f"has not the form of a key of the columns {', '.join(names)}.",
                 f"Write {wanted}.",
-            )  # fmt: skip
+            )
         found[name] = rest[len(start) : end]
         rest = rest[end + 1 :]
     return found
@@ -166,10 +168,16 @@ def _written(table: TableHandle, row: _Row) -> Iterator[Event]:
     stats = [s for s in metadata.stats if str(row.get(FILE_NAME) or "").startswith(s.file_id)]
     inserts = bool(stats) and not any(stat.num_updates for stat in stats)
     yield Event(
-        requested, instant.completed, instant.action, metadata.operation.value.lower(),
-        INSERTED if inserts else WRITTEN, row.get(PARTITION_PATH),
-        _file(metadata, str(row.get(FILE_NAME) or "")), None, _own(row),
-    )  # fmt: skip
+        requested,
+        instant.completed,
+        instant.action,
+        metadata.operation.value.lower(),
+        INSERTED if inserts else WRITTEN,
+        row.get(PARTITION_PATH),
+        _file(metadata, str(row.get(FILE_NAME) or "")),
+        None,
+        _own(row),
+    )
 
 
 def _events(

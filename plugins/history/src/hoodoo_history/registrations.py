@@ -29,7 +29,8 @@ def hoodoo_query_types() -> Iterable[Registration]:
         Registration(
             "incremental",
             "hoodoo_history.incremental:Incremental.from_settings",
-            summary="The rows that commits of a stretch of the timeline wrote, as they stand at its end.",
+            summary="The rows that commits of a stretch of the timeline wrote, as they stand at "
+            "its end.",
             verbs={"incremental": "hoodoo_history.verbs:incremental"},
         ),
         Registration(

@@ -56,12 +56,18 @@ def whole(storage: Storage, timeline: Timeline, since: str) -> Timeline:
     # Also a write that a savepoint keeps, which the active timeline does not begin with: all that
     # is older than the start is seen at any point. By request that is what has not been loaded.
     first = (
-        i.requested for i in instants
+        i.requested
+        for i in instants
         if i.is_write and (not by_request or order_key(i.requested) > since)
-    )  # fmt: skip
+    )
     if not found:
         return evolve(timeline, start=next(first, timeline.start))
     return WholeTimeline(
-        tuple(instants), timeline.layout, timeline.config, next(first, timeline.start),
-        noted=timeline.noted, active=timeline, archived=found,
-    )  # fmt: skip
+        tuple(instants),
+        timeline.layout,
+        timeline.config,
+        next(first, timeline.start),
+        noted=timeline.noted,
+        active=timeline,
+        archived=found,
+    )

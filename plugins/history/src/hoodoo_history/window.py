@@ -124,7 +124,8 @@ def check_commit_times(source: ReadSource) -> None:
             f"table {source.config.name}",
             "has virtual keys (hoodie.populate.meta.fields=false): its rows don't say which commit "
             "wrote them",
-            f"compare two reads with as_of, or make tables with {VIRTUAL}=true, which keeps the commit "
+            f"compare two reads with as_of, or make tables with {VIRTUAL}=true, which keeps the "
+            "commit "
             "time.",
         )
 

@@ -54,11 +54,21 @@ class HFileInspector:
         }
         index = layout.index
         blocks = [
-            {"block": number, "offset": int(offset), "bytes": int(size), "first key": _text(key.as_py())}
+            {
+                "block": number,
+                "offset": int(offset),
+                "bytes": int(size),
+                "first key": _text(key.as_py()),
+            }
             for number, (offset, size, key) in enumerate(
-                zip(index.offsets[:_BLOCKS], index.sizes[:_BLOCKS], index.keys[:_BLOCKS], strict=True)
+                zip(
+                    index.offsets[:_BLOCKS],
+                    index.sizes[:_BLOCKS],
+                    index.keys[:_BLOCKS],
+                    strict=True,
+                )
             )
-        ]  # fmt: skip
+        ]
         parts: dict[str, Any] = {"index": blocks}
         if rows:
             parts["entries"] = _entries(file, schema, rows)

@@ -12,7 +12,8 @@ _OLDER_PATHS = "hoodie.metadata.partitioned.record.index."
 
 ENABLED = Option(
     "hoodie.metadata.enable",
-    "The table has a metadata table. When a table is created: true makes one; later, false removes it.",
+    "The table has a metadata table. When a table is created: true makes one; later, false removes "
+    "it.",
     kind=FLAG,
 )
 KEYS = Option(
@@ -58,7 +59,8 @@ PATH_KEYS_MOST = Option(
 )
 KEYS_GROWTH = Option(
     f"{_OLDER}growth.factor",
-    "How many times as many rows the table is expected to have later; decides the number of file groups.",
+    "How many times as many rows the table is expected to have later; decides the number of file "
+    "groups.",
     "2",
     kind=Number(above=0),
 )
@@ -87,7 +89,8 @@ RANGES_MOST = Option(
 )
 FILTERS = Option(
     "hoodie.metadata.index.bloom.filter.enable",
-    "The metadata table of a new table has the bloom filters of base files, which bloom indexes use.",
+    "The metadata table of a new table has the bloom filters of base files, which bloom indexes "
+    "use.",
     "false",
     kind=FLAG,
 )
@@ -112,21 +115,24 @@ COMPACT_EVERY = Option(
 # --- the record indexes -------------------------------------------------------------------------
 RECORD_MOVES = Option(
     "hoodie.record.index.update.partition.path",
-    "With the record index: a key that arrives with another partition path moves there; false: it is "
+    "With the record index: a key that arrives with another partition path moves there; false: it "
+    "is "
     "updated where it is, and from then on readers don't leave out files by partition path.",
     "false",
     kind=FLAG,
 )
 CHOOSES = Option(
     "record.level.index.dynamically.choose.scan.vs.seek",
-    "A lookup in an HFile seeks single keys or scans it all, by the share of its keys that is asked for; "
+    "A lookup in an HFile seeks single keys or scans it all, by the share of its keys that is "
+    "asked for; "
     "false: record.level.index.do.random.lookups says which.",
     "true",
     kind=FLAG,
 )
 SEEKS = Option(
     "record.level.index.do.random.lookups",
-    "Where record.level.index.dynamically.choose.scan.vs.seek is false: true seeks single keys, false scans all.",
+    "Where record.level.index.dynamically.choose.scan.vs.seek is false: true seeks single keys, "
+    "false scans all.",
     "true",
     kind=FLAG,
 )
@@ -158,8 +164,10 @@ INDEX_HASH = Option(
 FILE_GROUPS, BUCKET_GROUPS = "file_groups", "bucket_groups"
 SCALING = Option(
     "hoodoo.index.scaling",
-    "How a growing record index grows: file_groups, where a bucket that is full gets one more file group, or "
-    "bucket_groups, where another hash leads into a new group of buckets once the newest one is loaded.",
+    "How a growing record index grows: file_groups, where a bucket that is full gets one more file "
+    "group, or "
+    "bucket_groups, where another hash leads into a new group of buckets once the newest one is "
+    "loaded.",
     FILE_GROUPS,
     table_property=True,
     kind=Choice(FILE_GROUPS, BUCKET_GROUPS),

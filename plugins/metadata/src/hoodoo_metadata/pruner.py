@@ -246,9 +246,10 @@ class RangePruner:
             if bound is not None:
                 return slices
             raise CorruptTableError(
-                f"{table.storage.root}/{COLUMN_STATS}", "holds no file slice, though the properties list it.",
+                f"{table.storage.root}/{COLUMN_STATS}",
+                "holds no file slice, though the properties list it.",
                 FIX,
-            )  # fmt: skip
+            )
         by_column: dict[str, dict[int, ColumnRange]] = {column: {} for column in columns}
         for (slice_number, column), one in known_ranges(table, groups, names):
             by_column[column][slice_number] = one

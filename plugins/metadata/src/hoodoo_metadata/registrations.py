@@ -42,7 +42,8 @@ def hoodoo_query_types() -> Iterable[Registration]:
         Registration(
             "location_changes",
             "hoodoo_metadata.partitions.record_index.location_changes:LocationChanges.from_settings",
-            summary="Where record keys came to lie, and which went, in a stretch of the timeline: by a record index.",
+            summary="Where record keys came to lie, and which went, in a stretch of the timeline: "
+            "by a record index.",
             verbs={"location_changes": "hoodoo_metadata.verbs:location_changes"},
         )
     ]
@@ -54,7 +55,8 @@ def hoodoo_pruners() -> Iterable[Registration]:
         Registration(
             "by_partition_path",
             "hoodoo_metadata.path_pruner:PathPruner.from_settings",
-            summary="the partition paths of the values that a filter asks for; by the metadata table, all that fit",
+            summary="the partition paths of the values that a filter asks for; by the metadata "
+            "table, all that fit",
         ),
         Registration(
             "by_record_index",
@@ -138,14 +140,16 @@ def hoodoo_commands() -> Iterable[Registration]:
 def hoodoo_index_hashes() -> Iterable[Registration]:
     return [
         Registration(
-            "java", "hoodoo_metadata.partitions.record_index.hashes:JavaHash.from_settings",
-            summary="the hash of Hudi's record index"
+            "java",
+            "hoodoo_metadata.partitions.record_index.hashes:JavaHash.from_settings",
+            summary="the hash of Hudi's record index",
         ),
         Registration(
-            "mixed", "hoodoo_metadata.partitions.record_index.hashes:MixedHash.from_settings",
+            "mixed",
+            "hoodoo_metadata.partitions.record_index.hashes:MixedHash.from_settings",
             summary="the same with its bits mixed, for short or similar keys",
         ),
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl(optionalhook=True)

@@ -51,9 +51,13 @@ class MetadataWriter:
         deltas = [delta for partition in partitions for delta in partition.deltas(work)]
         newest: list[str | None] = []
         stats = put_deltas(
-            begun.table.storage, begun.pending, deltas, text, begun.places,
+            begun.table.storage,
+            begun.pending,
+            deltas,
+            text,
+            begun.places,
             lambda: newest.append(begun.newest()),
-        )  # fmt: skip
+        )
         for partition in partitions:
             stats += partition.of_files(work)
         if change.keys is not None:

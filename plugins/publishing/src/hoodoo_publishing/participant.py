@@ -132,11 +132,13 @@ def check(config: TableConfig, formats: Sequence[Format]) -> None:
         raise ConfigError(
             f"table {config.name}",
             "is merged on read: other formats can't show the rows of its log files.",
-            f"Create the table with {options.READ_OPTIMIZED.key}=true to publish its base files as of their last compaction, or as COPY_ON_WRITE.",
+            f"Create the table with {options.READ_OPTIMIZED.key}=true to publish its base files as "
+            "of their last compaction, or as COPY_ON_WRITE.",
         )
     if DROP_COLUMNS.stored(config.properties):
         raise UnsupportedTableError(
             f"table {config.name}",
-            f"its files lack the partition columns ({DROP_COLUMNS.key}), which readers of other formats need.",
+            f"its files lack the partition columns ({DROP_COLUMNS.key}), which readers of other "
+            "formats need.",
             f"Create it without {DROP_COLUMNS.key}, or without hoodoo.open.formats.",
         )

@@ -129,7 +129,8 @@ def load_plugins(
     if deletes_only(generator) and not getattr(index, "is_global", False):
         raise ConfigError(
             f"key generator {generator_ref.name}",
-            f"makes no partition paths, and the index {index_ref.name} looks for keys only in their partition path.",
+            f"makes no partition paths, and the index {index_ref.name} looks for keys only in "
+            "their partition path.",
             "use a global index, or leave the key generator out: table.delete with the key columns "
             "deletes rows in all partitions.",
         )
@@ -186,9 +187,10 @@ def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
     blocks: LogBlockFormat = resolve("log_block", wanted, settings).instance
     if blocks.kind == BlockKind.CDC:
         raise ConfigError(
-            f"option {LOG_BLOCKS.key}", f"names {wanted!r}, whose blocks contain changes, not rows.",
+            f"option {LOG_BLOCKS.key}",
+            f"names {wanted!r}, whose blocks contain changes, not rows.",
             "Give another format, or leave the option out.",
-        )  # fmt: skip
+        )
     log_format = resolve("log_format", table.log_file_format, settings).instance
     marker = layout_of(table).log_marker
     filled = None if table.populate_meta_fields else table.filled_meta
@@ -230,8 +232,10 @@ def warn_of_stored_keys(table: TableHandle, slices: Sequence[FileSlice]) -> None
     if storing:
         table.warned.add(_WARNED)
         warn(
-            f"table {table.config.name}: its record keys are virtual; {storing} of {len(slices)} file "
-            "groups have older files with stored keys, which are not used. table.rewrite_keys() makes these files "
+            f"table {table.config.name}: its record keys are virtual; {storing} of {len(slices)} "
+            "file "
+            "groups have older files with stored keys, which are not used. table.rewrite_keys() "
+            "makes these files "
             "smaller."
         )
 

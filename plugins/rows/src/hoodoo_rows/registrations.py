@@ -10,9 +10,15 @@ from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
 
 _WRITES = (
-    "upsert", "insert", "append", "bulk_insert", "delete", "insert_overwrite", "insert_overwrite_table",
+    "upsert",
+    "insert",
+    "append",
+    "bulk_insert",
+    "delete",
+    "insert_overwrite",
+    "insert_overwrite_table",
     "delete_partitions",
-)  # fmt: skip
+)
 
 
 _READS = ("read", "query", "to_arrow", "count", "head")

@@ -38,16 +38,22 @@ class Write:
         the method. ConfigError for another name."""
         if operation not in _OPERATIONS:
             raise ConfigError(
-                f"operation={operation!r}", "is no operation of a write.", f"Use one of {', '.join(_OPERATIONS)}."
-            )  # fmt: skip
+                f"operation={operation!r}",
+                "is no operation of a write.",
+                f"Use one of {', '.join(_OPERATIONS)}.",
+            )
         found: Commit = _OPERATIONS[operation](table, **arguments)
         return found
 
 
 def upsert(
-    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None,
+    table: TableHandle,
+    data: Any,
+    *,
+    engine: str | Engine | None = None,
+    batch: Batch | None = None,
     add_columns: bool = False,
-) -> Commit:  # fmt: skip
+) -> Commit:
     """Update rows whose key is in the table, and insert the others. All writes: docs/writing.md.
 
     A column that the table lacks is refused. With ``add_columns=True`` (also in the other writes)
@@ -58,9 +64,13 @@ def upsert(
 
 
 def insert(
-    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None,
+    table: TableHandle,
+    data: Any,
+    *,
+    engine: str | Engine | None = None,
+    batch: Batch | None = None,
     add_columns: bool = False,
-) -> Commit:  # fmt: skip
+) -> Commit:
     """Add rows; small files are filled first. Stored keys are compared only if
     ``hoodie.datasource.insert.dup.policy`` is ``drop`` or ``fail``."""
     policy = options.duplicates(table.options)
@@ -69,17 +79,25 @@ def insert(
 
 
 def append(
-    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None,
+    table: TableHandle,
+    data: Any,
+    *,
+    engine: str | Engine | None = None,
+    batch: Batch | None = None,
     add_columns: bool = False,
-) -> Commit:  # fmt: skip
+) -> Commit:
     """Add rows in new files, without an exchange and without a comparison with stored keys."""
     return write(table, _combined(table, operation.APPEND), data, engine, batch, add_columns)
 
 
 def bulk_insert(
-    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None,
+    table: TableHandle,
+    data: Any,
+    *,
+    engine: str | Engine | None = None,
+    batch: Batch | None = None,
     add_columns: bool = False,
-) -> Commit:  # fmt: skip
+) -> Commit:
     """Write rows to new files in the order in which they arrive. This is the fastest write, for
     first loads."""
     return write(table, _combined(table, operation.BULK_INSERT), data, engine, batch, add_columns)
@@ -101,9 +119,11 @@ def delete(
     Column."""
     if (data is None) == (where is None) or isinstance(data, (str, pc.Expression)):
         raise CallError(
-            "table.delete", "needs keys or a condition, and not both.",
-            "Say which rows to delete: table.delete(keys), or table.delete(where=\"city = 'oslo'\").",
-        )  # fmt: skip
+            "table.delete",
+            "needs keys or a condition, and not both.",
+            'Say which rows to delete: table.delete(keys), or table.delete(where="city = '
+            "'oslo'\").",
+        )
     if where is not None:
         action = in_role("action", "deletes_where")
         found: Commit = table.run(action, where=where, engine=engine, batch=batch)
@@ -114,17 +134,25 @@ def delete(
 
 
 def insert_overwrite(
-    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None,
+    table: TableHandle,
+    data: Any,
+    *,
+    engine: str | Engine | None = None,
+    batch: Batch | None = None,
     add_columns: bool = False,
-) -> Commit:  # fmt: skip
+) -> Commit:
     """Replace the partition paths that occur in ``data`` with its rows."""
     return write(table, operation.INSERT_OVERWRITE, data, engine, batch, add_columns)
 
 
 def insert_overwrite_table(
-    table: TableHandle, data: Any, *, engine: str | Engine | None = None, batch: Batch | None = None,
+    table: TableHandle,
+    data: Any,
+    *,
+    engine: str | Engine | None = None,
+    batch: Batch | None = None,
     add_columns: bool = False,
-) -> Commit:  # fmt: skip
+) -> Commit:
     """Replace all rows of the table with the rows of ``data``."""
     return write(table, operation.INSERT_OVERWRITE_TABLE, data, engine, batch, add_columns)
 
@@ -143,9 +171,10 @@ def delete_partitions(table: TableHandle, paths: str | Sequence[str]) -> Commit:
         began, first = first, False
         if unknown and began:
             raise DataError(
-                f"partition {', '.join(unknown)}", f"is not in the table ({_some(known)})",
+                f"partition {', '.join(unknown)}",
+                f"is not in the table ({_some(known)})",
                 "give partition paths as table.file_slices() shows them.",
-            )  # fmt: skip
+            )
         return target
 
     due = table.after_writes.due()
@@ -191,6 +220,13 @@ def _some(names: set[str]) -> str:
 
 
 _EACH: tuple[Callable[..., Commit], ...] = (
-    upsert, insert, append, bulk_insert, delete, insert_overwrite, insert_overwrite_table, delete_partitions,
-)  # fmt: skip
+    upsert,
+    insert,
+    append,
+    bulk_insert,
+    delete,
+    insert_overwrite,
+    insert_overwrite_table,
+    delete_partitions,
+)
 _OPERATIONS = {function.__name__: function for function in _EACH}

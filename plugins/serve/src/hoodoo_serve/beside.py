@@ -111,7 +111,8 @@ def _run(table: TableHandle, engine: Callable[[], Engine], writer: TableHandle) 
         except (HoodooError, FileNotFoundError) as error:  # others take files away
             timeline = None
             warn(
-                f"table {table.config.name}: the {service.what} beside the writer is not done ({error}); "
+                f"table {table.config.name}: the {service.what} beside the writer is not done "
+                f"({error}); "
                 f"{service.by_hand} finishes it."
             )
         except RuntimeError:

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 from attrs import define, field
-from prometheus_client import (  # fmt: skip
+from prometheus_client import (
     CONTENT_TYPE_LATEST,
     REGISTRY,
     CollectorRegistry,
@@ -36,24 +36,33 @@ class Metrics:
         self.registry = registry
         labels = ("location", "service")
         self.runs = Counter(
-            "hoodoo_services", "Services that had something to do, by how they ended.",
-            (*labels, "outcome"), registry=registry,
-        )  # fmt: skip
+            "hoodoo_services",
+            "Services that had something to do, by how they ended.",
+            (*labels, "outcome"),
+            registry=registry,
+        )
         self.seconds = Histogram(
-            "hoodoo_service_seconds", "Duration of those services.", labels, buckets=_SECONDS,
+            "hoodoo_service_seconds",
+            "Duration of those services.",
+            labels,
+            buckets=_SECONDS,
             registry=registry,
-        )  # fmt: skip
+        )
         self.rounds = Counter(
-            "hoodoo_service_rounds", "Looks at a table, by role.", ("location", "role"),
+            "hoodoo_service_rounds",
+            "Looks at a table, by role.",
+            ("location", "role"),
             registry=registry,
-        )  # fmt: skip
+        )
         self.leads = Gauge(
             "hoodoo_service_leads", "1 where this process leads.", ("location",), registry=registry
         )
         self.ended = Gauge(
-            "hoodoo_service_last_round_timestamp_seconds", "When the last round ended.",
-            ("location",), registry=registry,
-        )  # fmt: skip
+            "hoodoo_service_last_round_timestamp_seconds",
+            "When the last round ended.",
+            ("location",),
+            registry=registry,
+        )
 
     def seen(self, path: str, found: Round) -> None:
         """Count one round."""

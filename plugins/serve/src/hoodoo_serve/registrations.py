@@ -22,32 +22,40 @@ def hoodoo_service_policies() -> Iterable[Registration]:
     module = "hoodoo_serve.policies"
     return [
         Registration(
-            "pending_plans", f"{module}:PendingPlans.from_settings", options=options.OPTIONS,
+            "pending_plans",
+            f"{module}:PendingPlans.from_settings",
+            options=options.OPTIONS,
             summary="plans that nobody runs",
         ),
         Registration(
-            "following", f"{module}:Following.from_settings", options=options.OPTIONS,
+            "following",
+            f"{module}:Following.from_settings",
+            options=options.OPTIONS,
             summary="what would follow a write, at its thresholds",
         ),
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl
 def hoodoo_actions() -> Iterable[Registration]:
     return [
         Registration(
-            "services_beside", "hoodoo_serve.beside:ServicesBeside.from_settings",
+            "services_beside",
+            "hoodoo_serve.beside:ServicesBeside.from_settings",
             options=options.ASYNC_OPTIONS,
-            summary="a thread beside the writer compacts, clusters, cleans and archives, when it is due",
+            summary="a thread beside the writer compacts, clusters, cleans and archives, when it "
+            "is due",
         )
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl
 def hoodoo_commands() -> Iterable[Registration]:
     return [
         Registration(
-            "serve", "hoodoo_serve.commands.serve:serve",
-            summary="Run the services of tables when they are due: compact, cluster, clean, archive, planned work.",
+            "serve",
+            "hoodoo_serve.commands.serve:serve",
+            summary="Run the services of tables when they are due: compact, cluster, clean, "
+            "archive, planned work.",
         )
-    ]  # fmt: skip
+    ]

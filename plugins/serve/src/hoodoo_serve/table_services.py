@@ -166,9 +166,12 @@ class TableServices:
             ran = _ran(service.what, done, time.monotonic() - began, error)
             if done or error is not None:
                 _log.info(
-                    "service", table=self.path, what=ran.what, seconds=round(ran.seconds, 3),
+                    "service",
+                    table=self.path,
+                    what=ran.what,
+                    seconds=round(ran.seconds, 3),
                     error=ran.error or None,
-                )  # fmt: skip
+                )
             found.append(ran)
         return tuple(found)
 

@@ -126,29 +126,44 @@ TARGET_IO = Option(
 )
 LOG_SIZE = Option(
     "hoodie.compaction.logfile.size.threshold",
-    "A file group is compacted when its log files have at least so many bytes.", "0", kind=Size(),
-)  # fmt: skip
+    "A file group is compacted when its log files have at least so many bytes.",
+    "0",
+    kind=Size(),
+)
 LOG_COUNT = Option(
     "hoodie.compaction.logfile.num.threshold",
-    "A file group is compacted when it has at least so many log files.", "0", kind=Whole(0),
-)  # fmt: skip
+    "A file group is compacted when it has at least so many log files.",
+    "0",
+    kind=Whole(0),
+)
 DAYS = Option(
     "hoodie.compaction.daybased.target.partitions",
-    "Newest partition paths that are compacted.", "10", kind=Whole(1),
-)  # fmt: skip
+    "Newest partition paths that are compacted.",
+    "10",
+    kind=Whole(1),
+)
 
 COMMITS_RETAINED = Option(
-    "hoodie.clean.commits.retained", "Number of newest writes whose files by_commits does not delete.", "10",
-    kind=Whole(1), older=("hoodie.cleaner.commits.retained",),
-)  # fmt: skip
+    "hoodie.clean.commits.retained",
+    "Number of newest writes whose files by_commits does not delete.",
+    "10",
+    kind=Whole(1),
+    older=("hoodie.cleaner.commits.retained",),
+)
 VERSIONS_RETAINED = Option(
-    "hoodie.clean.fileversions.retained", "Number of slices of a file group that by_versions does not delete.", "3",
-    kind=Whole(1), older=("hoodie.cleaner.fileversions.retained",),
-)  # fmt: skip
+    "hoodie.clean.fileversions.retained",
+    "Number of slices of a file group that by_versions does not delete.",
+    "3",
+    kind=Whole(1),
+    older=("hoodie.cleaner.fileversions.retained",),
+)
 HOURS_RETAINED = Option(
-    "hoodie.clean.hours.retained", "Hours; by_hours does not delete files of writes of these last hours.", "24",
-    kind=Duration("h", whole=False), older=("hoodie.cleaner.hours.retained",),
-)  # fmt: skip
+    "hoodie.clean.hours.retained",
+    "Hours; by_hours does not delete files of writes of these last hours.",
+    "24",
+    kind=Duration("h", whole=False),
+    older=("hoodie.cleaner.hours.retained",),
+)
 
 COMPACTION_OPTIONS = (COMPACTION, COMPACT_INLINE, COMPACT_EVERY)
 LOG_COMPACTION_OPTIONS = (LOG_COMPACT_INLINE, LOG_BLOCKS)

@@ -138,7 +138,10 @@ class Comparison:
 
     def __str__(self) -> str:
         first, second = self.found
-        said = f"the indexes differ in {self.differences.num_rows} places; they found {first} and {second}."
+        said = (
+            f"the indexes differ in {self.differences.num_rows} places; they found {first} and "
+            f"{second}."
+        )
         if self.same:
             said = f"the indexes say the same of {first} keys."
         if self.stale.num_rows:

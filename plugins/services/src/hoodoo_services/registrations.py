@@ -143,30 +143,40 @@ def hoodoo_compactions() -> Iterable[Registration]:
     module = "hoodoo_services.compaction.strategies"
     return [
         Registration(
-            "log_size", f"{module}:LogSize.from_settings",
+            "log_size",
+            f"{module}:LogSize.from_settings",
             (f"{_COMPACT}LogFileSizeBasedCompactionStrategy",),
-            (options.LOG_SIZE, options.TARGET_IO), "the largest log files first",
+            (options.LOG_SIZE, options.TARGET_IO),
+            "the largest log files first",
         ),
         Registration(
-            "log_count", f"{module}:LogCount.from_settings",
+            "log_count",
+            f"{module}:LogCount.from_settings",
             (f"{_COMPACT}LogFileNumBasedCompactionStrategy",),
-            (options.LOG_COUNT, options.TARGET_IO), "most log files first",
+            (options.LOG_COUNT, options.TARGET_IO),
+            "most log files first",
         ),
         Registration(
-            "bounded_io", f"{module}:BoundedIO.from_settings",
+            "bounded_io",
+            f"{module}:BoundedIO.from_settings",
             (f"{_COMPACT}BoundedIOCompactionStrategy",),
-            (options.TARGET_IO,), "as much as may be read and written",
+            (options.TARGET_IO,),
+            "as much as may be read and written",
         ),
         Registration(
-            "day_based", f"{module}:DayBased.from_settings",
+            "day_based",
+            f"{module}:DayBased.from_settings",
             (f"{_COMPACT}DayBasedCompactionStrategy",),
-            (options.DAYS,), "the newest partitions",
+            (options.DAYS,),
+            "the newest partitions",
         ),
         Registration(
-            "unbounded", f"{module}:Unbounded.from_settings",
-            (f"{_COMPACT}UnBoundedCompactionStrategy",), summary="everything that has log files",
+            "unbounded",
+            f"{module}:Unbounded.from_settings",
+            (f"{_COMPACT}UnBoundedCompactionStrategy",),
+            summary="everything that has log files",
         ),
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl
@@ -174,19 +184,27 @@ def hoodoo_cleanings() -> Iterable[Registration]:
     module = "hoodoo_services.clean.policies"
     return [
         Registration(
-            "by_commits", f"{module}.by_writes:ByCommits.from_settings", ("KEEP_LATEST_COMMITS",),
-            (options.COMMITS_RETAINED,), "what the last writes made stays",
+            "by_commits",
+            f"{module}.by_writes:ByCommits.from_settings",
+            ("KEEP_LATEST_COMMITS",),
+            (options.COMMITS_RETAINED,),
+            "what the last writes made stays",
         ),
         Registration(
-            "by_hours", f"{module}.by_writes:ByHours.from_settings", ("KEEP_LATEST_BY_HOURS",),
-            (options.HOURS_RETAINED,), "what the writes of the last hours made stays",
+            "by_hours",
+            f"{module}.by_writes:ByHours.from_settings",
+            ("KEEP_LATEST_BY_HOURS",),
+            (options.HOURS_RETAINED,),
+            "what the writes of the last hours made stays",
         ),
         Registration(
-            "by_versions", f"{module}.by_versions:ByVersions.from_settings",
+            "by_versions",
+            f"{module}.by_versions:ByVersions.from_settings",
             ("KEEP_LATEST_FILE_VERSIONS",),
-            (options.VERSIONS_RETAINED,), "the newest slices of each file group stay",
+            (options.VERSIONS_RETAINED,),
+            "the newest slices of each file group stay",
         ),
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl
@@ -207,11 +225,13 @@ def hoodoo_commands() -> Iterable[Registration]:
         ("rewrite", "Write existing base files again, with another codec or other options."),
         (
             "rewrite-keys",
-            "Rewrite the files that still store record keys, so that the keys take no space (virtual keys).",
+            "Rewrite the files that still store record keys, so that the keys take no space "
+            "(virtual keys).",
         ),
         (
             "enable-virtual-keys",
-            "Stop storing record keys in new files: readers make them from the columns of each row (RFC-21).",
+            "Stop storing record keys in new files: readers make them from the columns of each row "
+            "(RFC-21).",
         ),
     ):
         found = name.replace("-", "_")

@@ -127,10 +127,10 @@ def check_made(generator: KeyGenerator, row: pa.RecordBatch | None, columns: Seq
     made = generator.record_keys(row.select(list(columns)))[0].as_py()
     if stored != made:
         raise ConfigError(
-            f"record key {stored!r}", f"is stored in a row whose columns give {made!r}: virtual keys "
-            "would not find it.",
+            f"record key {stored!r}",
+            f"is stored in a row whose columns give {made!r}: virtual keys would not find it.",
             "open the table with the key generator that made its keys, or leave them stored.",
-        )  # fmt: skip
+        )
 
 
 def disabling() -> dict[str, str | None]:
@@ -151,9 +151,10 @@ def check_all_stored(
     for slice_ in slices:
         if slice_.row_logs:
             raise ConfigError(
-                f"file group {slice_.file_id}", "has log files, which may lack their keys.",
+                f"file group {slice_.file_id}",
+                "has log files, which may lack their keys.",
                 "compact the table first (table.compact()).",
-            )  # fmt: skip
+            )
         if slice_.base_file is None:
             continue
         with file_format.reader(storage, slice_.base_file.path) as reader:

@@ -109,9 +109,10 @@ def _create(
         raise
     if not done:
         raise CommitUnknownError(
-            f"savepoint {requested}", "the store failed when it was put.",
+            f"savepoint {requested}",
+            "the store failed when it was put.",
             "Call table.savepoints() to see whether it is there.",
-        )  # fmt: skip
+        )
 
 
 def delete(storage: Storage, config: TableConfig, instant: str) -> None:
@@ -124,9 +125,10 @@ def delete(storage: Storage, config: TableConfig, instant: str) -> None:
     for restore in timeline.pending():
         if restore.action == "restore":
             raise CommitConflictError(
-                f"savepoint {instant}", f"restore {restore.requested} is in progress.",
+                f"savepoint {instant}",
+                f"restore {restore.requested} is in progress.",
                 f'Finish it first: table.run_restore("{restore.requested}").',
-            )  # fmt: skip
+            )
     with action_events(SAVEPOINT, config.name, storage.root, instant, end="deleted"):
         # The completed file first: what is pending keeps nothing.
         for kept in timeline.instants:
@@ -176,6 +178,7 @@ def _refuse_undone(storage: Storage, timeline: Timeline, requested: str) -> None
         gone = [plan.get("instantToRollback") or {}, *(plan.get("instantsToRollback") or ())]
         if requested in {info.get("commitTime") for info in gone}:
             raise CommitConflictError(
-                f"{storage.root}: instant {requested}", f"{other} is about to undo it.",
+                f"{storage.root}: instant {requested}",
+                f"{other} is about to undo it.",
                 "Keep another one.",
-            )  # fmt: skip
+            )

@@ -83,28 +83,36 @@ class SparkCheck:
             if not os.path.isfile(java):
                 return "", [
                     Finding(
-                        "spark.java_home", f"JAVA_HOME={home}", "there is no bin/java in this folder",
-                        "Set JAVA_HOME to the folder of a JDK, or unset it where java is on the PATH.",
+                        "spark.java_home",
+                        f"JAVA_HOME={home}",
+                        "there is no bin/java in this folder",
+                        "Set JAVA_HOME to the folder of a JDK, or unset it where java is on the "
+                        "PATH.",
                     )
-                ]  # fmt: skip
+                ]
         else:
             java = shutil.which("java", path=self.variables.get("PATH")) or ""
             if not java:
                 return "", [
                     Finding(
-                        "spark.java", "Java", "it was not found, and Spark runs in a Java virtual machine",
-                        f'{install} and set JAVA_HOME to its folder, or use engine="local", which needs none.',
+                        "spark.java",
+                        "Java",
+                        "it was not found, and Spark runs in a Java virtual machine",
+                        f'{install} and set JAVA_HOME to its folder, or use engine="local", which '
+                        "needs none.",
                     )
-                ]  # fmt: skip
+                ]
         said = _said([java, "-version"])
         found = _JAVA_VERSION.search(said)
         if found is None:
             return "", [
                 Finding(
-                    "spark.java", java, f"`java -version` failed: {_first_line(said)}",
+                    "spark.java",
+                    java,
+                    f"`java -version` failed: {_first_line(said)}",
                     f"{install}, and set JAVA_HOME to its folder.",
                 )
-            ]  # fmt: skip
+            ]
         major = int(found[2] or 0) if found[1] == "1" else int(found[1])
         if least <= major <= most:
             return f"Java {major} at {java}", []
@@ -122,9 +130,11 @@ class SparkCheck:
             socket.gethostbyname(name)
         except OSError:
             yield Finding(
-                "spark.host", f"host name {name}", "it has no address, and Spark looks for one when it starts",
+                "spark.host",
+                f"host name {name}",
+                "it has no address, and Spark looks for one when it starts",
                 "Set SPARK_LOCAL_IP=127.0.0.1, or write the name into /etc/hosts.",
-            )  # fmt: skip
+            )
 
     # --- Python -----------------------------------------------------------------------------------
     def _python(self) -> Iterator[Finding]:
@@ -168,18 +178,22 @@ class SparkCheck:
 
 def _missing_pyspark(wanted: str) -> Finding:
     return Finding(
-        "spark.pyspark", "PySpark", f"it is not installed, and {wanted} says that Spark is to be used",
+        "spark.pyspark",
+        "PySpark",
+        f"it is not installed, and {wanted} says that Spark is to be used",
         f'{_INSTALL}, or use engine="local", which needs none.',
-    )  # fmt: skip
+    )
 
 
 def _old(version: str, number: Version) -> Iterator[Finding]:
     if number < OLDEST:
         oldest = ".".join(map(str, OLDEST))
         yield Finding(
-            "spark.pyspark", f"PySpark {version}", f"it is too old: {oldest} is the oldest that works",
+            "spark.pyspark",
+            f"PySpark {version}",
+            f"it is too old: {oldest} is the oldest that works",
             f'pip install "pyspark>={oldest}", of the version of the cluster.',
-        )  # fmt: skip
+        )
 
 
 def _pandas(version: str, number: Version) -> Iterator[Finding]:
@@ -187,15 +201,19 @@ def _pandas(version: str, number: Version) -> Iterator[Finding]:
         pandas = metadata.version("pandas")
     except metadata.PackageNotFoundError:
         yield Finding(
-            "spark.pandas", "pandas", "it is not installed, and PySpark's mapInArrow needs it",
+            "spark.pandas",
+            "pandas",
+            "it is not installed, and PySpark's mapInArrow needs it",
             f"{_INSTALL}.",
-        )  # fmt: skip
+        )
         return
     if pandas.partition(".")[0] == "3" and number < _PANDAS_3:
         yield Finding(
-            "spark.pandas", f"pandas {pandas}", f"PySpark {version} does not work with pandas 3",
+            "spark.pandas",
+            f"pandas {pandas}",
+            f"PySpark {version} does not work with pandas 3",
             'pip install "pandas<3".',
-        )  # fmt: skip
+        )
 
 
 def _pyspark() -> str | None:

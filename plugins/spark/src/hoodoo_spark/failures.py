@@ -32,12 +32,14 @@ _KNOWN = tuple(
         (
             r"No space left on device",
             "a disk is full.",
-            "Free space where the table is and in spark.local.dir, and repeat; nothing was published.",
+            "Free space where the table is and in spark.local.dir, and repeat; nothing was "
+            "published.",
         ),
         (
             r"ModuleNotFoundError: No module named '(?P<module>[^']*)'",
             "the workers' Python lacks the module {module}.",
-            "Install it there in the version of the driver; PYSPARK_PYTHON says which Python that is.",
+            "Install it there in the version of the driver; PYSPARK_PYTHON says which Python that "
+            "is.",
         ),
         (
             r"Python worker exited unexpectedly|Python worker .{0,40}crashed",

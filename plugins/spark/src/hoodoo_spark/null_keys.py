@@ -27,7 +27,8 @@ def refused_nulls(keys: Any, generator: KeyGenerator, schema: pa.Schema, shape: 
         or_ if refuses_one(generator, schema) else and_, (F.col(n).isNull() for n in names)
     )
     message = F.lit(
-        f"record key, columns {', '.join(fields)}: is null in a row of the table. Fix: Restore the key columns to their state before the change: keys are computed from them."
+        f"record key, columns {', '.join(fields)}: is null in a row of the table. Fix: Restore the "
+        "key columns to their state before the change: keys are computed from them."
     )
     # The condition stands alone, too, for the reader to see it.
     failing = keys.where(null).where(

@@ -24,7 +24,9 @@ from hoodoo_spark.session import is_connect
 FILES = 1000  # whose footers the driver reads at most
 _READERS = 8
 # Options of a read that only choose files; any other one may change what is read from them.
-_CHOOSING = frozenset({"path", "paths", "pathglobfilter", "recursivefilelookup", "modifiedbefore", "modifiedafter"})  # fmt: skip
+_CHOOSING = frozenset(
+    {"path", "paths", "pathglobfilter", "recursivefilelookup", "modifiedbefore", "modifiedafter"}
+)
 _FORMAT = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
 _INDEX = "org.apache.spark.sql.execution.datasources.InMemoryFileIndex"
 # Settings of Spark with which it reads a file as this module does.
@@ -74,7 +76,10 @@ def _relation(frame: Any) -> Any:
             found = plan.relation()
             return found if found.getClass().getSimpleName() == "HadoopFsRelation" else None
         if kind == "Project":
-            if any(c.getClass().getSimpleName() != "AttributeReference" for c in _each(plan.projectList())):  # fmt: skip
+            if any(
+                c.getClass().getSimpleName() != "AttributeReference"
+                for c in _each(plan.projectList())
+            ):
                 return None
         elif kind != "SubqueryAlias":
             return None

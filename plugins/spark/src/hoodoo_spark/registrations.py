@@ -57,7 +57,8 @@ def hoodoo_dataframe(kind: str, scan: Any, session: Any) -> Any:
 def hoodoo_checks() -> list[Registration]:
     return [
         Registration(
-            "spark", "hoodoo_spark.check:SparkCheck.from_settings",
+            "spark",
+            "hoodoo_spark.check:SparkCheck.from_settings",
             summary="PySpark, pandas, Java, the Python of workers",
         )
-    ]  # fmt: skip
+    ]

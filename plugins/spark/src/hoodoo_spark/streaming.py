@@ -59,7 +59,8 @@ class Sink:
         if is_connect(frame):
             raise EngineError(
                 f"batch {number} for {self.table.path}",
-                "comes over Spark Connect, where a function for foreachBatch is not told of which query it is.",
+                "comes over Spark Connect, where a function for foreachBatch is not told of which "
+                "query it is.",
                 'Write the stream with .writeStream.format("hoodoo"), which is as exact.',
             )
         session = frame.sparkSession
@@ -85,8 +86,13 @@ class Sink:
             commit = self._write(frame, batch, on_session(session, self.table.handle.settings))
             _last[stream] = (run, batch.number)
         if not commit.instant:
-            _log.info("batch_skipped", table=self.table.path, identifier=identifier, query=query,
-                      batch=batch.number)  # fmt: skip
+            _log.info(
+                "batch_skipped",
+                table=self.table.path,
+                identifier=identifier,
+                query=query,
+                batch=batch.number,
+            )
         return commit
 
     def _write(self, frame: Any, batch: Batch, engine: Engine) -> Commit:
@@ -97,8 +103,13 @@ class Sink:
                 done: Commit = write(frame, engine=engine, batch=batch)
                 return done
             except CommitConflictError as error:
-                _log.info("batch_retried", table=self.table.path, identifier=batch.identifier,
-                          batch=batch.number, error=str(error))  # fmt: skip
+                _log.info(
+                    "batch_retried",
+                    table=self.table.path,
+                    identifier=batch.identifier,
+                    batch=batch.number,
+                    error=str(error),
+                )
             time.sleep(pause)
             pause *= 2
         done = write(frame, engine=engine, batch=batch)

@@ -61,30 +61,42 @@ class LocalCheck:
         minutes = max(0.0, time.time() - entry.modified) / 60
         if owner.is_gone(holder):
             pid = holder.get("pid")
-            rule = f"the process {pid} of this host holds it, and has ended; writers of Spark would wait for it"
+            rule = (
+                f"the process {pid} of this host holds it, and has ended; writers of Spark would "
+                "wait for it"
+            )
             yield Finding("local.lock", _LOCK, rule, free)
         elif minutes * 60 > _OLD and not 0 < self.expire < minutes:
-            rule = f"it was made {minutes:.0f} minutes ago; writers that need it wait until it is deleted"
+            rule = (
+                f"it was made {minutes:.0f} minutes ago; writers that need it wait until it is "
+                "deleted"
+            )
             yield Finding(
-                "local.lock", _LOCK, rule,
+                "local.lock",
+                _LOCK,
+                rule,
                 f"{free[:-1]}, or set {options.LOCK_EXPIRE.key} for all writers.",
-            )  # fmt: skip
+            )
 
 
 def _space(base: str) -> Iterator[Finding]:
     free = shutil.disk_usage(base).free
     if free < _SPACE:
         yield Finding(
-            "local.space", base, f"only {free >> 20} MB are free, and a new base file may take 120 MB",
+            "local.space",
+            base,
+            f"only {free >> 20} MB are free, and a new base file may take 120 MB",
             "Free space on the file system, or run `hoodoo clean`, which deletes older file slices.",
-        )  # fmt: skip
+        )
     if hasattr(os, "statvfs"):
         system = os.statvfs(base)
         if system.f_files and not system.f_favail:
             yield Finding(
-                "local.space", base, "the file system has no free inode, so no file can be created",
+                "local.space",
+                base,
+                "the file system has no free inode, so no file can be created",
                 "Delete files on the file system, or make one with more inodes.",
-            )  # fmt: skip
+            )
 
 
 def _folders(storage: Storage, base: str) -> Iterator[Finding]:
@@ -96,10 +108,12 @@ def _folders(storage: Storage, base: str) -> Iterator[Finding]:
     if closed:
         more = f" and {len(closed) - 1} more folders" if len(closed) > 1 else ""
         yield Finding(
-            "local.permissions", os.path.join(base, closed[0]),
+            "local.permissions",
+            os.path.join(base, closed[0]),
             f"this user may not write there{more}",
-            "Change the owner (chown -R) or the permissions of the table's folders, or run as their owner.",
-        )  # fmt: skip
+            "Change the owner (chown -R) or the permissions of the table's folders, or run as "
+            "their owner.",
+        )
 
 
 def _may_write(folder: str) -> bool:

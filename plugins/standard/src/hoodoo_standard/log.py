@@ -8,9 +8,19 @@ from hoodoo.hookspecs.observer import Event
 from hoodoo.log import get_logger
 
 _FIGURES = (
-    "run_id", "location", "duration", "files_added", "files_removed", "bytes_written", "rows_inserted",
-    "rows_updated", "rows_deleted", "rows_unmerged", "error", "rule",
-)  # fmt: skip
+    "run_id",
+    "location",
+    "duration",
+    "files_added",
+    "files_removed",
+    "bytes_written",
+    "rows_inserted",
+    "rows_updated",
+    "rows_deleted",
+    "rows_unmerged",
+    "error",
+    "rule",
+)
 _OWN = frozenset({"event", "table", "instant", "partitions", *_FIGURES})
 _log = get_logger("hoodoo")
 

@@ -42,80 +42,120 @@ THREADS = Option(
 LOGICAL_TIMESTAMPS = Option(
     "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled",
     "Timestamps in keys and paths are written as text, cut to milliseconds, not as numbers.",
-    "false", table_property=True, kind=FLAG,
-)  # fmt: skip
+    "false",
+    table_property=True,
+    kind=FLAG,
+)
 KEYS = (LOGICAL_TIMESTAMPS, HIVE_STYLE, URL_ENCODE)
 SLASH_DATES = Option(
     "hoodie.datasource.write.slash.separated.date.partitioning",
     "The value 2024-01-02 of the only partition column becomes 2024/01/02.",
-    "false", table_property=True, kind=FLAG,
-)  # fmt: skip
+    "false",
+    table_property=True,
+    kind=FLAG,
+)
 # Releases of Hudi disagree about the key of one column: `id:7` up to 0.14.0 and since 1.1, `7` in
 # 0.14.1 to 1.0.2. A table that does not say is asked for a key that it has.
 COMPLEX_ENCODING = Option(
     "hoodie.write.complex.keygen.new.encoding",
     "The COMPLEX key of a single column is the bare value; versions up to 8.",
-    "false", table_property=True, assumed=False, kind=FLAG,
-)  # fmt: skip
+    "false",
+    table_property=True,
+    assumed=False,
+    kind=FLAG,
+)
 # A property alone, FIELD_PREFIXED or VALUE_ONLY: what Hudi after 1.2 notes when it upgrades such a
 # table to version 9.
 STORED_ENCODING = "hoodie.table.complex.keygen.encoding"
 TIMEBASED = "hoodie.keygen.timebased."
 OLD_TIMEBASED = "hoodie.deltastreamer.keygen.timebased."  # when only Hudi's streamer had such keys
 TIME_TYPE = Option(
-    f"{TIMEBASED}timestamp.type", "What the partition column of TIMESTAMP holds.",
-    table_property=True, older=(f"{OLD_TIMEBASED}timestamp.type",),
-    kind=Choice("UNIX_TIMESTAMP", "EPOCHMILLISECONDS", "EPOCHMICROSECONDS", "SCALAR", "DATE_STRING",
-                "MIXED"),
-)  # fmt: skip
+    f"{TIMEBASED}timestamp.type",
+    "What the partition column of TIMESTAMP holds.",
+    table_property=True,
+    older=(f"{OLD_TIMEBASED}timestamp.type",),
+    kind=Choice(
+        "UNIX_TIMESTAMP", "EPOCHMILLISECONDS", "EPOCHMICROSECONDS", "SCALAR", "DATE_STRING", "MIXED"
+    ),
+)
 TIME_UNIT = Option(
-    f"{TIMEBASED}timestamp.scalar.time.unit", "The unit of SCALAR.", "SECONDS",
-    table_property=True, older=(f"{OLD_TIMEBASED}timestamp.scalar.time.unit",),
-    kind=Choice("NANOSECONDS", "MICROSECONDS", "MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS"),
-)  # fmt: skip
+    f"{TIMEBASED}timestamp.scalar.time.unit",
+    "The unit of SCALAR.",
+    "SECONDS",
+    table_property=True,
+    older=(f"{OLD_TIMEBASED}timestamp.scalar.time.unit",),
+    kind=Choice(
+        "NANOSECONDS", "MICROSECONDS", "MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS"
+    ),
+)
 INPUT_FORMAT = Option(
     f"{TIMEBASED}input.dateformat",
     "Joda patterns of the texts of DATE_STRING and MIXED, the first that fits counts.",
-    table_property=True, older=(f"{OLD_TIMEBASED}input.dateformat",),
-)  # fmt: skip
+    table_property=True,
+    older=(f"{OLD_TIMEBASED}input.dateformat",),
+)
 INPUT_DELIMITER = Option(
     f"{TIMEBASED}input.dateformat.list.delimiter.regex",
-    "What separates two input patterns.", ",", table_property=True, kind=Pattern(),
+    "What separates two input patterns.",
+    ",",
+    table_property=True,
+    kind=Pattern(),
     older=(f"{OLD_TIMEBASED}input.dateformat.list.delimiter.regex",),
-)  # fmt: skip
+)
 INPUT_ZONE = Option(
-    f"{TIMEBASED}input.timezone", "The time zone of texts without an offset; UTC if not said.",
-    table_property=True, older=(f"{OLD_TIMEBASED}input.timezone",),
-)  # fmt: skip
+    f"{TIMEBASED}input.timezone",
+    "The time zone of texts without an offset; UTC if not said.",
+    table_property=True,
+    older=(f"{OLD_TIMEBASED}input.timezone",),
+)
 OUTPUT_FORMAT = Option(
-    f"{TIMEBASED}output.dateformat", "The Joda pattern of partition paths.", table_property=True,
+    f"{TIMEBASED}output.dateformat",
+    "The Joda pattern of partition paths.",
+    table_property=True,
     older=(f"{OLD_TIMEBASED}output.dateformat",),
-)  # fmt: skip
+)
 OUTPUT_ZONE = Option(
     f"{TIMEBASED}output.timezone",
     "The time zone of partition paths. If not said: that of the texts, else UTC.",
-    table_property=True, older=(f"{OLD_TIMEBASED}output.timezone",),
-)  # fmt: skip
+    table_property=True,
+    older=(f"{OLD_TIMEBASED}output.timezone",),
+)
 BOTH_ZONES = Option(
-    f"{TIMEBASED}timezone", "The time zone of both, if it is set.", table_property=True,
+    f"{TIMEBASED}timezone",
+    "The time zone of both, if it is set.",
+    table_property=True,
     older=(f"{OLD_TIMEBASED}timezone",),
-)  # fmt: skip
+)
 TIME_PARSER = Option(
-    "hoodie.keygen.datetime.parser.class", "What reads the texts: Hudi's own only.",
-    table_property=True, older=("hoodie.deltastreamer.keygen.datetime.parser.class",),
+    "hoodie.keygen.datetime.parser.class",
+    "What reads the texts: Hudi's own only.",
+    table_property=True,
+    older=("hoodie.deltastreamer.keygen.datetime.parser.class",),
     kind=Choice("org.apache.hudi.keygen.parser.HoodieDateTimeParser"),
-)  # fmt: skip
-TIMES = (TIME_TYPE, TIME_UNIT, INPUT_FORMAT, INPUT_DELIMITER, INPUT_ZONE, OUTPUT_FORMAT,
-         OUTPUT_ZONE, BOTH_ZONES, TIME_PARSER)  # fmt: skip
+)
+TIMES = (
+    TIME_TYPE,
+    TIME_UNIT,
+    INPUT_FORMAT,
+    INPUT_DELIMITER,
+    INPUT_ZONE,
+    OUTPUT_FORMAT,
+    OUTPUT_ZONE,
+    BOTH_ZONES,
+    TIME_PARSER,
+)
 VIRTUAL_BY_HOODOO = Option(
     "hoodoo.recordkey.virtual.by.hoodoo",
-    "Virtual keys may have the key generators TIMESTAMP and CUSTOM, which Spark Hudi does not take for them: it can't "
+    "Virtual keys may have the key generators TIMESTAMP and CUSTOM, which Spark Hudi does not take "
+    "for them: it can't "
     "write such a table.",
-    "false", kind=FLAG,
-)  # fmt: skip
+    "false",
+    kind=FLAG,
+)
 PARTITION_TYPES = Option(
     "hoodoo.partition.types",
-    "column:SIMPLE or column:TIMESTAMP for each partition column of CUSTOM, in table version 6, which "
+    "column:SIMPLE or column:TIMESTAMP for each partition column of CUSTOM, in table version 6, "
+    "which "
     "has only the names.",
     table_property=True,
 )
@@ -129,23 +169,33 @@ SIDE_BYTES = Option(
 )
 MOVES = Option(
     "hoodie.simple.index.update.partition.path",
-    "With global_simple: a key that arrives with another partition path moves there; false: it is updated "
+    "With global_simple: a key that arrives with another partition path moves there; false: it is "
+    "updated "
     "where it is, and from then on readers don't leave out files by partition path.",
-    "true", table_property=True, kind=FLAG,
-)  # fmt: skip
+    "true",
+    table_property=True,
+    kind=FLAG,
+)
 BLOOM_RANGES = Option(
     "hoodie.bloom.index.prune.by.ranges",
-    "The smallest and the largest key of a file are looked at before its bloom filter.", "true", kind=FLAG,
-)  # fmt: skip
+    "The smallest and the largest key of a file are looked at before its bloom filter.",
+    "true",
+    kind=FLAG,
+)
 BLOOM_METADATA = Option(
     "hoodie.bloom.index.use.metadata",
-    "Lookups use the bloom filters of the metadata table, if it has them; false: only those in footers.",
-    "true", kind=FLAG,
-)  # fmt: skip
+    "Lookups use the bloom filters of the metadata table, if it has them; false: only those in "
+    "footers.",
+    "true",
+    kind=FLAG,
+)
 BLOOM_MOVES = Option(
     "hoodie.bloom.index.update.partition.path",
-    "With global_bloom, as hoodie.simple.index.update.partition.path.", "true", table_property=True, kind=FLAG,
-)  # fmt: skip
+    "With global_bloom, as hoodie.simple.index.update.partition.path.",
+    "true",
+    table_property=True,
+    kind=FLAG,
+)
 BLOOM = (SIDE_BYTES, BLOOM_RANGES, BLOOM_METADATA)
 TEE = Option(
     "hoodoo.index.tee",
@@ -155,8 +205,11 @@ TEE = Option(
 BUCKETS = Option(
     "hoodie.bucket.index.num.buckets",
     "Buckets (file groups) in each partition path; with CONSISTENT_HASHING, at first.",
-    "256", table_property=True, assumed=False, kind=Whole(1, 99_999_999),
-)  # fmt: skip
+    "256",
+    table_property=True,
+    assumed=False,
+    kind=Whole(1, 99_999_999),
+)
 HASH_FIELD = Option(
     "hoodie.bucket.index.hash.field",
     "Record key fields that are hashed; default: all of them.",
@@ -166,19 +219,27 @@ HASH_FIELD = Option(
 )
 BUCKET_ENGINE = Option(
     "hoodie.index.bucket.engine",
-    "SIMPLE: the number of buckets never changes; CONSISTENT_HASHING: a clustering splits and merges them.",
-    "SIMPLE", table_property=True, assumed=False, kind=Choice("SIMPLE", "CONSISTENT_HASHING"),
-)  # fmt: skip
+    "SIMPLE: the number of buckets never changes; CONSISTENT_HASHING: a clustering splits and "
+    "merges them.",
+    "SIMPLE",
+    table_property=True,
+    assumed=False,
+    kind=Choice("SIMPLE", "CONSISTENT_HASHING"),
+)
 LEAST_BUCKETS = Option(
     "hoodie.bucket.index.min.num.buckets",
     "With CONSISTENT_HASHING: buckets are merged down to as many; if not said, to those at first.",
-    table_property=True, assumed=False, kind=Whole(1),
-)  # fmt: skip
+    table_property=True,
+    assumed=False,
+    kind=Whole(1),
+)
 MOST_BUCKETS = Option(
     "hoodie.bucket.index.max.num.buckets",
     "With CONSISTENT_HASHING: buckets are split up to as many; if not said, to those at first.",
-    table_property=True, assumed=False, kind=Whole(1),
-)  # fmt: skip
+    table_property=True,
+    assumed=False,
+    kind=Whole(1),
+)
 
 
 @frozen
@@ -231,8 +292,10 @@ MAX_FILE_SIZE = Option(
 )
 RECORD_SIZE = Option(
     "hoodie.copyonwrite.record.size.estimate",
-    "Bytes of a row on disk where nothing is known yet.", "1024", kind=Size(1),
-)  # fmt: skip
+    "Bytes of a row on disk where nothing is known yet.",
+    "1024",
+    kind=Size(1),
+)
 SIZES = (SMALL_FILE_LIMIT, MAX_FILE_SIZE, RECORD_SIZE)
 
 # --- locks and conflicts ----------------------------------------------------------------------
@@ -242,25 +305,29 @@ LOCK_PATH = Option(
 )
 LOCK_EXPIRE = Option(
     "hoodie.write.lock.filesystem.expire",
-    "Minutes after which the lock filesystem removes a lock of any process; 0: never.", "0",
+    "Minutes after which the lock filesystem removes a lock of any process; 0: never.",
+    "0",
     kind=Duration("min"),
-)  # fmt: skip
+)
 LOCK_RENEW = Option(
     "hoodie.write.lock.storage.renew.interval.secs",
-    "Seconds between two signs of life of who holds conditional_put.", "30",
+    "Seconds between two signs of life of who holds conditional_put.",
+    "30",
     kind=Duration("s", 0.001, whole=False),
-)  # fmt: skip
+)
 LOCK_VALIDITY = Option(
     "hoodie.write.lock.storage.validity.timeout.secs",
-    "Seconds without a sign of life after which conditional_put is taken over.", "300",
+    "Seconds without a sign of life after which conditional_put is taken over.",
+    "300",
     kind=Duration("s", 0.001, whole=False),
-)  # fmt: skip
+)
 
 # --- what counts as a conflict -------------------------------------------------------------------
 NON_BLOCKING = "NON_BLOCKING_CONCURRENCY_CONTROL"
 CONCURRENCY = Option(
     "hoodie.write.concurrency.mode",
-    "Several writers are always safe. With NON_BLOCKING_CONCURRENCY_CONTROL log files of two of them "
+    "Several writers are always safe. With NON_BLOCKING_CONCURRENCY_CONTROL log files of two of "
+    "them "
     "may stand in one file group, as by the conflict strategy log_appends.",
     "OPTIMISTIC_CONCURRENCY_CONTROL",
     kind=Choice("SINGLE_WRITER", "OPTIMISTIC_CONCURRENCY_CONTROL", NON_BLOCKING),

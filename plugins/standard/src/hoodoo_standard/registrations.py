@@ -32,35 +32,41 @@ def hoodoo_families() -> Mapping[str, str]:
 def hoodoo_storages() -> Iterable[Registration]:
     return [
         Registration(
-            "file", "hoodoo_standard.storage.local:LocalStorage.from_settings", ("", "local"),
+            "file",
+            "hoodoo_standard.storage.local:LocalStorage.from_settings",
+            ("", "local"),
             summary="Files of this host, or of a file system mounted on all of them.",
         )
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl
 def hoodoo_engines() -> Iterable[Registration]:
     return [
         Registration(
-            "local", "hoodoo_standard.engine.local:LocalEngine.from_settings",
+            "local",
+            "hoodoo_standard.engine.local:LocalEngine.from_settings",
             options=(options.THREADS,),
             summary="Threads of this process: no JVM, for tests, notebooks and small tables.",
             default=True,
         )
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl
 def hoodoo_key_generators() -> Iterable[Registration]:
     return [
         Registration(
-            "SIMPLE", "hoodoo_standard.keygen.simple:SimpleKeyGenerator.from_settings",
+            "SIMPLE",
+            "hoodoo_standard.keygen.simple:SimpleKeyGenerator.from_settings",
             ("SIMPLE_AVRO", f"{_KEYGEN}SimpleKeyGenerator", f"{_KEYGEN}SimpleAvroKeyGenerator"),
-            (*options.KEYS, options.SLASH_DATES), "one record key column, one partition column",
+            (*options.KEYS, options.SLASH_DATES),
+            "one record key column, one partition column",
             default=f"{_INFERRED}:is_simple",
         ),
         Registration(
-            "COMPLEX", "hoodoo_standard.keygen.complex:ComplexKeyGenerator.from_settings",
+            "COMPLEX",
+            "hoodoo_standard.keygen.complex:ComplexKeyGenerator.from_settings",
             ("COMPLEX_AVRO", f"{_KEYGEN}ComplexKeyGenerator", f"{_KEYGEN}ComplexAvroKeyGenerator"),
             (*options.KEYS, options.SLASH_DATES, options.COMPLEX_ENCODING),
             "several record key or partition columns",
@@ -69,19 +75,29 @@ def hoodoo_key_generators() -> Iterable[Registration]:
         Registration(
             "NON_PARTITION",
             "hoodoo_standard.keygen.nonpartitioned:NonPartitionedKeyGenerator.from_settings",
-            ("NON_PARTITION_AVRO", f"{_KEYGEN}NonpartitionedKeyGenerator",
-             f"{_KEYGEN}NonpartitionedAvroKeyGenerator"),
-            (options.LOGICAL_TIMESTAMPS,), "record key columns, no partitions",
+            (
+                "NON_PARTITION_AVRO",
+                f"{_KEYGEN}NonpartitionedKeyGenerator",
+                f"{_KEYGEN}NonpartitionedAvroKeyGenerator",
+            ),
+            (options.LOGICAL_TIMESTAMPS,),
+            "record key columns, no partitions",
             default=f"{_INFERRED}:is_unpartitioned",
         ),
         Registration(
-            "TIMESTAMP", "hoodoo_standard.keygen.timestamp:TimestampKeyGenerator.from_settings",
-            ("TIMESTAMP_AVRO", f"{_KEYGEN}TimestampBasedKeyGenerator",
-             f"{_KEYGEN}TimestampBasedAvroKeyGenerator"),
-            (*options.KEYS, *options.TIMES, options.VIRTUAL_BY_HOODOO), "one record key column, one partition column of times",
+            "TIMESTAMP",
+            "hoodoo_standard.keygen.timestamp:TimestampKeyGenerator.from_settings",
+            (
+                "TIMESTAMP_AVRO",
+                f"{_KEYGEN}TimestampBasedKeyGenerator",
+                f"{_KEYGEN}TimestampBasedAvroKeyGenerator",
+            ),
+            (*options.KEYS, *options.TIMES, options.VIRTUAL_BY_HOODOO),
+            "one record key column, one partition column of times",
         ),
         Registration(
-            "CUSTOM", "hoodoo_standard.keygen.custom:CustomKeyGenerator.from_settings",
+            "CUSTOM",
+            "hoodoo_standard.keygen.custom:CustomKeyGenerator.from_settings",
             ("CUSTOM_AVRO", f"{_KEYGEN}CustomKeyGenerator", f"{_KEYGEN}CustomAvroKeyGenerator"),
             (*options.KEYS, *options.TIMES, options.PARTITION_TYPES, options.VIRTUAL_BY_HOODOO),
             "partition columns that are column:SIMPLE or column:TIMESTAMP",
@@ -90,110 +106,153 @@ def hoodoo_key_generators() -> Iterable[Registration]:
         Registration(
             "GLOBAL_DELETE",
             "hoodoo_standard.keygen.global_delete:GlobalDeleteKeyGenerator.from_settings",
-            ("GLOBAL_DELETE_AVRO", f"{_KEYGEN}GlobalDeleteKeyGenerator",
-             f"{_KEYGEN}GlobalAvroDeleteKeyGenerator"),
-            (options.LOGICAL_TIMESTAMPS,), "deletes by key in any partition path",
+            (
+                "GLOBAL_DELETE_AVRO",
+                f"{_KEYGEN}GlobalDeleteKeyGenerator",
+                f"{_KEYGEN}GlobalAvroDeleteKeyGenerator",
+            ),
+            (options.LOGICAL_TIMESTAMPS,),
+            "deletes by key in any partition path",
         ),
         Registration(
             "CONCATENATED",
             "hoodoo_standard.keygen.concatenated:ConcatenatedKeyGenerator.from_settings",
-            (), options.KEYS, "record key columns and a concatenator (RFC-21)",
+            (),
+            options.KEYS,
+            "record key columns and a concatenator (RFC-21)",
         ),
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl
 def hoodoo_mergers() -> Iterable[Registration]:
     return [
         Registration(
-            "commit_time", "hoodoo_standard.merge.commit_time:CommitTimeMerger.from_settings",
-            ("COMMIT_TIME_ORDERING", "ce9acb64-bde0-424c-9b91-f6ebba25356d",
-             f"{_MODEL}OverwriteWithLatestAvroPayload"),
-            options=(options.PARTIAL_UPDATES,), summary="the row that arrived later wins",
+            "commit_time",
+            "hoodoo_standard.merge.commit_time:CommitTimeMerger.from_settings",
+            (
+                "COMMIT_TIME_ORDERING",
+                "ce9acb64-bde0-424c-9b91-f6ebba25356d",
+                f"{_MODEL}OverwriteWithLatestAvroPayload",
+            ),
+            options=(options.PARTIAL_UPDATES,),
+            summary="the row that arrived later wins",
             default=lambda settings: not settings.table.ordering_fields,
         ),
         Registration(
-            "event_time", "hoodoo_standard.merge.event_time:EventTimeMerger.from_settings",
-            ("EVENT_TIME_ORDERING", "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5",
-             f"{_MODEL}DefaultHoodieRecordPayload", f"{_MODEL}EventTimeAvroPayload"),
-            options=(options.PARTIAL_UPDATES,), summary="the row with the higher ordering value wins",
+            "event_time",
+            "hoodoo_standard.merge.event_time:EventTimeMerger.from_settings",
+            (
+                "EVENT_TIME_ORDERING",
+                "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5",
+                f"{_MODEL}DefaultHoodieRecordPayload",
+                f"{_MODEL}EventTimeAvroPayload",
+            ),
+            options=(options.PARTIAL_UPDATES,),
+            summary="the row with the higher ordering value wins",
             default=lambda settings: bool(settings.table.ordering_fields),
         ),
         Registration(
-            "partial", "hoodoo_standard.merge.partial:PartialMerger.from_settings",
-            options=(options.PARTIAL_UPDATES,), summary="columns that the data lacks keep their stored values",
+            "partial",
+            "hoodoo_standard.merge.partial:PartialMerger.from_settings",
+            options=(options.PARTIAL_UPDATES,),
+            summary="columns that the data lacks keep their stored values",
         ),
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl
 def hoodoo_indexes() -> Iterable[Registration]:
     return [
         Registration(
-            "simple", "hoodoo_standard.index.simple:SimpleIndex.from_settings",
+            "simple",
+            "hoodoo_standard.index.simple:SimpleIndex.from_settings",
             (f"{_INDEX}simple.HoodieSimpleIndex",),
-            (options.SIDE_BYTES,), "reads the stored keys of the partitions that are written",
+            (options.SIDE_BYTES,),
+            "reads the stored keys of the partitions that are written",
             default=True,
         ),
         Registration(
-            "global_simple", "hoodoo_standard.index.simple:global_from_settings",
+            "global_simple",
+            "hoodoo_standard.index.simple:global_from_settings",
             (f"{_INDEX}simple.HoodieGlobalSimpleIndex",),
-            (options.SIDE_BYTES, options.MOVES), "reads the stored keys of the whole table",
+            (options.SIDE_BYTES, options.MOVES),
+            "reads the stored keys of the whole table",
             roles=(ANYWHERE, HUDI_READS),
         ),
         Registration(
-            "bloom", "hoodoo_standard.index.bloom:BloomIndex.from_settings",
+            "bloom",
+            "hoodoo_standard.index.bloom:BloomIndex.from_settings",
             (f"{_INDEX}bloom.HoodieBloomIndex",),
-            options.BLOOM, "reads the keys of files whose bloom filter may have them",
+            options.BLOOM,
+            "reads the keys of files whose bloom filter may have them",
         ),
         Registration(
-            "global_bloom", "hoodoo_standard.index.bloom:global_from_settings",
+            "global_bloom",
+            "hoodoo_standard.index.bloom:global_from_settings",
             (f"{_INDEX}bloom.HoodieGlobalBloomIndex",),
-            (*options.BLOOM, options.BLOOM_MOVES), "the same in the whole table",
+            (*options.BLOOM, options.BLOOM_MOVES),
+            "the same in the whole table",
             roles=(HUDI_READS,),
         ),
         Registration(
-            "bucket", "hoodoo_standard.index.bucket:by_engine",
+            "bucket",
+            "hoodoo_standard.index.bucket:by_engine",
             (f"{_INDEX}bucket.HoodieSimpleBucketIndex",),
-            options.BUCKET, "the file group follows from a hash of the key", roles=(HUDI_READS,),
+            options.BUCKET,
+            "the file group follows from a hash of the key",
+            roles=(HUDI_READS,),
         ),
         Registration(
-            "tee", "hoodoo_standard.index.tee:from_settings",
-            options=(options.TEE,), summary="asks two indexes and tells where they differ",
+            "tee",
+            "hoodoo_standard.index.tee:from_settings",
+            options=(options.TEE,),
+            summary="asks two indexes and tells where they differ",
         ),
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl
 def hoodoo_layouts() -> Iterable[Registration]:
     return [
         Registration(
-            "small_file", "hoodoo_standard.layout.small_file:SmallFileLayout.from_settings",
-            options=options.SIZES, summary="fills small base files first", default=True,
+            "small_file",
+            "hoodoo_standard.layout.small_file:SmallFileLayout.from_settings",
+            options=options.SIZES,
+            summary="fills small base files first",
+            default=True,
         ),
         Registration(
-            "new_files", "hoodoo_standard.layout.new_files:NewFilesLayout.from_settings",
-            options=options.SIZES, summary="never touches an existing file", roles=(NEW_FILES,),
+            "new_files",
+            "hoodoo_standard.layout.new_files:NewFilesLayout.from_settings",
+            options=options.SIZES,
+            summary="never touches an existing file",
+            roles=(NEW_FILES,),
         ),
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl
 def hoodoo_serializers() -> Iterable[Registration]:
     return [
         Registration(
-            "arrow", "hoodoo_standard.serialize.packed:ArrowSerializer.from_settings",
-            options=(SERIALIZER,), summary="Packed record batches, as they lie in memory.", default=True,
+            "arrow",
+            "hoodoo_standard.serialize.packed:ArrowSerializer.from_settings",
+            options=(SERIALIZER,),
+            summary="Packed record batches, as they lie in memory.",
+            default=True,
         ),
         Registration(
-            "avro", "hoodoo_standard.serialize.avro:AvroSerializer.from_settings",
+            "avro",
+            "hoodoo_standard.serialize.avro:AvroSerializer.from_settings",
             summary="a generic Avro record of each row: slow, to compare with",
         ),
         Registration(
-            "pickle", "hoodoo_standard.serialize.pickled:PickleSerializer.from_settings",
+            "pickle",
+            "hoodoo_standard.serialize.pickled:PickleSerializer.from_settings",
             summary="a Python object of each row: slow, to compare with",
         ),
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl
@@ -201,24 +260,31 @@ def hoodoo_conflicts() -> Iterable[Registration]:
     module = "hoodoo_standard.conflict.strategies"
     return [
         Registration(
-            "file_groups", f"{module}:FileGroups.from_settings",
-            (f"{_TRANSACTION}SimpleConcurrentFileWritesConflictResolutionStrategy",
-             f"{_TRANSACTION}BucketIndexConcurrentFileWritesConflictResolutionStrategy"),
-            (options.CONCURRENCY,), summary="no two writes to one file group",
+            "file_groups",
+            f"{module}:FileGroups.from_settings",
+            (
+                f"{_TRANSACTION}SimpleConcurrentFileWritesConflictResolutionStrategy",
+                f"{_TRANSACTION}BucketIndexConcurrentFileWritesConflictResolutionStrategy",
+            ),
+            (options.CONCURRENCY,),
+            summary="no two writes to one file group",
             default=lambda settings: not _is_non_blocking(settings),
         ),
         Registration(
-            "log_appends", f"{module}:LogAppends.from_settings",
-            (options.NON_BLOCKING,), (options.CONCURRENCY,),
+            "log_appends",
+            f"{module}:LogAppends.from_settings",
+            (options.NON_BLOCKING,),
+            (options.CONCURRENCY,),
             summary="log files of several writes may stand in one file group",
             default=_is_non_blocking,
         ),
         Registration(
-            "prefer_writer", f"{module}:PreferWriter.from_settings",
+            "prefer_writer",
+            f"{module}:PreferWriter.from_settings",
             (f"{_TRANSACTION}PreferWriterConflictResolutionStrategy",),
             summary="compaction and clustering give way to writes",
         ),
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl
@@ -226,20 +292,27 @@ def hoodoo_locks() -> Iterable[Registration]:
     module = "hoodoo_standard.lock"
     return [
         Registration(
-            "in_process", f"{module}.in_process:InProcessLock.from_settings",
-            (f"{_TRANSACTION}lock.InProcessLockProvider",), summary="the threads of one process",
+            "in_process",
+            f"{module}.in_process:InProcessLock.from_settings",
+            (f"{_TRANSACTION}lock.InProcessLockProvider",),
+            summary="the threads of one process",
         ),
         Registration(
-            "filesystem", f"{module}.filesystem:FilesystemLock.from_settings",
+            "filesystem",
+            f"{module}.filesystem:FilesystemLock.from_settings",
             (f"{_TRANSACTION}lock.FileSystemBasedLockProvider",),
-            (options.LOCK_PATH, options.LOCK_EXPIRE), "Hudi's lock file, beside Spark writers",
+            (options.LOCK_PATH, options.LOCK_EXPIRE),
+            "Hudi's lock file, beside Spark writers",
         ),
         Registration(
-            "conditional_put", f"{module}.conditional_put:ConditionalPutLock.from_settings",
-            (), (options.LOCK_RENEW, options.LOCK_VALIDITY), "numbered files, taken over from the dead",
+            "conditional_put",
+            f"{module}.conditional_put:ConditionalPutLock.from_settings",
+            (),
+            (options.LOCK_RENEW, options.LOCK_VALIDITY),
+            "numbered files, taken over from the dead",
             default=True,
         ),
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl
@@ -271,21 +344,24 @@ def _is_non_blocking(settings: Settings) -> bool:
 def hoodoo_participants() -> Iterable[Registration]:
     return [
         Registration(
-            "learning_indexes", "hoodoo_standard.index.learning:LearningIndexes.from_settings",
+            "learning_indexes",
+            "hoodoo_standard.index.learning:LearningIndexes.from_settings",
             summary="indexes that learn what is written, of any plugin",
         ),
         Registration(
-            "bucket_rows", "hoodoo_standard.index.bucket_rows:BucketRowsParticipant.from_settings",
+            "bucket_rows",
+            "hoodoo_standard.index.bucket_rows:BucketRowsParticipant.from_settings",
             summary="what programs that know no buckets put into a table with a bucket index",
         ),
-    ]  # fmt: skip
+    ]
 
 
 @hookimpl(optionalhook=True)
 def hoodoo_checks() -> Iterable[Registration]:
     return [
         Registration(
-            "local", "hoodoo_standard.check:LocalCheck.from_settings",
+            "local",
+            "hoodoo_standard.check:LocalCheck.from_settings",
             summary="space, permissions, a lock file that nobody holds",
         )
-    ]  # fmt: skip
+    ]

@@ -127,9 +127,11 @@ def _of_rows(
         )
     if isinstance(where, bool):
         raise ConfigError(
-            f"where={where!r}", "is what Python has computed already, and no condition on rows.",
-            'Write it as text, or with pyarrow.compute.field("city") == "oslo"; where="true" are all rows.',
-        )  # fmt: skip
+            f"where={where!r}",
+            "is what Python has computed already, and no condition on rows.",
+            'Write it as text, or with pyarrow.compute.field("city") == "oslo"; where="true" are '
+            "all rows.",
+        )
     runner = table.engine(where, engine or table.default_engine)
     if isinstance(values, Mapping) and engine is None and table.default_engine is None:
         for value in (where, *values.values()):  # a Column says that it is Spark's

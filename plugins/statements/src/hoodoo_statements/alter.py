@@ -120,19 +120,23 @@ class Altered:
         twice = {n.lower() for n in widened} & {n.lower() for n in listed}
         if twice:
             raise ConfigError(
-                f"column {min(twice)}", "is in widen= and in nullable=, and each is a change of its own.",
+                f"column {min(twice)}",
+                "is in widen= and in nullable=, and each is a change of its own.",
                 "Call table.alter twice.",
-            )  # fmt: skip
+            )
         for name in (*added, *widened):
             if name.lower().startswith("_hoodie_"):
                 raise SchemaError(
-                    f"column {name}", "is Hudi's own: such names are not the table's.", "Give it another name."
-                )  # fmt: skip
+                    f"column {name}",
+                    "is Hudi's own: such names are not the table's.",
+                    "Give it another name.",
+                )
         if not (added or widened or listed or more):
             raise ConfigError(
-                f"alter of {table.config.name}", "changes nothing.",
+                f"alter of {table.config.name}",
+                "changes nothing.",
                 'Say what: table.alter(add={"tip": "double"}, widen={"seats": "bigint"}).',
-            )  # fmt: skip
+            )
         return cls(added, widened, listed)
 
     def incoming(self, schema: pa.Schema, fixed: Sequence[str]) -> pa.Schema:
@@ -160,10 +164,12 @@ class Altered:
             if found is None or found.type != kind:
                 was = field_at(before, name.split("."))
                 raise SchemaError(
-                    f"column {name} of table {table}", f"is {was and was.type}, which does not become {kind}: types only grow "
-                    "(int to bigint, float, double; bigint to float, double; float to double; decimals in precision).",
+                    f"column {name} of table {table}",
+                    f"is {was and was.type}, which does not become {kind}: types only grow "
+                    "(int to bigint, float, double; bigint to float, double; float to double; "
+                    "decimals in precision).",
                     "Add a column of that type, and fill it with table.update.",
-                )  # fmt: skip
+                )
 
 
 def _types(given: Any, argument: str) -> dict[str, pa.DataType]:
@@ -178,8 +184,10 @@ def _types(given: Any, argument: str) -> dict[str, pa.DataType]:
     for name in given:
         if not isinstance(name, str):
             raise ConfigError(
-                f"{argument}={{{name!r}: ...}}", "names no column.", "Give names: {\"tip\": \"double\"}."
-            )  # fmt: skip
+                f"{argument}={{{name!r}: ...}}",
+                "names no column.",
+                'Give names: {"tip": "double"}.',
+            )
     return {name: arrow_type(kind, f"{argument}={{{name!r}: ...}}") for name, kind in given.items()}
 
 
@@ -206,9 +214,11 @@ def _added(
 
 def _outside(name: str, outer: str, why: str) -> SchemaError:
     return SchemaError(
-        f"column {name}", f"would lie in {outer}, which {why}, and no struct of the table.",
-        "Name a struct; one in a list is its element, in a map its value: add={\"stops.element.zone\": \"int\"}.",
-    )  # fmt: skip
+        f"column {name}",
+        f"would lie in {outer}, which {why}, and no struct of the table.",
+        "Name a struct; one in a list is its element, in a map its value: "
+        'add={"stops.element.zone": "int"}.',
+    )
 
 
 def _changed(
@@ -231,13 +241,16 @@ def _without(fields: list[pa.Field], path: Sequence[str], name: str) -> list[pa.
         return [f for f in fields if f.name != there.name]
     if not pa.types.is_struct(there.type):
         raise SchemaError(
-            f"column {name}", f"is within {path[0]}, which is {there.type}.",
+            f"column {name}",
+            f"is within {path[0]}, which is {there.type}.",
             "Name a column, or a field of a struct that is in no list or map.",
-        )  # fmt: skip
+        )
     left = _without(list(there.type), path[1:], name)
     if not left:
         raise SchemaError(
-            f"column {name}", f"is all of {there.name}, and stays as it is.", f"Let {there.name} be null."
-        )  # fmt: skip
+            f"column {name}",
+            f"is all of {there.name}, and stays as it is.",
+            f"Let {there.name} be null.",
+        )
     inner = pa.struct(left)
     return [f.with_type(inner) if f.name == there.name else f for f in fields]

@@ -100,8 +100,10 @@ class Asked:
             raise ConfigError(what, "has no type.", f"Give one: ADD COLUMNS ({name} BIGINT).")
         if column.args.get("position") is not None:
             raise SchemaError(
-                what, "would get a place: new columns come last.", "Leave FIRST and AFTER out, and read columns in your order."
-            )  # fmt: skip
+                what,
+                "would get a place: new columns come last.",
+                "Leave FIRST and AFTER out, and read columns in your order.",
+            )
         for constraint in column.args.get("constraints") or ():
             kind = constraint.kind
             if isinstance(kind, exp.NotNullColumnConstraint) and kind.args.get("allow_null"):
@@ -145,25 +147,32 @@ class Asked:
             self.nullable.append(name)
         if must:
             raise SchemaError(
-                f"column {name}", "can't be made NOT NULL: rows that are there may have nulls, and nobody would look.",
+                f"column {name}",
+                "can't be made NOT NULL: rows that are there may have nulls, and nobody would look.",
                 "Check rows before they are written.",
-            )  # fmt: skip
+            )
 
 
 def constrained(what: str, kind: Any) -> SchemaError:
     """The error for a column with a constraint that tables don't store."""
     if isinstance(kind, exp.NotNullColumnConstraint):
         return SchemaError(
-            what, "would be NOT NULL, and rows from before have no value for it.", "Leave NOT NULL out."
-        )  # fmt: skip
+            what,
+            "would be NOT NULL, and rows from before have no value for it.",
+            "Leave NOT NULL out.",
+        )
     if isinstance(kind, exp.CommentColumnConstraint):
         return SchemaError(
-            what, "has a comment: comments on columns are not stored.", "Leave it out; keep it in a catalog."
-        )  # fmt: skip
+            what,
+            "has a comment: comments on columns are not stored.",
+            "Leave it out; keep it in a catalog.",
+        )
     if isinstance(kind, exp.DefaultColumnConstraint):
         return SchemaError(
-            what, "has a default, which is not stored: rows from before are null.", "Leave it out, and UPDATE the table."
-        )  # fmt: skip
+            what,
+            "has a default, which is not stored: rows from before are null.",
+            "Leave it out, and UPDATE the table.",
+        )
     return SchemaError(what, f"has {kind.sql(DIALECT)}, which is not stored.", "Leave it out.")
 
 

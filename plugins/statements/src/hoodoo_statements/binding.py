@@ -93,14 +93,16 @@ class Binder:
             given = str(given)
         if isinstance(given, pc.Expression):
             raise ConfigError(
-                f"{what} {given}", "is a pyarrow expression, which has no sides.",
+                f"{what} {given}",
+                "is a pyarrow expression, which has no sides.",
                 'Write SQL over target.* and source.*, such as "source.fare > target.fare".',
-            )  # fmt: skip
+            )
         if not isinstance(given, str):
             raise ConfigError(
                 f"{what} {given!r}",
                 f"is a {type(given).__name__}.",
-                "Give SQL as text, a Column of Spark, or, where there is no source, a pyarrow expression.",
+                "Give SQL as text, a Column of Spark, or, where there is no source, a pyarrow "
+                "expression.",
             )
         return parsed(given, scope, what, self.now)
 
@@ -145,16 +147,18 @@ class Binder:
         for name in lacking:  # it is null, unless its name has been misspelt
             if (meant := nearest(name, others)) is not None:
                 raise SchemaError(
-                    f"column {meant!r} of the source of {wanted.called}", f"is not in {self.scope.table}, whose column {name} the "
-                    "source lacks.",
-                    f"Did you mean {name!r}? Rename it, or say which columns are taken: {{column: \"source.column\"}}.",
-                )  # fmt: skip
+                    f"column {meant!r} of the source of {wanted.called}",
+                    f"is not in {self.scope.table}, whose column {name} the source lacks.",
+                    f"Did you mean {name!r}? Rename it, or say which columns are taken: {{column: "
+                    '"source.column"}.',
+                )
         theirs = {f.name: named(source, f.name) for f in self.own if f.name not in lacking}
         if lacking and not (fewer and theirs):
             raise SchemaError(
-                f"the source of {wanted.called}", f"lacks columns of the table: {', '.join(lacking)}.",
-                "Add them to the source, or say which columns are taken: {column: \"source.column\"}.",
-            )  # fmt: skip
+                f"the source of {wanted.called}",
+                f"lacks columns of the table: {', '.join(lacking)}.",
+                'Add them to the source, or say which columns are taken: {column: "source.column"}.',
+            )
         return {n: exp.column(f.name, table=SOURCE, quoted=True) for n, f in theirs.items() if f}
 
     def _assigned(self, name: Any, called: str) -> pa.Field:
@@ -184,9 +188,10 @@ class Binder:
             raise unknown_column(name, called, self.own.names, self.scope.table)
         if found.name.lower() != name.lower() and len(parts) > 1:
             raise ConfigError(
-                f"column {name!r} of {called}", f"is a field of {found.name}, and whole columns are assigned.",
+                f"column {name!r} of {called}",
+                f"is a field of {found.name}, and whole columns are assigned.",
                 f"Assign {found.name} with named_struct(...), which has all its fields.",
-            )  # fmt: skip
+            )
         return found
 
     def _value(

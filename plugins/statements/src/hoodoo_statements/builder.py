@@ -20,9 +20,15 @@ from hoodoo_statements.text.scope import SOURCE, TARGET
 
 Values = Mapping[str, Any] | str
 _CLAUSES = (
-    "when_matched_update", "when_matched_update_all", "when_matched_delete", "when_not_matched_insert",
-    "when_not_matched_insert_all", "when_not_matched_by_source_update", "when_not_matched_by_source_delete", "execute",
-)  # fmt: skip
+    "when_matched_update",
+    "when_matched_update_all",
+    "when_matched_delete",
+    "when_not_matched_insert",
+    "when_not_matched_insert_all",
+    "when_not_matched_by_source_update",
+    "when_not_matched_by_source_delete",
+    "execute",
+)
 
 
 @checked_methods
@@ -50,7 +56,10 @@ class MergeBuilder:
 
     def __repr__(self) -> str:
         clauses = ", ".join(w.called for w in (*self._matched, *self._inserts, *self._unmatched))
-        return f"<hoodoo merge into {self._table.config.name}: {clauses or 'no clauses yet'}; not executed>"
+        return (
+            f"<hoodoo merge into {self._table.config.name}: {clauses or 'no clauses yet'}; not "
+            "executed>"
+        )
 
     def __getattr__(self, name: str) -> Any:
         snake = re.sub("([A-Z])", lambda found: "_" + found[1].lower(), name)
@@ -104,9 +113,10 @@ class MergeBuilder:
         clauses."""
         if not (self._matched or self._unmatched or self._inserts):
             raise ConfigError(
-                f"merge into {self._table.config.name}", "has no clauses.",
+                f"merge into {self._table.config.name}",
+                "has no clauses.",
                 "Say what is done: .when_matched_update_all().when_not_matched_insert_all().",
-            )  # fmt: skip
+            )
         found: Commit = self._table.run(
             "merge",
             source=self._source,
@@ -124,7 +134,9 @@ class MergeBuilder:
 def _added(clauses: tuple[Wanted, ...], wanted: Wanted) -> tuple[Wanted, ...]:
     if clauses and clauses[-1].condition is None:
         raise ConfigError(
-            wanted.called, f"comes after a clause without a condition ({clauses[-1].called}), which takes all rows.",
+            wanted.called,
+            f"comes after a clause without a condition ({clauses[-1].called}), which takes all "
+            "rows.",
             "Give that one a condition, or put it last.",
-        )  # fmt: skip
+        )
     return (*clauses, wanted)

@@ -13,23 +13,46 @@ from hoodoo.errors import ConfigError, SchemaError
 from hoodoo.model.schema import logical
 
 TYPES: Mapping[str, pa.DataType] = {
-    "boolean": pa.bool_(), "bool": pa.bool_(),
-    "tinyint": pa.int32(), "smallint": pa.int32(), "int": pa.int32(), "integer": pa.int32(),
-    "bigint": pa.int64(), "long": pa.int64(), "int32": pa.int32(), "int64": pa.int64(),
-    "float": pa.float32(), "real": pa.float32(), "double": pa.float64(),
-    "float32": pa.float32(), "float64": pa.float64(),
-    "string": pa.string(), "varchar": pa.string(), "char": pa.string(), "text": pa.string(),
-    "binary": pa.binary(), "date": pa.date32(), "time": pa.time64("us"),
-    "timestamp": pa.timestamp("us", "UTC"), "timestamp_ltz": pa.timestamp("us", "UTC"), "timestamp_ntz": pa.timestamp("us"),
-}  # fmt: skip
+    "boolean": pa.bool_(),
+    "bool": pa.bool_(),
+    "tinyint": pa.int32(),
+    "smallint": pa.int32(),
+    "int": pa.int32(),
+    "integer": pa.int32(),
+    "bigint": pa.int64(),
+    "long": pa.int64(),
+    "int32": pa.int32(),
+    "int64": pa.int64(),
+    "float": pa.float32(),
+    "real": pa.float32(),
+    "double": pa.float64(),
+    "float32": pa.float32(),
+    "float64": pa.float64(),
+    "string": pa.string(),
+    "varchar": pa.string(),
+    "char": pa.string(),
+    "text": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "time": pa.time64("us"),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ltz": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+}
 _TOKEN = re.compile(r"\s*(`(?:[^`]|``)+`|\w+|[<>(),:]|'[^']*'|\S)")
 _LENGTHS = ("varchar", "char")  # texts of any length are stored
 # What may follow a type in SQL, and is no part of it -> why not, what to do.
 _MORE = {
     "not": ("would be NOT NULL, and rows from before have no value for it.", "Leave NOT NULL out."),
-    "default": ("has a default, which is not stored: rows from before are null.", "Leave it out, and update the table: table.update, or UPDATE."),
-    "comment": ("has a comment: comments on columns are not stored.", "Leave it out; store it in a catalog."),
-}  # fmt: skip
+    "default": (
+        "has a default, which is not stored: rows from before are null.",
+        "Leave it out, and update the table: table.update, or UPDATE.",
+    ),
+    "comment": (
+        "has a comment: comments on columns are not stored.",
+        "Leave it out; store it in a catalog.",
+    ),
+}
 
 
 def columns_of(text: str) -> pa.Schema:
@@ -202,7 +225,13 @@ class _Parser:
         return self.tokens[self.at - 1].strip("`")
 
     def wrong(self, what: str) -> ConfigError:
-        fix = "Write names and types: 'id bigint, city string, tags array<string>, fare decimal(9, 2)'."
+        fix = (
+            "Write names and types: 'id bigint, city string, tags array<string>, fare decimal(9, "
+            "2)'."
+        )
         if self.what != "schema":
-            fix = f"Give a pyarrow type, or one of {', '.join(TYPES)}, decimal(p, s), array<...>, map<..., ...>, struct<name: ...>."
+            fix = (
+                f"Give a pyarrow type, or one of {', '.join(TYPES)}, decimal(p, s), array<...>, "
+                "map<..., ...>, struct<name: ...>."
+            )
         return ConfigError(f"{self.what} {self.text!r}", f"can't be read: {what}.", fix)

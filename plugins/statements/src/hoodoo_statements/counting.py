@@ -54,9 +54,11 @@ class CountPlaces:
         for batch in batches:
             puts = pc.equal(batch.column(OP), PUT)
             columns = [
-                batch.column(PARTITION_PATH), batch.column(ArrivingRows.FILE_ID),
-                puts.cast(pa.int64()), pc.invert(puts).cast(pa.int64()),
-            ]  # fmt: skip
+                batch.column(PARTITION_PATH),
+                batch.column(ArrivingRows.FILE_ID),
+                puts.cast(pa.int64()),
+                pc.invert(puts).cast(pa.int64()),
+            ]
             yield from _total(pa.Table.from_arrays(columns, schema=_PLACES)).to_batches()
 
 
@@ -170,7 +172,8 @@ def refuse_doubles(target: WriteTarget, rows: Stream, known: bool) -> None:
     if found.num_rows:
         raise DuplicateKeyError(
             f"record key {found.column('record_key')[0].as_py()!r}",
-            f"would come in, and is in the table already (of the keys to insert, {found.num_rows} are).",
+            f"would come in, and is in the table already (of the keys to insert, {found.num_rows} "
+            "are).",
             "Compare the whole record key, so that these rows are matched, or leave them out.",
         )
 
@@ -186,8 +189,10 @@ def check_written(target: WriteTarget, wanted: Counted, stats: Sequence[WriteSta
     ]
     if done != [wanted.coming, wanted.puts, wanted.deletes]:
         raise shared_keys(
-            target, f"{wanted.puts} were to be updated and {wanted.deletes} deleted, and {done[1]} and {done[2]} would be"
-        )  # fmt: skip
+            target,
+            f"{wanted.puts} were to be updated and {wanted.deletes} deleted, and {done[1]} and "
+            f"{done[2]} would be",
+        )
 
 
 def shared_keys(target: WriteTarget, what: str) -> DuplicateKeyError:

@@ -19,10 +19,19 @@ ROW = "_hoodie__row"
 Places = npt.NDArray[np.int64]
 
 _TYPES = {
-    pa.bool_(): "BOOLEAN", pa.int8(): "TINYINT", pa.int16(): "SMALLINT", pa.int32(): "INTEGER",
-    pa.int64(): "BIGINT", pa.float32(): "FLOAT", pa.float64(): "DOUBLE", pa.string(): "VARCHAR",
-    pa.binary(): "BLOB", pa.date32(): "DATE", pa.time64("us"): "TIME", pa.time32("ms"): "TIME",
-}  # fmt: skip
+    pa.bool_(): "BOOLEAN",
+    pa.int8(): "TINYINT",
+    pa.int16(): "SMALLINT",
+    pa.int32(): "INTEGER",
+    pa.int64(): "BIGINT",
+    pa.float32(): "FLOAT",
+    pa.float64(): "DOUBLE",
+    pa.string(): "VARCHAR",
+    pa.binary(): "BLOB",
+    pa.date32(): "DATE",
+    pa.time64("us"): "TIME",
+    pa.time32("ms"): "TIME",
+}
 
 
 def sql_type(kind: pa.DataType) -> str | None:
@@ -150,7 +159,8 @@ def _duckdb() -> Any:
         import duckdb
     except ImportError as error:
         raise PluginError(
-            "an expression of SQL", "is computed by DuckDB, which is not installed.",
+            "an expression of SQL",
+            "is computed by DuckDB, which is not installed.",
             'pip install "hoodoo-statements[sql]", or give a pyarrow expression.',
-        ) from error  # fmt: skip
+        ) from error
     return duckdb

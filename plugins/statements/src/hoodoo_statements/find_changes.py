@@ -166,9 +166,11 @@ class _Work:
         repeated = len(keys) - len(pc.unique(keys))
         if repeated:
             raise DuplicateKeyError(
-                f"file group {slice_.file_id}", f"has {repeated} rows whose record key another row has, too: which of "
-                "them an update means can't be said.", "Delete them, or write the table again without duplicates.",
-            )  # fmt: skip
+                f"file group {slice_.file_id}",
+                f"has {repeated} rows whose record key another row has, too: which of "
+                "them an update means can't be said.",
+                "Delete them, or write the table again without duplicates.",
+            )
         new = self._updated(clause, mine, theirs)
         path = slice_.partition_path
         goes = self._leaves(clause, mine, new)
@@ -218,10 +220,12 @@ class _Work:
         if lost:
             columns = ", ".join(merger.columns or ()) or "all columns"
             raise DataError(
-                f"an update of {lost} rows", f"states rows that the table would not keep: its merger "
-                f"({merger.merge_mode}) compares {columns} with what is stored, and the stored rows win.",
+                f"an update of {lost} rows",
+                f"states rows that the table would not keep: its merger "
+                f"({merger.merge_mode}) compares {columns} with what is stored, and the stored "
+                "rows win.",
                 f"Give {columns} values that win, or leave such rows out by a condition.",
-            )  # fmt: skip
+            )
 
     def _leaves(self, clause: Clause, mine: pa.Table, new: pa.Table) -> Any:
         """(partition paths, which rows leave theirs), or None where none does. Raises where a key
@@ -245,8 +249,10 @@ class _Work:
         if not self.step.moves:
             raise ConfigError(
                 f"record key {self._keys(mine.filter(leaving))[0].as_py()!r}",
-                "would go to another partition path, and the table's index leaves keys where they lie.",
-                "Delete the row and insert it again, or create the table with an index that moves keys.",
+                "would go to another partition path, and the table's index leaves keys where they "
+                "lie.",
+                "Delete the row and insert it again, or create the table with an index that moves "
+                "keys.",
             )
         return paths, leaving
 
@@ -392,6 +398,8 @@ def one_batch(rows: pa.Table) -> pa.RecordBatch:
 def ambiguous(key: Any, others: int) -> DataError:
     more = f" ({others} rows of the table are)" if others > 1 else ""
     return DataError(
-        f"record key {key!r}", f"is matched by more than one row of the source{more}: which of them the row becomes "
-        "can't be said.", "Leave one row for each in the source, or add a condition that tells them apart.",
-    )  # fmt: skip
+        f"record key {key!r}",
+        f"is matched by more than one row of the source{more}: which of them the row becomes "
+        "can't be said.",
+        "Leave one row for each in the source, or add a condition that tells them apart.",
+    )

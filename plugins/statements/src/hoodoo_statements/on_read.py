@@ -83,7 +83,8 @@ class OnRead:
         if formats and (self.rename or self.drop):
             raise SchemaError(
                 f"columns of {where}",
-                f"can't be renamed or dropped: readers of {formats} find them by name in older files.",
+                f"can't be renamed or dropped: readers of {formats} find them by name in older "
+                "files.",
                 _ANEW,
             )
         for name, done in (

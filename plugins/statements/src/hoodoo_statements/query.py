@@ -89,17 +89,19 @@ class Query:
                 continue
             if name.lower() not in lower:
                 raise ConfigError(
-                    f"table {name}", f"is not among tables= ({', '.join(self.known) or 'none'}).",
+                    f"table {name}",
+                    f"is not among tables= ({', '.join(self.known) or 'none'}).",
                     f'Name it: tables={{"{name}": table}}.',
-                )  # fmt: skip
+                )
             called = f"hoodoo_{uuid.uuid4().hex[:12]}"
             found, version = lower[name.lower()], node.args.get("version")
             as_of = None if version is None else moment(version, name)
             if as_of is not None and not isinstance(found, Table):
                 raise ConfigError(
-                    f"table {name}", f"has a time or version, and is a {type(found).__name__}.",
-                    'Name a table of Hoodoo there: hoodoo.open(path).',
-                )  # fmt: skip
+                    f"table {name}",
+                    f"has a time or version, and is a {type(found).__name__}.",
+                    "Name a table of Hoodoo there: hoodoo.open(path).",
+                )
             node.set("version", None)
             read[called] = self._read(found, tree, node, len(nodes) == 1, as_of)
             if not node.alias:
@@ -227,9 +229,9 @@ def _is_of(tree: Any, node: Any) -> bool:
 
 
 def _takes_all(tree: Any) -> bool:
-    """Whether ``tree`` uses columns that it does not name: those of ``*`` (but not of ``count(*)``),
-    of a natural join, of a pivot (which gathers by them), of a list of other names (which goes by
-    their order), and of a whole row."""
+    """Whether ``tree`` uses columns that it does not name: those of ``*`` (but not of
+    ``count(*)``), of a natural join, of a pivot (which gathers by them), of a list of other names
+    (which goes by their order), and of a whole row."""
     tables = list(tree.find_all(exp.Table))
     rows = {t.alias_or_name.lower() for t in tables}
     return (

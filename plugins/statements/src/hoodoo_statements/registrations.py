@@ -69,7 +69,8 @@ def hoodoo_commands() -> Iterable[Registration]:
         Registration(
             "sql",
             "hoodoo_statements.commands.sql:sql",
-            summary="Run SQL over tables: SELECT, INSERT INTO, UPDATE, DELETE FROM, MERGE INTO, ALTER TABLE.",
+            summary="Run SQL over tables: SELECT, INSERT INTO, UPDATE, DELETE FROM, MERGE INTO, "
+            "ALTER TABLE.",
         )
     ]
 

@@ -34,9 +34,11 @@ class Normal:
             size += rows.nbytes
             if size > self.limit:
                 raise DataError(
-                    "the source of a merge", f"is larger than {self.limit} bytes, and each task holds it in memory.",
-                    f"Merge it in parts, use table.upsert for whole rows, or raise {SOURCE_LIMIT.key}.",
-                )  # fmt: skip
+                    "the source of a merge",
+                    f"is larger than {self.limit} bytes, and each task holds it in memory.",
+                    "Merge it in parts, use table.upsert for whole rows, or raise "
+                    f"{SOURCE_LIMIT.key}.",
+                )
             yield rows
 
 

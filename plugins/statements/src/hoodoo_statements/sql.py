@@ -86,8 +86,10 @@ def check_names(given: Iterable[str]) -> None:
     for name in given:
         if name.lower() in seen:
             raise ConfigError(
-                f"tables {seen[name.lower()]} and {name}", "have one name: SQL takes names in any case.", "Give one of them another name."
-            )  # fmt: skip
+                f"tables {seen[name.lower()]} and {name}",
+                "have one name: SQL takes names in any case.",
+                "Give one of them another name.",
+            )
         seen[name.lower()] = name
 
 
@@ -158,8 +160,10 @@ def name_of(node: Any) -> str:
     """The name of the table ``node``. ConfigError where something else stands in its place."""
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
         raise ConfigError(
-            f"statement {cut(str(node))}", "has this in the place of the name of a table.", "Name the table."
-        )  # fmt: skip
+            f"statement {cut(str(node))}",
+            "has this in the place of the name of a table.",
+            "Name the table.",
+        )
     return ".".join(part.name for part in node.parts)
 
 
@@ -202,9 +206,10 @@ def _merge(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
     called = (tree.this.alias_or_name, using.alias_or_name or "source")
     if called[0].lower() == called[1].lower():
         raise ConfigError(
-            f"MERGE INTO {called[0]}", "has one name for the table and the source: each row would match itself.",
+            f"MERGE INTO {called[0]}",
+            "has one name for the table and the source: each row would match itself.",
             "Name the source: USING ... AS s.",
-        )  # fmt: skip
+        )
     if isinstance(source, Table):
         source = source.read()
     # The builder judges the order of clauses.
@@ -226,9 +231,11 @@ def _clause(made: MergeBuilder, when: Any, columns: Sequence[str]) -> MergeBuild
     if (when.args["matched"] or by_source) == inserts:
         # Taken for what else it may mean, such a clause would change rows that nobody meant.
         raise ConfigError(
-            f"clause {when.sql(DIALECT)}", "is not possible: WHEN NOT MATCHED has INSERT, and WHEN MATCHED and WHEN NOT MATCHED "
-            "BY SOURCE have UPDATE or DELETE.", "Say which rows are meant.",
-        )  # fmt: skip
+            f"clause {when.sql(DIALECT)}",
+            "is not possible: WHEN NOT MATCHED has INSERT, and WHEN MATCHED and WHEN NOT MATCHED "
+            "BY SOURCE have UPDATE or DELETE.",
+            "Say which rows are meant.",
+        )
     if isinstance(then, exp.Update):
         star = any(isinstance(e, exp.Star) for e in then.expressions)
         values = ALL if star else _assignments(then.expressions)
@@ -293,8 +300,10 @@ def _insert(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
     query = tree.expression
     if not isinstance(query, (exp.Query, exp.Values)):
         raise ConfigError(
-            f"statement {cut(tree.sql(DIALECT))}", "has no rows that are known here.", "Give VALUES or a SELECT."
-        )  # fmt: skip
+            f"statement {cut(tree.sql(DIALECT))}",
+            "has no rows that are known here.",
+            "Give VALUES or a SELECT.",
+        )
     if isinstance(query, exp.Values):
         query = exp.select("*").from_(
             exp.Values(
@@ -312,15 +321,18 @@ def _insert(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
     if tree.args.get("by_name"):
         if listed or isinstance(tree.expression, exp.Values):
             raise ConfigError(
-                "INSERT ... BY NAME", "goes by the names of a query's columns.", "Write it as a SELECT, without a list."
-            )  # fmt: skip
+                "INSERT ... BY NAME",
+                "goes by the names of a query's columns.",
+                "Write it as a SELECT, without a list.",
+            )
         columns = [_column(schema, name, table) for name in have]
     _refuse_twice([c.name for c in columns])
     if len(have) != len(columns):
         raise DataError(
-            f"insert into {table.config.name}", f"gives {len(have)} columns for {len(columns)} ({', '.join(c.name for c in columns)}).",
+            f"insert into {table.config.name}",
+            f"gives {len(have)} columns for {len(columns)} ({', '.join(c.name for c in columns)}).",
             "Give one for each, or name those that are given: INSERT INTO t (a, b).",
-        )  # fmt: skip
+        )
     if spark is not None:
         data = _of_types(found.toDF(*(c.name for c in columns)), {c.name: c.type for c in columns})
     else:
@@ -350,7 +362,8 @@ def _of_types(frame: Any, types: Mapping[str, pa.DataType]) -> Any:
             cast = f"try_cast(`{name}` AS {becomes})"
             said = f"column {name}: a value does not fit in {becomes}"
             columns[name] = (
-                f"CASE WHEN `{name}` IS NOT NULL AND {cast} IS NULL THEN raise_error('{said}') ELSE {cast} END AS `{name}`"
+                f"CASE WHEN `{name}` IS NOT NULL AND {cast} IS NULL THEN raise_error('{said}') "
+                f"ELSE {cast} END AS `{name}`"
             )
     if all(text == f"`{name}`" for name, text in columns.items()):
         return frame
@@ -372,9 +385,10 @@ def _refuse_more(tree: Any, *known: str) -> None:
         parts.append("columns after its name")
     if parts:
         raise ConfigError(
-            f"statement {cut(tree.sql(DIALECT))}", f"has {parts[0].rstrip('_').upper()}, which is not known here.",
+            f"statement {cut(tree.sql(DIALECT))}",
+            f"has {parts[0].rstrip('_').upper()}, which is not known here.",
             "Leave it out; to use other rows, MERGE INTO ... USING them.",
-        )  # fmt: skip
+        )
 
 
 def cut(text: str) -> str:

@@ -16,10 +16,25 @@ _KINDS = exp.DataType.Type
 _SIZED = (_KINDS.DECIMAL, _KINDS.VARCHAR, _KINDS.CHAR)
 # What sqlglot writes as it was read; of others, such as UUID, it makes another type.
 _PLAIN = (
-    *_SIZED, _KINDS.BOOLEAN, _KINDS.TINYINT, _KINDS.SMALLINT, _KINDS.INT, _KINDS.BIGINT, _KINDS.FLOAT, _KINDS.DOUBLE,
-    _KINDS.TEXT, _KINDS.BINARY, _KINDS.DATE, _KINDS.TIMESTAMP, _KINDS.TIMESTAMPTZ, _KINDS.TIMESTAMPLTZ,
-    _KINDS.TIMESTAMPNTZ, _KINDS.ARRAY, _KINDS.MAP, _KINDS.STRUCT,
-)  # fmt: skip
+    *_SIZED,
+    _KINDS.BOOLEAN,
+    _KINDS.TINYINT,
+    _KINDS.SMALLINT,
+    _KINDS.INT,
+    _KINDS.BIGINT,
+    _KINDS.FLOAT,
+    _KINDS.DOUBLE,
+    _KINDS.TEXT,
+    _KINDS.BINARY,
+    _KINDS.DATE,
+    _KINDS.TIMESTAMP,
+    _KINDS.TIMESTAMPTZ,
+    _KINDS.TIMESTAMPLTZ,
+    _KINDS.TIMESTAMPNTZ,
+    _KINDS.ARRAY,
+    _KINDS.MAP,
+    _KINDS.STRUCT,
+)
 
 
 def arrow_type(given: Any, what: str) -> pa.DataType:
@@ -43,9 +58,11 @@ def arrow_type(given: Any, what: str) -> pa.DataType:
         except ValueError:
             return type_of(given, what)
     raise ConfigError(
-        f"{what} {given!r}", "is no type.",
-        f"Give a pyarrow type, or one of {', '.join(TYPES)}, decimal(p, s), array<...>, map<..., ...>, struct<name: ...>.",
-    )  # fmt: skip
+        f"{what} {given!r}",
+        "is no type.",
+        f"Give a pyarrow type, or one of {', '.join(TYPES)}, decimal(p, s), array<...>, map<..., "
+        "...>, struct<name: ...>.",
+    )
 
 
 def _spelt(tree: Any) -> str:

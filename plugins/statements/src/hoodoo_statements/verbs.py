@@ -58,9 +58,16 @@ def alter(
     Raises SchemaError and ConfigError. If nothing has to change, the instant of the commit is
     empty."""
     found: Commit = table.run(
-        "alter", add=add, widen=widen, nullable=nullable, rename=rename, drop=drop, reorder=reorder,
-        comments=comments, engine=engine,
-    )  # fmt: skip
+        "alter",
+        add=add,
+        widen=widen,
+        nullable=nullable,
+        rename=rename,
+        drop=drop,
+        reorder=reorder,
+        comments=comments,
+        engine=engine,
+    )
     return found
 
 

@@ -47,10 +47,11 @@ def _open_files() -> Iterator[Finding]:
     limit, _most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if 0 <= limit < _OPEN_FILES:
         yield Finding(
-            "machine.open_files", "limit of open files",
+            "machine.open_files",
+            "limit of open files",
             f"this process may open {limit} files; a write into many partitions needs more",
             "Run `ulimit -n 4096` in the shell before, or raise the limit of the service.",
-        )  # fmt: skip
+        )
 
 
 def _temporary() -> Iterator[Finding]:
@@ -59,16 +60,19 @@ def _temporary() -> Iterator[Finding]:
         free = shutil.disk_usage(folder).free
     except OSError as error:
         yield Finding(
-            "machine.temporary", "folder of temporary files", f"there is none that can be written: {error}",
+            "machine.temporary",
+            "folder of temporary files",
+            f"there is none that can be written: {error}",
             "Set TMPDIR to a folder that this user may write.",
-        )  # fmt: skip
+        )
         return
     if free < _TEMPORARY:
         yield Finding(
-            "machine.temporary", folder,
+            "machine.temporary",
+            folder,
             f"only {free >> 20} MB are free; rows that do not fit into memory are written there",
             "Free space there, or set TMPDIR to a folder with more.",
-        )  # fmt: skip
+        )
 
 
 def _clock() -> Iterator[Finding]:
@@ -81,7 +85,8 @@ def _clock() -> Iterator[Finding]:
     if now < installed - _DAY:
         said = time.strftime("%Y-%m-%d %H:%M", time.gmtime(now))
         yield Finding(
-            "machine.clock", "clock of this host",
+            "machine.clock",
+            "clock of this host",
             f"it says {said} UTC, which is before Hoodoo was installed; instants are times",
             "Set the clock, best by NTP.",
-        )  # fmt: skip
+        )

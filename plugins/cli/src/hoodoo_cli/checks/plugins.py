@@ -19,9 +19,17 @@ from packaging.version import InvalidVersion
 
 # Without one member of each of these no table can be written.
 _NEEDED = (
-    "storage", "engine", "key_generator", "merger", "index", "layout", "serializer", "file_format",
-    "conflict", "lock",
-)  # fmt: skip
+    "storage",
+    "engine",
+    "key_generator",
+    "merger",
+    "index",
+    "layout",
+    "serializer",
+    "file_format",
+    "conflict",
+    "lock",
+)
 
 
 @frozen
@@ -46,12 +54,13 @@ class PluginsCheck:
         )
         unknown = (
             Finding(
-                "plugins.unknown", f"{DISABLE}={os.environ.get(DISABLE, '')}",
+                "plugins.unknown",
+                f"{DISABLE}={os.environ.get(DISABLE, '')}",
                 f"names {name!r}, which is no plugin and no distribution",
                 "Correct the name: `hoodoo plugins` lists them.",
             )
             for name in found.unknown
-        )  # fmt: skip
+        )
         there = {plugin.distribution: plugin.version for plugin in made.plugins}
         notes = [f"plugins: {', '.join(f'{name} {said}' for name, said in sorted(there.items()))}"]
         if found.disabled:
@@ -71,16 +80,19 @@ def _lacking(made: Kernel, engine: str | None) -> Iterator[Finding]:
         by_distribution.setdefault(USUAL[family][0], []).append(family.replace("_", " "))
     for distribution, families in by_distribution.items():
         yield Finding(
-            "plugins.lacking", distribution,
+            "plugins.lacking",
+            distribution,
             f"nothing that is installed offers: {', '.join(families)}",
             f"{install([distribution])}.",
-        )  # fmt: skip
+        )
     if engine is not None and "engine" not in empty and made.find("engine", engine) is None:
         names = ", ".join(sorted(offer.name for offer in made.offers("engine")))
         yield Finding(
-            "plugins.lacking", f"engine {engine!r}", "nothing that is installed offers it",
+            "plugins.lacking",
+            f"engine {engine!r}",
+            "nothing that is installed offers it",
             f"Use one of {names}, or: {install(USUAL['engine'])}.",
-        )  # fmt: skip
+        )
 
 
 def _unmet() -> Iterator[Finding]:
@@ -108,6 +120,8 @@ def _unmet() -> Iterator[Finding]:
                 continue
             wanted = f"{needed.name}{needed.specifier}"
             yield Finding(
-                "plugins.versions", f"{name} {one.version}", f"needs {wanted}, {state}",
+                "plugins.versions",
+                f"{name} {one.version}",
+                f"needs {wanted}, {state}",
                 f'pip install "{wanted}", or a version of {name} that fits.',
-            )  # fmt: skip
+            )

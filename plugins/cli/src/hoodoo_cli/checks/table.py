@@ -61,8 +61,13 @@ class TableCheck:
             timeline = load(storage, config)
         except HoodooError as error:
             more.append(
-                Finding("table.timeline", error.obj, error.rule.rstrip("."), error.fix or "Run `hoodoo verify`.")
-            )  # fmt: skip
+                Finding(
+                    "table.timeline",
+                    error.obj,
+                    error.rule.rstrip("."),
+                    error.fix or "Run `hoodoo verify`.",
+                )
+            )
         else:
             more += _of_the_future(timeline)
             dead, waiting = _pending(storage, timeline)
@@ -105,10 +110,11 @@ def _of_the_future(timeline: Timeline) -> Iterator[Finding]:
         return  # no date: the timeline says so elsewhere
     if ahead.total_seconds() > _SKEW:
         yield Finding(
-            "table.clock", f"instant {newest}",
+            "table.clock",
+            f"instant {newest}",
             f"it is {age(ahead.total_seconds())} ahead of the clock of this host",
             "Set the clock of this host, and that of the host that has written it, best by NTP.",
-        )  # fmt: skip
+        )
 
 
 def _pending(storage: Storage, timeline: Timeline) -> tuple[list[Finding], list[str]]:
@@ -131,11 +137,12 @@ def _pending(storage: Storage, timeline: Timeline) -> tuple[list[Finding], list[
                 old = ""
             dead.append(
                 Finding(
-                    "table.dead_writer", f"instant {instant.requested}",
+                    "table.dead_writer",
+                    f"instant {instant.requested}",
                     f"a pending {instant.action}{old}, whose writer gives no sign of life",
                     f"Run `hoodoo rollback {storage.root}`, or let the next write undo it.",
                 )
-            )  # fmt: skip
+            )
     notes = []
     if busy:
         notes.append(f"{count(len(busy), 'writer')} at work")
@@ -162,14 +169,17 @@ def _probed(storage: Storage) -> Iterator[Finding]:
         return
     if not created or again:
         yield Finding(
-            "table.conditional_put", storage.root,
-            "the store replaces a file that it was to create only if there is none: two writers would overwrite "
+            "table.conditional_put",
+            storage.root,
+            "the store replaces a file that it was to create only if there is none: two writers "
+            "would overwrite "
             "each other's commits",
             "Use a store, or a newer version of it, that has conditional puts (If-None-Match).",
-        )  # fmt: skip
+        )
     if entry is not None and abs(entry.modified - now) > _SKEW:
         yield Finding(
-            "table.clock", "clock of this host",
+            "table.clock",
+            "clock of this host",
             f"it differs by {age(abs(entry.modified - now))} from that of the store",
             "Set the clock of this host, best by NTP.",
-        )  # fmt: skip
+        )

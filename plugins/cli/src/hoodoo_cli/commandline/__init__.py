@@ -12,13 +12,20 @@ from hoodoo.errors import HoodooError
 
 # Faults of the machine and of what is given, and none of Hoodoo's; what to do about each.
 _FIXES = {
-    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS), "Make room, or write elsewhere."),
-    **dict.fromkeys((errno.ENOENT, errno.ENOTDIR), "Create the directory, or give a path that is there."),
-    **dict.fromkeys((errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP), "Give another path."),
+    **dict.fromkeys(
+        (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS),
+        "Make room, or write elsewhere.",
+    ),
+    **dict.fromkeys(
+        (errno.ENOENT, errno.ENOTDIR), "Create the directory, or give a path that is there."
+    ),
+    **dict.fromkeys(
+        (errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP), "Give another path."
+    ),
     **dict.fromkeys((errno.EACCES, errno.EPERM), "Ask for the right to it, or give another one."),
     errno.EADDRINUSE: "Give another port: --port 0 takes a free one.",
     errno.EADDRNOTAVAIL: "Give an address of this machine: --host 127.0.0.1.",
-}  # fmt: skip
+}
 # What a shell says of a program that the end of its reader has ended: 128 and the number of
 # SIGPIPE.
 _NO_READER = 141

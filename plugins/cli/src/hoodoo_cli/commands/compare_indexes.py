@@ -41,7 +41,8 @@ def compare_indexes(
     for row in old:
         who = (first, second)[row["found_by"]]
         lines.append(
-            f"stale in {who}: {row['record_key']!r} in {row['file_id']} of {row['partition_path']!r}"
+            f"stale in {who}: {row['record_key']!r} in {row['file_id']} of "
+            f"{row['partition_path']!r}"
         )
     result = {"same": found.same, "found": found.found, "differences": rows, "stale": old}
     arguments.answer(result, as_json, "\n".join(lines))

@@ -58,9 +58,10 @@ def export(
     table = arguments.opened(path, options)
     if file != STANDARD and ArrivingRows.overlap(table.path, file):
         raise ConfigError(
-            f"file {file}", f"would lie in the table {table.path}, whose folder is for files of its own.",
+            f"file {file}",
+            f"would lie in the table {table.path}, whose folder is for files of its own.",
             "Choose a place elsewhere.",
-        )  # fmt: skip
+        )
     names = arguments.names(columns) or None
     if since is not None:
         scan = table.incremental(since, until, columns=names, where=where, meta=meta)

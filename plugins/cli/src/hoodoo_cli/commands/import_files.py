@@ -24,7 +24,8 @@ def import_files(
     operation: Annotated[
         str | None,
         typer.Option(
-            help="upsert, insert, bulk_insert or append; by default upsert, of generated keys insert."
+            help="upsert, insert, bulk_insert or append; by default upsert, of generated keys "
+            "insert."
         ),
     ] = None,
     kind: arguments.Format = None,
@@ -66,9 +67,10 @@ def import_files(
     except NotATableError as error:
         if not (arguments.names(record_key) or generated):
             raise NotATableError(
-                error.obj, error.rule,
+                error.obj,
+                error.rule,
                 "Give --record-key COLUMN to create it, or --generated-keys.",
-            ) from None  # fmt: skip
+            ) from None
     known = None if table is None else table.schema
     opened = [open_data(file, given, kind, known, delimiter) for file in files]
     schema = _schema(files, opened)
@@ -76,10 +78,12 @@ def import_files(
         for file in files:
             if file != STANDARD and ArrivingRows.overlap(path, file):
                 raise ConfigError(
-                    f"path {path}", f"is the folder of {file}, and readers of the files there would see the rows of the new "
+                    f"path {path}",
+                    f"is the folder of {file}, and readers of the files there would see the rows "
+                    "of the new "
                     "table.",
                     "Choose a folder of its own for the table.",
-                )  # fmt: skip
+                )
         table = wanted.create(path, schema, options)
     operation = operation or ("upsert" if table.config.record_key_fields else "insert")
     total = [data.rows for data in opened]
@@ -88,7 +92,8 @@ def import_files(
         reader = pa.RecordBatchReader.from_batches(schema, _batches(opened, schema, count))
         commit = getattr(table, operation)(reader, add_columns=add_columns)
     line = (
-        f"{commit.operation} {commit.instant}: {commit.inserted:,} inserted, {commit.updated:,} updated."
+        f"{commit.operation} {commit.instant}: {commit.inserted:,} inserted, {commit.updated:,} "
+        "updated."
         if commit.instant
         else "There was nothing to write."
     )
@@ -105,15 +110,18 @@ def _schema(files: list[str], opened: list[DataFile]) -> pa.Schema:
         if set(found.names) != set(first.names):
             differing = ", ".join(sorted(set(found.names) ^ set(first.names)))
             raise SchemaError(
-                f"file {path}", f"has other columns than {files[0]} ({differing}).",
+                f"file {path}",
+                f"has other columns than {files[0]} ({differing}).",
                 "Import them one after another.",
-            )  # fmt: skip
+            )
         for field in found:
             if field.type != first.field(field.name).type:
                 raise SchemaError(
-                    f"file {path}", f"has the column {field.name} as {field.type}, and {files[0]} as {first.field(field.name).type}.",
+                    f"file {path}",
+                    f"has the column {field.name} as {field.type}, and {files[0]} as "
+                    f"{first.field(field.name).type}.",
                     "Create the table first, with --schema; or import them one after another.",
-                )  # fmt: skip
+                )
     return first
 
 

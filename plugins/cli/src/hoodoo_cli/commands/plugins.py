@@ -54,9 +54,10 @@ def _matching(rows: list[Row], what: str) -> list[Row]:
         near = difflib.get_close_matches(wanted, [*families, *(row.name for row in rows)], n=3)
         hint = f"Did you mean {' or '.join(near)}? " if near else ""
         raise ConfigError(
-            f"plugins {what!r}", "no family and no installed plugin has that name.",
+            f"plugins {what!r}",
+            "no family and no installed plugin has that name.",
             f"{hint}Families: {', '.join(families)}.",
-        )  # fmt: skip
+        )
     return found
 
 

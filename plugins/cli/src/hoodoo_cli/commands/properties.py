@@ -27,9 +27,10 @@ def properties(
     if key is not None:
         if key not in found:
             raise ConfigError(
-                f"property {key!r}", f"is not set by the table {table.config.name}.",
+                f"property {key!r}",
+                f"is not set by the table {table.config.name}.",
                 "hoodoo properties without a key lists all.",
-            )  # fmt: skip
+            )
         found = {key: found[key]}
     if as_json:
         show.put_json(found)

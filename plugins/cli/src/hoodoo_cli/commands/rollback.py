@@ -38,5 +38,8 @@ def rollback(
     table.check_rollback(instant)  # before the question
     arguments.ask(f"Undo {instant} of {table.config.name} permanently?", yes)
     done = table.rollback(instant)
-    line = f"Rollback {done.rollback} of {done.instant}: {show.count(len(done.files), 'file')} deleted."
+    line = (
+        f"Rollback {done.rollback} of {done.instant}: {show.count(len(done.files), 'file')} "
+        "deleted."
+    )
     arguments.answer(done, as_json, line)

@@ -99,8 +99,13 @@ def _sizes(sizes: Sizes) -> list[str]:
     first = f"{show.count(sizes.count, 'file')}, {show.size(sizes.bytes)}"
     if sizes.count == 1:
         return [first]
-    marks = (("smallest", sizes.smallest), ("10 %", sizes.p10), ("median", sizes.median),
-             ("90 %", sizes.p90), ("largest", sizes.largest))  # fmt: skip
+    marks = (
+        ("smallest", sizes.smallest),
+        ("10 %", sizes.p10),
+        ("median", sizes.median),
+        ("90 %", sizes.p90),
+        ("largest", sizes.largest),
+    )
     return [first, ", ".join(f"{name} {show.size(value)}" for name, value in marks)]
 
 

@@ -28,7 +28,8 @@ def timeline(
     limit: Annotated[
         int | None,
         typer.Option(
-            help="The number of instants, the newest first; 0 for all. By default 20, and all in JSON.",
+            help="The number of instants, the newest first; 0 for all. By default 20, and all in "
+            "JSON.",
             min=0,
         ),
     ] = None,
@@ -54,7 +55,9 @@ def timeline(
         return
     show.put(out, fitting(out, page.rows))
     if any(row.unmerged for row in page.rows):
-        show.say(out, "~ as written to log files; readers merge these rows with the stored ones", "dim")
+        show.say(
+            out, "~ as written to log files; readers merge these rows with the stored ones", "dim"
+        )
     if len(page.rows) < page.total:
         older = page.total - len(page.rows)
         show.say(out, f"... and {older:,} older (--limit 0 shows all)", "dim")

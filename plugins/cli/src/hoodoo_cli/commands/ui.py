@@ -22,7 +22,8 @@ def ui(
     host: Annotated[
         str,
         typer.Option(
-            help="The address to listen at. With another one than loopback, other people can see the page."
+            help="The address to listen at. With another one than loopback, other people can see "
+            "the page."
         ),
     ] = "127.0.0.1",
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = False,
@@ -43,7 +44,8 @@ def ui(
     shown.live()  # errors of the path or of an option appear here, not on the page
     if not is_loopback(host):
         warn(
-            f"--host {host}: everybody who reaches this address can look at {path}, without a password. "
+            f"--host {host}: everybody who reaches this address can look at {path}, without a "
+            "password. "
             "Leave the option away to keep the page on this machine."
         )
     server = PageServer(shown, host, port)

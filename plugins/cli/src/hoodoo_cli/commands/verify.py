@@ -29,7 +29,8 @@ def verify(
         typer.Option(
             min=1,
             metavar="N",
-            help="Look up N record keys of some file slices in the index of the table, instead of reading all.",
+            help="Look up N record keys of some file slices in the index of the table, instead of "
+            "reading all.",
         ),
     ] = None,
     options: arguments.Options = None,

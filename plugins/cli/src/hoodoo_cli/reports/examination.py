@@ -99,9 +99,11 @@ def _asked(name: str, ask: Callable[..., Found], *arguments: Any) -> Found:
         return _failed(name, error)
     except Exception as error:
         finding = Finding(
-            f"{name}.failed", f"check {name!r}", f"it failed: {type(error).__name__}: {error}",
+            f"{name}.failed",
+            f"check {name!r}",
+            f"it failed: {type(error).__name__}: {error}",
             "Report this to whoever maintains the check; the other checks have run.",
-        )  # fmt: skip
+        )
         return Found((finding,))
 
 

@@ -59,8 +59,10 @@ class TableStats:
         groups = f"{self.file_groups} file groups in {self.partitions} partitions"
         old = brief.size(self.bytes - self.newest_bytes)
         return (
-            f"<TableStats of {self.table}: {groups}, {brief.size(self.newest_bytes)} newest, {old} older, "
-            f"{self.small_files} of {self.base_files.count} base files small, {self.log_files.count} log files>"
+            f"<TableStats of {self.table}: {groups}, {brief.size(self.newest_bytes)} newest, {old} "
+            "older, "
+            f"{self.small_files} of {self.base_files.count} base files small, "
+            f"{self.log_files.count} log files>"
         )
 
     @property

@@ -28,7 +28,8 @@ AsOf = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
-        help="The rows at this instant, at an ISO 8601 time with a zone, at the end of a day, or of a commit by its number: 1 is the first, -1 the newest.",
+        help="The rows at this instant, at an ISO 8601 time with a zone, at the end of a day, or "
+        "of a commit by its number: 1 is the first, -1 the newest.",
     ),
 ]
 Columns = Annotated[

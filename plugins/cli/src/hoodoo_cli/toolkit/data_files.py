@@ -14,9 +14,16 @@ from hoodoo_cli.toolkit.places import located, missing
 KINDS = ("parquet", "csv", "jsonl", "arrow")
 STANDARD = "-"  # standard input, or output
 _SUFFIXES = {
-    "parquet": "parquet", "pq": "parquet", "csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "json": "jsonl",
-    "arrow": "arrow", "ipc": "arrow", "feather": "arrow",
-}  # fmt: skip
+    "parquet": "parquet",
+    "pq": "parquet",
+    "csv": "csv",
+    "jsonl": "jsonl",
+    "ndjson": "jsonl",
+    "json": "jsonl",
+    "arrow": "arrow",
+    "ipc": "arrow",
+    "feather": "arrow",
+}
 _PACKED = {"gz": "gzip", "zst": "zstd", "bz2": "bz2", "lz4": "lz4"}
 
 
@@ -45,9 +52,11 @@ def kind_of(path: str, given: str | None = None) -> str:
         )
     if packing_of(path) and found in ("parquet", "arrow"):
         raise ConfigError(
-            f"file {path}", f"is no {found} file by its name.",
-            f"Only CSV and JSON lines are compressed as a whole; name it so that it ends with .{found}.",
-        )  # fmt: skip
+            f"file {path}",
+            f"is no {found} file by its name.",
+            "Only CSV and JSON lines are compressed as a whole; name it so that it ends with "
+            f".{found}.",
+        )
     return str(found)
 
 

@@ -88,8 +88,10 @@ def _corrected(
             continue
         if pa.types.is_binary(field.type):
             raise DataError(
-                f"column {field.name!r}", "is not in UTF-8.", "Convert the file: iconv -f latin1 -t utf-8, for example."
-            )  # fmt: skip
+                f"column {field.name!r}",
+                "is not in UTF-8.",
+                "Convert the file: iconv -f latin1 -t utf-8, for example.",
+            )
         if pa.types.is_null(field.type):
             found[field.name] = pa.string()
         elif pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
@@ -202,9 +204,10 @@ def _nested(text: str | None, name: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise DataError(
-            f"column {name!r}", f"has the value {text[:60]!r}, which is no JSON: {error}.",
+            f"column {name!r}",
+            f"has the value {text[:60]!r}, which is no JSON: {error}.",
             "Write nested values as JSON.",
-        ) from error  # fmt: skip
+        ) from error
 
 
 def _blocks(source: pa.NativeFile) -> Iterator[bytes]:
@@ -226,8 +229,10 @@ def _objects(block: bytes, exact: bool = False) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     if text.lstrip().startswith("["):
         raise DataError(
-            "JSON", "is one list, and no object on each line.", "Write each row on a line of its own: `jq -c .[]` does it."
-        )  # fmt: skip
+            "JSON",
+            "is one list, and no object on each line.",
+            "Write each row on a line of its own: `jq -c .[]` does it.",
+        )
     for line in text.split("\n"):  # and no other line ends: text may contain them
         if not line.strip():
             continue
@@ -253,8 +258,10 @@ def _guessed(rows: list[dict[str, Any]], names: list[str]) -> list[pa.Field]:
             kind = pa.array([row.get(name) for row in rows]).type
         except (pa.ArrowException, ValueError, OverflowError) as error:
             raise DataError(
-                f"column {name!r}", f"has values that no type fits ({error}).", "Create the table first, with --schema."
-            ) from error  # fmt: skip
+                f"column {name!r}",
+                f"has values that no type fits ({error}).",
+                "Create the table first, with --schema.",
+            ) from error
         found.append(pa.field(name, without_nulls(kind)))
     return found
 
@@ -264,9 +271,10 @@ def _batch(rows: list[dict[str, Any]], schema: pa.Schema, naive_is_utc: bool) ->
     for row in rows:
         for name in row.keys() - known:
             raise DataError(
-                f"column {name!r}", "appears late in the file, so that its type is not known.",
+                f"column {name!r}",
+                "appears late in the file, so that its type is not known.",
                 "Create the table first, with --schema; or add the column to the first line.",
-            )  # fmt: skip
+            )
     columns = [
         array_of([row.get(field.name) for row in rows], field, naive_is_utc) for field in schema
     ]

@@ -93,9 +93,10 @@ def array_of(values: list[Any], field: pa.Field, naive_is_utc: bool = True) -> p
         return pa.array([_typed(value, field.type, naive_is_utc) for value in values], field.type)
     except (ValueError, TypeError, ArithmeticError, AttributeError, KeyError) as error:
         raise DataError(
-            f"column {field.name!r}", f"has a value that is no {field.type} ({error}).",
+            f"column {field.name!r}",
+            f"has a value that is no {field.type} ({error}).",
             "Correct the file, or give the table another type.",
-        ) from error  # fmt: skip
+        ) from error
 
 
 def _typed(value: Any, kind: pa.DataType, naive: bool) -> Any:

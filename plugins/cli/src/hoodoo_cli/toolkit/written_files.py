@@ -132,8 +132,12 @@ def _exists(path: str) -> HoodooError:
 
 
 def _write(
-    out: BinaryIO, schema: pa.Schema, batches: Iterable[pa.RecordBatch], kind: str, packing: str | None
-) -> int:  # fmt: skip
+    out: BinaryIO,
+    schema: pa.Schema,
+    batches: Iterable[pa.RecordBatch],
+    kind: str,
+    packing: str | None,
+) -> int:
     count = 0
     sink: Any = out
     if packing is not None and kind in ("csv", "jsonl"):

@@ -32,14 +32,19 @@ def bars(report: Any) -> dict[str, Any]:
         "known": len(known),
         "bars": [
             {
-                "partition": file.partition, "file_id": file.file_id,
-                "instant": file.instant, "bytes": file.bytes, "rows": file.rows,
-                "least": _text(file.bounds[0][0]), "greatest": _text(file.bounds[0][1]),
-                "from": place[file.bounds[0][0]], "to": place[file.bounds[0][1]],
+                "partition": file.partition,
+                "file_id": file.file_id,
+                "instant": file.instant,
+                "bytes": file.bytes,
+                "rows": file.rows,
+                "least": _text(file.bounds[0][0]),
+                "greatest": _text(file.bounds[0][1]),
+                "from": place[file.bounds[0][0]],
+                "to": place[file.bounds[0][1]],
             }
             for file in known[::step]
         ],
-    }  # fmt: skip
+    }
 
 
 def _places(ends: Sequence[Any], numeric: bool) -> dict[Any, float]:

@@ -26,7 +26,8 @@ _KINDS = {
 }
 # Nothing from elsewhere, no text of a table as a script, in no frame.
 _HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; "
     "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -108,9 +109,10 @@ class PageServer:
             self._server = Server((self.host, self.port), Handler)
         except (OSError, OverflowError) as error:
             raise ConfigError(
-                f"address {self.host}, port {self.port}", f"can't be listened at: {error}.",
+                f"address {self.host}, port {self.port}",
+                f"can't be listened at: {error}.",
                 "Give another --port; 0 takes any that is free.",
-            ) from None  # fmt: skip
+            ) from None
         self.port = int(self._server.server_address[1])
         threading.Thread(target=self._server.serve_forever, name="ui", daemon=True).start()
         shown = f"[{self.host}]" if ":" in self.host else self.host
@@ -147,11 +149,15 @@ class PageServer:
                 _number(query, "limit", 50), query.get("archived") == "1"
             ),
             "api/partitions": lambda query: table.partitions(
-                query.get("order", "partition"), _number(query, "limit", 50),
-                _number(query, "offset", 0), query.get("prefix", ""),
+                query.get("order", "partition"),
+                _number(query, "limit", 50),
+                _number(query, "offset", 0),
+                query.get("prefix", ""),
             ),
-            "api/layout": lambda query: table.layout(_text(query, "column"), query.get("partition")),
-        }  # fmt: skip
+            "api/layout": lambda query: table.layout(
+                _text(query, "column"), query.get("partition")
+            ),
+        }
 
 
 def _answer(route: Callable[[Query], Any], query: Query) -> tuple[int, Any]:
@@ -167,9 +173,11 @@ def _answer(route: Callable[[Query], Any], query: Query) -> tuple[int, Any]:
         return 503, error.to_dict()
     except FileNotFoundError as error:
         return 503, {
-            "error": "FileNotFoundError", "obj": str(error.filename or error),
-            "rule": "it was there a moment ago", "fix": "It is looked for again by itself.",
-        }  # fmt: skip
+            "error": "FileNotFoundError",
+            "obj": str(error.filename or error),
+            "rule": "it was there a moment ago",
+            "fix": "It is looked for again by itself.",
+        }
     except Exception as error:  # the page goes on to show what it can
         return 500, {"error": type(error).__name__, "obj": "page", "rule": str(error), "fix": ""}
 

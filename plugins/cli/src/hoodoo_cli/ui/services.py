@@ -44,11 +44,13 @@ def pending(storage: Storage, timeline: Timeline) -> list[dict[str, Any]]:
             said["writer"] = "planned"
         found.append(
             {
-                "requested": instant.requested, "action": instant.action,
+                "requested": instant.requested,
+                "action": instant.action,
                 "state": instant.state.value.lower(),
-                "age": _age(instant.requested, timeline.config.timezone), **said,
+                "age": _age(instant.requested, timeline.config.timezone),
+                **said,
             }
-        )  # fmt: skip
+        )
     return found
 
 
@@ -87,9 +89,10 @@ def _whose(told: Mapping[str, Any], late: bool) -> dict[str, Any]:
         writer = "silent" if late else "seen"
     pid = told.get("pid")
     return {
-        "writer": writer, "host": host.partition("/")[0] or None,
+        "writer": writer,
+        "host": host.partition("/")[0] or None,
         "pid": pid if isinstance(pid, int) else None,
-    }  # fmt: skip
+    }
 
 
 def _read(storage: Storage, path: str) -> dict[str, Any]:
@@ -123,9 +126,11 @@ class Health:
         """ConfigError for what is no http address."""
         if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
             raise ConfigError(
-                f"option --health {url!r}", "is no address of hoodoo serve.",
-                "Name the one that `hoodoo serve --port` prints, such as http://127.0.0.1:9400/health.",
-            )  # fmt: skip
+                f"option --health {url!r}",
+                "is no address of hoodoo serve.",
+                "Name the one that `hoodoo serve --port` prints, such as "
+                "http://127.0.0.1:9400/health.",
+            )
         return cls(url)
 
     def asked(self) -> dict[str, Any]:

@@ -73,14 +73,18 @@ class ShownTable:
         return {
             "mark": mark,
             "instants": len(timeline.instants),
-            "newest": None if newest is None else {
-                "requested": newest.requested, "action": newest.action, "state": newest.state.value.lower(),
+            "newest": None
+            if newest is None
+            else {
+                "requested": newest.requested,
+                "action": newest.action,
+                "state": newest.state.value.lower(),
             },
             "pending": services.pending(storage, timeline),
             "pending_total": len(timeline.pending()),
             "locks": services.locks(storage),
             "health": [one.asked() for one in self.health],
-        }  # fmt: skip
+        }
 
     # --- what a commit changes ----------------------------------------------------------------------
     def table(self) -> dict[str, Any]:
@@ -95,9 +99,13 @@ class ShownTable:
             page = table.report("timeline", limit=limit, every=archived)
             zone = timeline.config.timezone
             rows = [
-                {**row, "began": _seconds(row["requested"], zone), "ended": _seconds(row["completed"], zone)}
+                {
+                    **row,
+                    "began": _seconds(row["requested"], zone),
+                    "ended": _seconds(row["completed"], zone),
+                }
                 for row in plain.of_timeline(page.rows)
-            ]  # fmt: skip
+            ]
             return {"rows": rows, "total": page.total}
 
         return self._made(("timeline", limit, archived), make)
@@ -149,7 +157,8 @@ class ShownTable:
                 if count > _MOST_RANGES:
                     raise ConfigError(
                         f"table {config.name}",
-                        f"there are no statistics of columns, and {count:,} file groups: too many footers to read.",
+                        f"there are no statistics of columns, and {count:,} file groups: too many "
+                        "footers to read.",
                         "Name one partition, or give the table column statistics: "
                         "hoodoo rebuild-index PATH column_stats.",
                     )

@@ -55,12 +55,16 @@ def _client(pid: int, region: str, endpoint: str | None, keys: tuple[tuple[str, 
             "lock dynamodb", "needs boto3, Amazon's own client.", "pip install hoodoo[dynamodb]"
         ) from None
     return boto3.session.Session().client(
-        "dynamodb", region_name=region, endpoint_url=endpoint,
+        "dynamodb",
+        region_name=region,
+        endpoint_url=endpoint,
         config=Config(
-            connect_timeout=5, read_timeout=10, retries={"total_max_attempts": 4, "mode": "standard"}
+            connect_timeout=5,
+            read_timeout=10,
+            retries={"total_max_attempts": 4, "mode": "standard"},
         ),
         **dict(keys),
-    )  # fmt: skip
+    )
 
 
 @frozen
@@ -84,25 +88,31 @@ class DynamoLock:
         table = options.LOCK_TABLE.given(given)
         if not table:
             raise ConfigError(
-                f"option {options.LOCK_TABLE.key}", "is missing: the lock dynamodb needs a table.",
+                f"option {options.LOCK_TABLE.key}",
+                "is missing: the lock dynamodb needs a table.",
                 "Name one; it is created if it is missing.",
-            )  # fmt: skip
+            )
         key = options.LOCK_KEY.given(given) or ""
         found = places.aws(settings)
         keys = {
             f"aws_{name}": found[name]
-            for name in ("access_key_id", "secret_access_key", "session_token") if name in found
-        }  # fmt: skip
+            for name in ("access_key_id", "secret_access_key", "session_token")
+            if name in found
+        }
         region = options.LOCK_REGION.given(given) or found.get("region") or "us-east-1"
         endpoint = options.LOCK_ENDPOINT.given(given)
         if endpoint and "://" not in endpoint:
             endpoint = f"https://{endpoint}"
         return cls(
-            Service(region, endpoint, keys), table, key or settings.table.name,
-            LOCK_WAIT.read(given) / 1000, options.LOCK_BILLING.read(given),
+            Service(region, endpoint, keys),
+            table,
+            key or settings.table.name,
+            LOCK_WAIT.read(given) / 1000,
+            options.LOCK_BILLING.read(given),
             (options.LOCK_READS.read(given), options.LOCK_WRITES.read(given)),
-            options.LOCK_CREATION.read(given) / 1000, path=key,
-        )  # fmt: skip
+            options.LOCK_CREATION.read(given) / 1000,
+            path=key,
+        )
 
     def acquire(self, storage: Storage, name: str, wait: float) -> Held | None:
         """Raises StorageError; the lock is not had then."""
@@ -166,10 +176,12 @@ class _Item:
         return self._changed(
             after,
             lambda client: client.update_item(
-                TableName=self.lock.table, Key={_KEY: {"S": self.key}},
-                UpdateExpression="SET #ld = :ld, #rvn = :new", **condition,
+                TableName=self.lock.table,
+                Key={_KEY: {"S": self.key}},
+                UpdateExpression="SET #ld = :ld, #rvn = :new",
+                **condition,
             ),
-        )  # fmt: skip
+        )
 
     def give_back(self, version: object) -> None:
         def ask(client: Any) -> Any:
@@ -237,9 +249,11 @@ class _Item:
         try:
             try:
                 client.create_table(
-                    TableName=lock.table, KeySchema=[{"AttributeName": _KEY, "KeyType": "HASH"}],
-                    AttributeDefinitions=[{"AttributeName": _KEY, "AttributeType": "S"}], **more,
-                )  # fmt: skip
+                    TableName=lock.table,
+                    KeySchema=[{"AttributeName": _KEY, "KeyType": "HASH"}],
+                    AttributeDefinitions=[{"AttributeName": _KEY, "AttributeType": "S"}],
+                    **more,
+                )
             except ClientError as error:  # another writer creates it
                 if error.response.get("Error", {}).get("Code") != "ResourceInUseException":
                     raise
@@ -248,8 +262,9 @@ class _Item:
                 if time.monotonic() > end:
                     raise StorageError(
                         f"the DynamoDB table {lock.table}",
-                        f"is not active {lock.creation:g} s after it was created.", "Try again.",
-                    )  # fmt: skip
+                        f"is not active {lock.creation:g} s after it was created.",
+                        "Try again.",
+                    )
                 time.sleep(pause)
                 pause = min(2 * pause, 5.0)
         except ClientError as error:
@@ -264,17 +279,21 @@ class _Item:
         rules = {
             "AccessDeniedException": (
                 "access is denied",
-                "Allow these credentials GetItem, PutItem, UpdateItem and DeleteItem on the table (and "
+                "Allow these credentials GetItem, PutItem, UpdateItem and DeleteItem on the table "
+                "(and "
                 "DescribeTable, CreateTable where it is to be created).",
             ),
             "ExpiredTokenException": (
-                "the token of the credentials has expired", "Get new credentials.",
+                "the token of the credentials has expired",
+                "Get new credentials.",
             ),
             "UnrecognizedClientException": (
-                "the credentials are not valid", "Correct keys and token, and the region.",
+                "the credentials are not valid",
+                "Correct keys and token, and the region.",
             ),
             "NoCredentialsError": (
-                "no credentials were found: not in options, variables or profile, and this host has none of its own",
+                "no credentials were found: not in options, variables or profile, and this host "
+                "has none of its own",
                 "Set them, as for the table's store.",
             ),
             "EndpointConnectionError": (
@@ -289,6 +308,6 @@ class _Item:
                 "it has another key than Hudi's lock, which is a text named 'key'",
                 "Use a table of its own for locks.",
             ),
-        }  # fmt: skip
+        }
         rule, fix = rules.get(code, (f"{where} answered {code}", "Try again."))
         return StorageError(self.obj, f"{rule}.", fix)

@@ -59,9 +59,10 @@ class StorageLock:
         """Raises StorageError; the lock is not had then."""
         if split(storage.root)[0] not in places.CLOUDS:
             raise ConfigError(
-                "lock storage_based", f"needs an object store, and the table lies at {storage.root}.",
+                "lock storage_based",
+                f"needs an object store, and the table lies at {storage.root}.",
                 "Use the lock filesystem, which Spark Hudi knows, too.",
-            )  # fmt: skip
+            )
         given = {**self.options, STORAGE_URI.key: storage.root}
         _, prefix, place = places.find(Settings(options=given))
         file = "table_lock.json" if name == LOCK else f"{name}_lock.json"

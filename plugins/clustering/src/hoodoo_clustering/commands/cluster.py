@@ -22,7 +22,8 @@ def cluster(
     plan: Annotated[
         str | None,
         typer.Option(
-            help="How files are grouped: size, key_range, commit_time, overlap, random, or a plugin's."
+            help="How files are grouped: size, key_range, commit_time, overlap, random, or a "
+            "plugin's."
         ),
     ] = None,
     order: Annotated[
@@ -103,14 +104,24 @@ def _list(table: Table, as_json: bool) -> None:
         show.say(out, "No clustering is pending.")
         return
     grid = show.grid(
-        "instant", "state", "groups", "files", "become", "how", right=("groups", "files", "become"),
+        "instant",
+        "state",
+        "groups",
+        "files",
+        "become",
+        "how",
+        right=("groups", "files", "become"),
         fold=("how",),
-    )  # fmt: skip
+    )
     for one in found:
         grid.add_row(
-            show.text(one.instant), show.text("running" if one.running else one.state),
-            show.text(one.groups), show.text(one.files), show.text(one.outputs), show.text(_how(one)),
-        )  # fmt: skip
+            show.text(one.instant),
+            show.text("running" if one.running else one.state),
+            show.text(one.groups),
+            show.text(one.files),
+            show.text(one.outputs),
+            show.text(_how(one)),
+        )
     show.put(out, grid)
     show.say(
         out, "Run one: hoodoo cluster TABLE --run INSTANT; give it up: --cancel INSTANT.", "dim"

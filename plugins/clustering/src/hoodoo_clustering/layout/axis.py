@@ -15,8 +15,24 @@ Tick = tuple[float, str]
 _LONGEST = 14
 _MOMENT = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
-_STEPS = (1, 5, 15, 30, _MINUTE, 5 * _MINUTE, 15 * _MINUTE, 30 * _MINUTE, _HOUR, 3 * _HOUR, 6 * _HOUR,
-          12 * _HOUR, _DAY, 2 * _DAY, 7 * _DAY, 14 * _DAY)  # fmt: skip
+_STEPS = (
+    1,
+    5,
+    15,
+    30,
+    _MINUTE,
+    5 * _MINUTE,
+    15 * _MINUTE,
+    30 * _MINUTE,
+    _HOUR,
+    3 * _HOUR,
+    6 * _HOUR,
+    12 * _HOUR,
+    _DAY,
+    2 * _DAY,
+    7 * _DAY,
+    14 * _DAY,
+)
 _MONTHS = (1, 3, 6, 12, 24, 60, 120, 240, 600, 1200)
 
 

@@ -54,9 +54,10 @@ def svg(
         for column in chosen:
             if column not in layout.columns:
                 raise ConfigError(
-                    f"column {column!r}", "the layout was not made of it.",
+                    f"column {column!r}",
+                    "the layout was not made of it.",
                     f"Name some of {', '.join(layout.columns)}.",
-                )  # fmt: skip
+                )
     axes = {column: _axis(halves, column) for column in chosen}
     picture = _Picture(halves, _WIDE if after is None else _NARROW)
     body = list(picture.title(", ".join(chosen)))
@@ -95,9 +96,11 @@ class _Picture:
         table = self.halves[0].table
         yield _text(_MARGIN, 34, "title", _cut(f"{table}: where the values of {columns} are", 70))
         yield _text(
-            _MARGIN, 54, "said",
+            _MARGIN,
+            54,
+            "said",
             "a bar for each file, from its least to its greatest value, sorted by the least",
-        )  # fmt: skip
+        )
 
     def row(self, height: float, panels: Sequence[_Bars | _Plane]) -> Iterator[str]:
         for n, (layout, panel) in enumerate(zip(self.halves, panels, strict=True)):

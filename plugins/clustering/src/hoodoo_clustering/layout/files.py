@@ -99,9 +99,11 @@ def table_layout(
     for column in columns:
         if kind_of(schema, column) is None:
             raise SchemaError(
-                f"column {column!r}", "the table has no column of that name whose values have an order.",
-                f"Name some of {', '.join(n for n in schema.names if kind_of(schema, n) is not None)}.",
-            )  # fmt: skip
+                f"column {column!r}",
+                "the table has no column of that name whose values have an order.",
+                "Name some of "
+                f"{', '.join(n for n in schema.names if kind_of(schema, n) is not None)}.",
+            )
     wanted = None if partitions is None else [path.strip("/") for path in partitions]
     slices = [s for s in plan.slices if wanted is None or _below(s.partition_path, wanted)]
     found = with_bounds(source.storage, source.timeline, file_format, schema, slices, columns)

@@ -32,9 +32,10 @@ class ByOverlap:
         columns = settings.given(COLUMNS) or ()
         if not columns:
             raise ConfigError(
-                f"option {COLUMNS.key}", "names no column whose values could overlap.",
+                f"option {COLUMNS.key}",
+                "names no column whose values could overlap.",
                 "Name the columns that queries filter by, or group by size.",
-            )  # fmt: skip
+            )
         return cls(columns)
 
     @property

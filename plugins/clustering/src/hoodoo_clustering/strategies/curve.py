@@ -47,9 +47,10 @@ class Curve:
         columns = sort_columns(settings)
         if not 1 <= len(columns) <= _MOST_COLUMNS:
             raise ConfigError(
-                f"option {COLUMNS.key}", f"names {len(columns)} columns.",
+                f"option {COLUMNS.key}",
+                f"names {len(columns)} columns.",
                 f"Name 1 to {_MOST_COLUMNS} for a curve.",
-            )  # fmt: skip
+            )
         sampled = METHOD.read(settings.options) == "SAMPLE"
         return cls(columns, SAMPLE.read(settings.options) if sampled else 0)
 

@@ -26,18 +26,23 @@ def filters() -> list[Registration]:
             "no_filter", f"{_MODULE}:NoFilter.from_settings", ("NONE",), summary="all partitions"
         ),
         Registration(
-            "recent_days", f"{_MODULE}:RecentDays.from_settings", options=(LOOKBACK, SKIP),
+            "recent_days",
+            f"{_MODULE}:RecentDays.from_settings",
+            options=(LOOKBACK, SKIP),
             summary="the last partitions, as paths of days sort",
         ),
         Registration(
-            "selected_partitions", f"{_MODULE}:Range.from_settings", options=(BEGIN, END),
+            "selected_partitions",
+            f"{_MODULE}:Range.from_settings",
+            options=(BEGIN, END),
             summary="a range of partition paths",
         ),
         Registration(
-            "day_rolling", f"{_MODULE}:DayRolling.from_settings",
+            "day_rolling",
+            f"{_MODULE}:DayRolling.from_settings",
             summary="each partition at one hour of the day",
         ),
-    ]  # fmt: skip
+    ]
 
 
 @frozen

@@ -35,9 +35,10 @@ class Linear:
             kind = rows.schema.field(name).type
             if pa.types.is_nested(kind):
                 raise ConfigError(
-                    f"clustering by column {name}", f"values of type {kind} have no order.",
+                    f"clustering by column {name}",
+                    f"values of type {kind} have no order.",
                     "Name columns of numbers, text, bytes, times or booleans.",
-                )  # fmt: skip
+                )
         return [rows.column(name) for name in self.columns]
 
     def told(self, groups: Sequence[ClusteredGroup]) -> Mapping[str, str]:

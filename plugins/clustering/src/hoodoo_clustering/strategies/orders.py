@@ -27,33 +27,44 @@ def orders() -> list[Registration]:
     """For the hook ``hoodoo_clusterings``."""
     return [
         Registration(
-            "linear", f"{_MODULE}.linear:by_layout",
+            "linear",
+            f"{_MODULE}.linear:by_layout",
             (
                 f"{_RUN}SparkSortAndSizeExecutionStrategy",
                 f"{_RUN}SingleSparkJobSortAndSizeExecutionStrategy",
                 f"{_RUN}JavaSortAndSizeExecutionStrategy",
             ),
-            (METHOD, SAMPLE), "sorted by the sort columns, or along the curve that the layout names",
+            (METHOD, SAMPLE),
+            "sorted by the sort columns, or along the curve that the layout names",
         ),
         Registration(
-            "zorder", f"{_MODULE}.zorder:ZOrder.from_settings", ("z-order",), (METHOD, SAMPLE),
+            "zorder",
+            f"{_MODULE}.zorder:ZOrder.from_settings",
+            ("z-order",),
+            (METHOD, SAMPLE),
             "along the Z-order curve through the sort columns",
         ),
         Registration(
-            "hilbert", f"{_MODULE}.hilbert:Hilbert.from_settings", (), (METHOD, SAMPLE),
+            "hilbert",
+            f"{_MODULE}.hilbert:Hilbert.from_settings",
+            (),
+            (METHOD, SAMPLE),
             "along Hilbert's curve through the sort columns",
         ),
         Registration(
-            "single_file", f"{_MODULE}.single_file:SingleFile.from_settings",
-            (f"{_RUN}SparkSingleFileSortExecutionStrategy",), (METHOD, SAMPLE),
+            "single_file",
+            f"{_MODULE}.single_file:SingleFile.from_settings",
+            (f"{_RUN}SparkSingleFileSortExecutionStrategy",),
+            (METHOD, SAMPLE),
             "as linear; each group becomes one file, whatever its size",
         ),
         Registration(
-            "combine", f"{_MODULE}.combine:Combine.from_settings",
+            "combine",
+            f"{_MODULE}.combine:Combine.from_settings",
             (
                 f"{_RUN}SparkBinaryCopyClusteringExecutionStrategy",
                 f"{_RUN}SparkStreamCopyClusteringExecutionStrategy",
             ),
             summary="in the order in which rows come",
         ),
-    ]  # fmt: skip
+    ]

@@ -23,7 +23,8 @@ def planners() -> list[Registration]:
     """For the hook ``hoodoo_clustering_plans``."""
     return [
         Registration(
-            "size", f"{_MODULE}.by_size:BySize.from_settings",
+            "size",
+            f"{_MODULE}.by_size:BySize.from_settings",
             (
                 f"{_CLIENT}SparkSizeBasedClusteringPlanStrategy",
                 f"{_CLIENT}JavaSizeBasedClusteringPlanStrategy",
@@ -37,40 +38,49 @@ def planners() -> list[Registration]:
                 f"{_CLIENT}SparkSelectedPartitionsClusteringPlanStrategy",
                 f"{_CLIENT}FlinkSelectedPartitionsClusteringPlanStrategy",
             ),
-            (SORT_BY,), "as many file slices together as a group may read",
+            (SORT_BY,),
+            "as many file slices together as a group may read",
         ),
         Registration(
-            "several", f"{_MODULE}.several:Several.from_settings",
+            "several",
+            f"{_MODULE}.several:Several.from_settings",
             (f"{_CLIENT}FlinkSkipSingleFileClusteringPlanStrategy",),
-            (SORT_BY,), "by size, where a partition has more than one such file or rows are sorted",
+            (SORT_BY,),
+            "by size, where a partition has more than one such file or rows are sorted",
         ),
         Registration(
-            "single_file", f"{_MODULE}.single_file:EachAlone.from_settings",
+            "single_file",
+            f"{_MODULE}.single_file:EachAlone.from_settings",
             (f"{_CLIENT}SparkSingleFileSortPlanStrategy",),
             summary="each file slice alone: one file in, one file out",
         ),
         Registration(
-            "copy", f"{_MODULE}.copy:AsTheyCome.from_settings",
+            "copy",
+            f"{_MODULE}.copy:AsTheyCome.from_settings",
             (f"{_CLIENT}SparkStreamCopyClusteringPlanStrategy",),
-            (SORT_BY,), "by size, to be put together without sorting",
+            (SORT_BY,),
+            "by size, to be put together without sorting",
         ),
         Registration(
-            "key_range", f"{_MODULE}.by_key_range:ByKeyRange.from_settings",
+            "key_range",
+            f"{_MODULE}.by_key_range:ByKeyRange.from_settings",
             summary="neighbours by their record keys",
         ),
         Registration(
-            "commit_time", f"{_MODULE}.by_commit_time:ByCommitTime.from_settings",
-            (
-                "org.apache.hudi.table.action.cluster.strategy.CommitBasedClusteringPlanStrategy",
-            ),
+            "commit_time",
+            f"{_MODULE}.by_commit_time:ByCommitTime.from_settings",
+            ("org.apache.hudi.table.action.cluster.strategy.CommitBasedClusteringPlanStrategy",),
             summary="neighbours by the time when they were written",
         ),
         Registration(
-            "overlap", f"{_MODULE}.by_overlap:ByOverlap.from_settings",
+            "overlap",
+            f"{_MODULE}.by_overlap:ByOverlap.from_settings",
             summary="file slices whose values of the sort columns overlap",
         ),
         Registration(
-            "random", f"{_MODULE}.at_random:AtRandom.from_settings",
-            options=(SEED,), summary="any file slices together",
+            "random",
+            f"{_MODULE}.at_random:AtRandom.from_settings",
+            options=(SEED,),
+            summary="any file slices together",
         ),
-    ]  # fmt: skip
+    ]

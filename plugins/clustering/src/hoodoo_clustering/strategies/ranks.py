@@ -136,9 +136,10 @@ def _plain(column: pa.ChunkedArray | pa.Array, name: str) -> pa.Array:
         column, kind = column.cast(kind.value_type), kind.value_type
     if pa.types.is_nested(kind):
         raise ConfigError(
-            f"clustering by column {name}", f"values of type {kind} have no order.",
+            f"clustering by column {name}",
+            f"values of type {kind} have no order.",
             "Name columns of numbers, text, bytes, times or booleans.",
-        )  # fmt: skip
+        )
     if pa.types.is_null(kind):
         column = column.cast(pa.int8())
     elif pa.types.is_decimal(kind):

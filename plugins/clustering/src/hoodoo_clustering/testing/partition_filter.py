@@ -27,9 +27,11 @@ _MIB = 1 << 20
 
 
 def made_partition(
-    path: str, sizes: Sequence[int] = (_MIB,), instant: str = "20240101000000000",
+    path: str,
+    sizes: Sequence[int] = (_MIB,),
+    instant: str = "20240101000000000",
     changed: bool = True,
-) -> TablePartition:  # fmt: skip
+) -> TablePartition:
     """A partition whose base files have these bytes."""
     slices = []
     for n, size in enumerate(sizes):
@@ -51,11 +53,13 @@ class PartitionFilterContract:
         """As a plan hands them over: sorted by path."""
         return [
             made_partition(
-                f"2024/01/{day:02d}", [day * _MIB] * (day % 3 + 1), f"202401{day:02d}120000000",
+                f"2024/01/{day:02d}",
+                [day * _MIB] * (day % 3 + 1),
+                f"202401{day:02d}120000000",
                 changed=day % 2 == 0,
             )
             for day in range(1, 31)
-        ]  # fmt: skip
+        ]
 
     @pytest.fixture
     def hours(self) -> list[datetime]:

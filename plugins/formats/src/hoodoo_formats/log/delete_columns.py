@@ -27,9 +27,18 @@ _WIDTHS[[0, 2, 8, 10]] = (0, 1, 4, 8)  # null, boolean, float, double
 _WIDTHS[[4, 6, 16, 20, 22]] = _NUMBER  # int, long, date, time, timestamp
 _WIDTHS[[12, 14, 18]] = _SIZED  # bytes, string, decimal
 _KINDS = {
-    1: "boolean", 2: "int", 3: "long", 4: "float", 5: "double", 6: "bytes", 7: "string", 8: "int",
-    9: "bytes", 10: "long", 11: "long",
-}  # fmt: skip
+    1: "boolean",
+    2: "int",
+    3: "long",
+    4: "float",
+    5: "double",
+    6: "bytes",
+    7: "string",
+    8: "int",
+    9: "bytes",
+    10: "long",
+    11: "long",
+}
 
 
 def delete_columns(

@@ -247,9 +247,10 @@ def encode_deletes(
     size = len(count) + body.size + 1
     if size > _LARGEST:
         raise SchemaError(
-            "delete block", f"{rows} deletes take {size} bytes, more than a block holds.",
+            "delete block",
+            f"{rows} deletes take {size} bytes, more than a block holds.",
             "Write several blocks.",
-        )  # fmt: skip
+        )
     yield _HEAD.pack(_VERSION, size) + count
     yield body
     yield _NULL
@@ -319,6 +320,12 @@ def _wrapper_of(kind: pa.DataType) -> str:
 
 
 _OF_TYPE = {
-    pa.bool_(): "boolean", pa.int32(): "int", pa.int64(): "long", pa.float32(): "float",
-    pa.float64(): "double", pa.binary(): "bytes", pa.string(): "string", pa.date32(): "date",
-}  # fmt: skip
+    pa.bool_(): "boolean",
+    pa.int32(): "int",
+    pa.int64(): "long",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.binary(): "bytes",
+    pa.string(): "string",
+    pa.date32(): "date",
+}

@@ -117,9 +117,16 @@ def frame(
 
 
 def _without_chain(
-    fetch: Fetch, start: int, end: int, kind: int, headers: dict[int, str],
-    at: int, length: int, size: int, agreed: bool,
-) -> Frame:  # fmt: skip
+    fetch: Fetch,
+    start: int,
+    end: int,
+    kind: int,
+    headers: dict[int, str],
+    at: int,
+    length: int,
+    size: int,
+    agreed: bool,
+) -> Frame:
     """Headers are good, and the content length does not lead to a trailing length that fits."""
     stop = start + size + 14
     if agreed:

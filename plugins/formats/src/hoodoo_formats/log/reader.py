@@ -108,7 +108,8 @@ class LogReader:
             raise UnsupportedTableError(
                 self._at(block),
                 f"no installed plugin reads the content of {kind_name(block.kind)} blocks.",
-                "Install the distribution that does (the usual ones: pip install hoodoo-formats), or have "
+                "Install the distribution that does (the usual ones: pip install hoodoo-formats), "
+                "or have "
                 "the table compacted by its writer.",
             )
         return reads.decode(self._content(block), block.schema_text, columns, self._at(block))

@@ -45,9 +45,10 @@ def convert(
     keys = arguments.names(record_key)
     if not keys and not generated:
         raise ConfigError(
-            f"source {source}", "does not show which columns identify a row.",
+            f"source {source}",
+            "does not show which columns identify a row.",
             "Give --record-key COLUMN, or --generated-keys.",
-        )  # fmt: skip
+        )
     with show.waiting("copying"):
         made = run(
             source,

@@ -44,10 +44,12 @@ def convert(
     path that overlaps with it, and the errors of ``create`` and of writes."""
     if record_key is None:
         raise CallError(
-            "hoodoo.convert", "lacks record_key, and nothing in the source says which columns tell its rows apart.",
-            'Give record_key="id", or several names; record_key=() makes keys, and rows can be appended then, and '
+            "hoodoo.convert",
+            "lacks record_key, and nothing in the source says which columns tell its rows apart.",
+            'Give record_key="id", or several names; record_key=() makes keys, and rows can be '
+            "appended then, and "
             "changed by predicate.",
-        )  # fmt: skip
+        )
     keys = (record_key,) if isinstance(record_key, str) else tuple(record_key)
     found = found_at(source, as_of)
     path = _target(found, to)
@@ -57,9 +59,10 @@ def convert(
     for name in keys:
         if name not in schema.names:
             raise SchemaError(
-                f"column {name!r}", "is to be of the record key, and is not in the source.",
+                f"column {name!r}",
+                "is to be of the record key, and is not in the source.",
                 f"It has {', '.join(schema.names)}.",
-            )  # fmt: skip
+            )
     made = hoodoo.create(
         path, schema, record_key=keys or None, partition_by=parts, options=options, **table
     )
@@ -82,10 +85,12 @@ def convert(
     if twice and not made.config.ordering_fields:
         made.rollback(commit.instant)
         raise DuplicateKeyError(
-            f"record key {', '.join(keys)}", f"does not tell the rows apart: {twice} of {count} have the key of another.",
-            "Name more columns; or say by ordering=... which row of a key is the newest. The new table "
+            f"record key {', '.join(keys)}",
+            f"does not tell the rows apart: {twice} of {count} have the key of another.",
+            "Name more columns; or say by ordering=... which row of a key is the newest. The new "
+            "table "
             f"{made.path} is empty: delete it.",
-        )  # fmt: skip
+        )
     return made
 
 
@@ -94,9 +99,10 @@ def _target(found: Source, to: str | os.PathLike[str] | None) -> str:
         return os.fspath(to)
     if not found.path:
         raise CallError(
-            "hoodoo.convert", "lacks the path of the new table: the source has none beside which it could lie.",
+            "hoodoo.convert",
+            "lacks the path of the new table: the source has none beside which it could lie.",
             "Give to=....",
-        )  # fmt: skip
+        )
     return found.path.rstrip("/") + SUFFIX
 
 
@@ -107,10 +113,12 @@ def _refuse_overlap(found: Source, path: str) -> None:
         if ArrivingRows.overlap(path, place):
             beside = (found.path or place).rstrip("/") + SUFFIX
             raise ConfigError(
-                f"path {path}", f"and the source {place} lie one in the other, and readers of the source would see the rows "
+                f"path {path}",
+                f"and the source {place} lie one in the other, and readers of the source would see "
+                "the rows "
                 "of the new table.",
                 f"Choose a path beside the source, for example {beside}.",
-            )  # fmt: skip
+            )
 
 
 def _plain(batch: pa.RecordBatch, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -127,6 +135,8 @@ def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
         return column.cast(field.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise SchemaError(
-            f"column {field.name}", f"is of {column.type} in some files, which does not become {field.type} ({error}).",
-            "Cast it while reading: hoodoo.convert(pyarrow.dataset.dataset(path, schema=...), to=...).",
-        ) from error  # fmt: skip
+            f"column {field.name}",
+            f"is of {column.type} in some files, which does not become {field.type} ({error}).",
+            "Cast it while reading: hoodoo.convert(pyarrow.dataset.dataset(path, schema=...), "
+            "to=...).",
+        ) from error

@@ -40,9 +40,10 @@ def found_at(source: Any, as_of: int | str | None) -> Source:
         return Source("rows", "", source.schema, source.to_batches, places=_files_of(source))
     if not isinstance(source, (str, os.PathLike)):
         raise CallError(
-            f"hoodoo.convert({type(source).__name__})", "is nothing that can be converted.",
+            f"hoodoo.convert({type(source).__name__})",
+            "is nothing that can be converted.",
             "Give a path, a deltalake.DeltaTable, a pyiceberg table or a pyarrow Dataset.",
-        )  # fmt: skip
+        )
     path = os.fspath(source)
     filesystem, inside = _opened(path)
     names = _names(filesystem, inside, path)
@@ -82,9 +83,10 @@ def _names(filesystem: Any, inside: str, path: str) -> set[str]:
 def _no_moment(as_of: object, what: str) -> None:
     if as_of is not None:
         raise CallError(
-            f"hoodoo.convert(as_of={as_of!r})", f"the source is {what}, which has no past.",
+            f"hoodoo.convert(as_of={as_of!r})",
+            f"the source is {what}, which has no past.",
             "Leave it out.",
-        )  # fmt: skip
+        )
 
 
 def _parquet(path: str, filesystem: Any, inside: str) -> Source:
@@ -105,14 +107,16 @@ def _parquet(path: str, filesystem: Any, inside: str) -> Source:
         schema = factory.inspect(promote_options="permissive")
     except (pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise UnsupportedTableError(
-            path, f"its files have columns of one name whose types have nothing in common ({error}).",
+            path,
+            f"its files have columns of one name whose types have nothing in common ({error}).",
             "Convert them apart, or give pyarrow.dataset.dataset(path, schema=...), which casts.",
-        ) from error  # fmt: skip
+        ) from error
     except (pa.ArrowInvalid, OSError) as error:
         raise NotATableError(
-            path, f"not all files in it are Parquet files ({error}).",
+            path,
+            f"not all files in it are Parquet files ({error}).",
             "Convert the directory of the Parquet files alone.",
-        ) from error  # fmt: skip
+        ) from error
     found = factory.finish(schema.remove_metadata())
     parts: dict[str, None] = {}
     fragments = list(found.get_fragments())
@@ -128,9 +132,12 @@ def _parquet(path: str, filesystem: Any, inside: str) -> Source:
             yield from found.to_batches()
         except pa.ArrowInvalid as error:  # a long that no double is, for example
             raise UnsupportedTableError(
-                path, f"its files can't be read as columns of the types that they have together ({error}).",
-                "Convert them apart, or give pyarrow.dataset.dataset(path, schema=...), which casts.",
-            ) from error  # fmt: skip
+                path,
+                "its files can't be read as columns of the types that they have together "
+                f"({error}).",
+                "Convert them apart, or give pyarrow.dataset.dataset(path, schema=...), which "
+                "casts.",
+            ) from error
 
     files = _files_of(found)
     if what != [inside]:  # a link in it may lead elsewhere
@@ -188,9 +195,10 @@ def _delta_table(table: Any, as_of: int | str | None, path: str = "") -> Source:
         dataset = table.to_pyarrow_dataset()
     except Exception as error:  # deltalake has no class of its own for what it does not read
         raise UnsupportedTableError(
-            f"Delta Lake table {table.table_uri}", f"deltalake does not read it ({error}).",
+            f"Delta Lake table {table.table_uri}",
+            f"deltalake does not read it ({error}).",
             "Rewrite it without what is named, with Delta Lake's own tools, and convert it then.",
-        ) from error  # fmt: skip
+        ) from error
     where = path or table.table_uri
     return Source("Delta Lake", where, dataset.schema, dataset.to_batches, parts, (where,))
 
@@ -219,9 +227,10 @@ def _iceberg_table(table: Any, as_of: int | str | None, path: str = "") -> Sourc
         schema = scan.to_arrow_batch_reader().schema
     except Exception as error:  # pyiceberg raises ValueError and others
         raise UnsupportedTableError(
-            f"Iceberg table {path or table.name()}", f"pyiceberg does not read it ({error}).",
+            f"Iceberg table {path or table.name()}",
+            f"pyiceberg does not read it ({error}).",
             "See what is named; as_of takes the number of a snapshot.",
-        ) from error  # fmt: skip
+        ) from error
     columns = {field.field_id: field.name for field in table.schema().fields}
     parts = tuple(
         columns[one.source_id]
@@ -236,5 +245,7 @@ def _iceberg_table(table: Any, as_of: int | str | None, path: str = "") -> Sourc
 
 def _absent(what: str, library: str) -> EngineError:
     return EngineError(
-        f"hoodoo.convert of {what}", f"needs {library}, which is not installed.", f"pip install {library}."
-    )  # fmt: skip
+        f"hoodoo.convert of {what}",
+        f"needs {library}, which is not installed.",
+        f"pip install {library}.",
+    )

@@ -14,8 +14,12 @@ from rich.console import Console
 from hoodoo_history.one_key import Event, key_history
 
 _STYLES = {
-    "inserted": "green", "updated": "yellow", "written": "yellow", "deleted": "red", "rewritten": "dim",
-}  # fmt: skip
+    "inserted": "green",
+    "updated": "yellow",
+    "written": "yellow",
+    "deleted": "red",
+    "rewritten": "dim",
+}
 
 _ROWS = 20
 

@@ -12,7 +12,8 @@ from hoodoo.errors import CorruptTableError, StorageError
 from hoodoo.storage.api import Storage
 
 FIX = (
-    "Restore the file from a copy; if it is one of a metadata table, `hoodoo verify` compares that with "
+    "Restore the file from a copy; if it is one of a metadata table, `hoodoo verify` compares that "
+    "with "
     "the files, and `hoodoo rebuild-index` rebuilds it."
 )
 

@@ -52,9 +52,17 @@ LEVEL = 4
 _MANY = 1 << 17  # entries are packed so many at a time
 # The order in which Hudi's writer has them; it is that of a Java hash table.
 _ORDER = (
-    "schema", "bloomFilterTypeCode", LAST_KEY, AVERAGE_VALUE, "minRecordKey",
-    AVERAGE_KEY, "maxRecordKey", VALUE_VERSION, MEMSTORE, CREATED,
-)  # fmt: skip
+    "schema",
+    "bloomFilterTypeCode",
+    LAST_KEY,
+    AVERAGE_VALUE,
+    "minRecordKey",
+    AVERAGE_KEY,
+    "maxRecordKey",
+    VALUE_VERSION,
+    MEMSTORE,
+    CREATED,
+)
 
 
 @frozen

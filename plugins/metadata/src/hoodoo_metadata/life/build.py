@@ -225,9 +225,13 @@ def _build(
         define(storage, config, [RECORD_INDEX], (), settings.partitioned)
     target = look()
     life = Life(
-        storage, target.timeline, mine, "indexing", "Build again.",
+        storage,
+        target.timeline,
+        mine,
+        "indexing",
+        "Build again.",
         "Open the table again, and build once more if need be.",
-    )  # fmt: skip
+    )
     life.begin()
     table = MetadataTable.open(storage, target.timeline)
     make_table(table.storage, target.config)

@@ -138,8 +138,13 @@ def _add_files(
     ids: Mapping[str, Sequence[str]],
 ) -> Sequence[WriteStat]:
     change = ActionChange(
-        target.storage, target.timeline, instant, Operation.UNKNOWN, target.schema, engine=target.engine
-    )  # fmt: skip
+        target.storage,
+        target.timeline,
+        instant,
+        Operation.UNKNOWN,
+        target.schema,
+        engine=target.engine,
+    )
     if instant.action == _CLEAN:
         told = target.timeline.contents(target.storage, instant)
         change = evolve(change, removed=tuple(deleted_by(told)))
@@ -207,9 +212,15 @@ def _add_keys(
     slices = [*came, *went]
     files = {n: (s.partition_path, s.file_id) for n, s in enumerate(slices)}
     change = ActionChange(
-        now.storage, now.timeline, newest, Operation.UNKNOWN, now.schema, engine=now.engine,
-        keys=ChangedKeys(now, rows, files), serializer=now.serializer,
-    )  # fmt: skip
+        now.storage,
+        now.timeline,
+        newest,
+        Operation.UNKNOWN,
+        now.schema,
+        engine=now.engine,
+        keys=ChangedKeys(now, rows, files),
+        serializer=now.serializer,
+    )
     keys: set[str] = set()
     unnamed: list[WriteStat] = []
     for partition in partitions:

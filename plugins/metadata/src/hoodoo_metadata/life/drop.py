@@ -37,8 +37,10 @@ def partition_named(config: TableConfig, name: str) -> str:
     partition = folder_of(name) if index is None else partition_of(index, config)
     if partition not in names():
         raise ConfigError(
-            f"metadata table partition {name!r}", f"is not one of {', '.join(names())}", "name one of these."
-        )  # fmt: skip
+            f"metadata table partition {name!r}",
+            f"is not one of {', '.join(names())}",
+            "name one of these.",
+        )
     return partition
 
 
@@ -59,7 +61,8 @@ def droppable(config: TableConfig, wanted: Iterable[str]) -> list[str]:
             raise ConfigError(
                 f"partition {partition} of the metadata table of {config.name}",
                 "holds the table's own index.",
-                "Give the table another one first: table.switch_index('global_simple'), or hoodoo switch-index.",
+                "Give the table another one first: table.switch_index('global_simple'), or hoodoo "
+                "switch-index.",
             )
         others = [p for p in secondaries(config) if p in there and p not in wanted]
         if partition == RECORD_INDEX and others:

@@ -103,9 +103,10 @@ def create_index(
         return _create_secondary(table, name, named, engine)
     if expression is not None or kind == EXPRESSION:
         raise ConfigError(
-            f"index {name} of table {table.config.name}", "is an index of an expression, which Hoodoo does not support.",
+            f"index {name} of table {table.config.name}",
+            "is an index of an expression, which Hoodoo does not support.",
             f"Use an index of a column; the kinds are {SECONDARY}, {', '.join(_KINDS)}.",
-        )  # fmt: skip
+        )
     made = stored_name(kind) or kind
     if made not in _KINDS:
         raise ConfigError(
@@ -115,15 +116,17 @@ def create_index(
         )
     if name not in (kind, made):
         raise ConfigError(
-            f"index {name!r} of the kind {kind}", f"is called {made}: a table has one of the kind.",
+            f"index {name!r} of the kind {kind}",
+            f"is called {made}: a table has one of the kind.",
             f"table.create_index({made!r}, kind={made!r}).",
-        )  # fmt: skip
+        )
     _check_columns(table, made, named)
     if made == RECORD_INDEX and is_partitioned(table.storage, config=table.config):
         raise ConfigError(
-            f"index {made} of table {table.config.name}", "would take the place of partitioned_record_index.",
+            f"index {made} of table {table.config.name}",
+            "would take the place of partitioned_record_index.",
             "Use table.switch_index('record_index'): it makes the one of the other.",
-        )  # fmt: skip
+        )
     table.run("rebuild_index", name=made, engine=engine)
     found = [index for index in indexes(table) if index.name == made]
     return found[0]
@@ -138,32 +141,42 @@ def _create_secondary(
         raise ConfigError(what, "has a name that makes no directory.", "Use letters, digits and _.")
     if len(columns) != 1:
         raise ConfigError(
-            what, f"is of {len(columns)} columns, and a secondary index is of one.", 'Name one: columns=["city"].'
-        )  # fmt: skip
+            what,
+            f"is of {len(columns)} columns, and a secondary index is of one.",
+            'Name one: columns=["city"].',
+        )
     (column,) = columns
     if column not in table.schema.names:
         raise SchemaError(
-            f"column {column!r} of {what}", "is not in the table.", f"It has {', '.join(table.schema.names)}."
-        )  # fmt: skip
+            f"column {column!r} of {what}",
+            "is not in the table.",
+            f"It has {', '.join(table.schema.names)}.",
+        )
     kind = table.schema.field(column).type
     if not is_indexable(kind):
         raise ConfigError(
-            what, f"would be of {column}, which is {kind}: texts, whole numbers and dates are indexed.",
+            what,
+            f"would be of {column}, which is {kind}: texts, whole numbers and dates are indexed.",
             "Choose another column; ranges of all columns are in column_stats.",
-        )  # fmt: skip
+        )
     if not is_possible(config, partition):
         raise UnsupportedTableError(
-            what, f"can't be: tables of version {config.version} have no secondary indexes.", "Use version 9."
-        )  # fmt: skip
+            what,
+            f"can't be: tables of version {config.version} have no secondary indexes.",
+            "Use version 9.",
+        )
     if not config.populate_meta_fields:
         raise ConfigError(
-            what, "would name record keys, and these are virtual.", "Make them stored ones: table.rewrite_keys(virtual=False)."
-        )  # fmt: skip
+            what,
+            "would name record keys, and these are virtual.",
+            "Make them stored ones: table.rewrite_keys(virtual=False).",
+        )
     if is_partitioned(table.storage, config=config):
         raise UnsupportedTableError(
-            what, "would name record keys, and these may be once in each partition path.",
+            what,
+            "would name record keys, and these may be once in each partition path.",
             "Give the table a global index first: table.switch_index('record_index').",
-        )  # fmt: skip
+        )
     if partition in (*listed(config), *building(config)):
         raise ConfigError(what, "is there already.", f"table.drop_index({name!r}) drops it.")
     if RECORD_INDEX not in listed(config):
@@ -193,6 +206,8 @@ def _check_columns(table: TableHandle, kind: str, columns: tuple[str, ...]) -> N
         of = columns_of(table.schema, table.config, table.options)
     if set(columns) != set(of):
         raise ConfigError(
-            f"index {kind} of table {table.config.name}", f"is of {', '.join(of) or 'generated keys'}, not of {', '.join(columns)}.",
-            "Leave columns out; those with statistics are named by hoodie.metadata.index.column.stats.column.list.",
-        )  # fmt: skip
+            f"index {kind} of table {table.config.name}",
+            f"is of {', '.join(of) or 'generated keys'}, not of {', '.join(columns)}.",
+            "Leave columns out; those with statistics are named by "
+            "hoodie.metadata.index.column.stats.column.list.",
+        )

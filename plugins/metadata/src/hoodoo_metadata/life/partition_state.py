@@ -106,7 +106,8 @@ def drop_stale_partitions(storage: Storage, config: TableConfig, wanted: bool) -
     if gone:
         what = "is not kept by this version of Hoodoo and is" if wanted else "is not wanted and is"
         warn(
-            f"table {config.name}: its metadata table ({', '.join(gone)}) {what} removed before the first "
+            f"table {config.name}: its metadata table ({', '.join(gone)}) {what} removed before "
+            "the first "
             "write; `hoodoo rebuild-index`, or Hudi, rebuilds it."
         )
         changes = told_as(left, being)

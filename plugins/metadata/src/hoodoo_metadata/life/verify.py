@@ -140,7 +140,10 @@ class LocationsCheck:
             yield from self._of_bucket(by_id[file_id], keys.filter(mine), places.filter(mine), told)
         lost = keys.filter(pa.array(slots < 0))
         if len(lost):
-            rule = f"it has no file group for {len(lost)} keys, for example {some(lost[:3].to_pylist())}"
+            rule = (
+                f"it has no file group for {len(lost)} keys, for example "
+                f"{some(lost[:3].to_pylist())}"
+            )
             yield Finding("metadata.keys", f"{FOLDER}/{index}", rule, _FIX)
 
     def _entries(self, table: MetadataTable, bucket: FileSlice) -> pa.Table:
@@ -184,13 +187,19 @@ class LocationsCheck:
             wrong = wrong.filter(pc.invert(twice))
         # Nobody goes by an index that had no room for all places of a key.
         if len(wrong) and not self._is_refused(bucket):
-            rule = f"it has {len(wrong)} keys in wrong places, for example {some(wrong[:3].to_pylist())}"
+            rule = (
+                f"it has {len(wrong)} keys in wrong places, for example "
+                f"{some(wrong[:3].to_pylist())}"
+            )
             yield Finding("metadata.keys", obj, rule, _FIX)
         group = pa.array([f"{s.partition_path}\0{s.file_id}" for s in self._slices], pa.string())
         lost = told.filter(pc.invert(pc.is_in(told.column("place"), value_set=group)))
         if lost.num_rows:
             example = some(lost.column("key")[:3].to_pylist())
-            rule = f"{lost.num_rows} of its keys lie in file groups that are not there, for example {example}"
+            rule = (
+                f"{lost.num_rows} of its keys lie in file groups that are not there, for example "
+                f"{example}"
+            )
             yield Finding("metadata.keys", obj, rule, _FIX)
         if may_outlive_rows(self.timeline.config):
             return

@@ -59,16 +59,18 @@ def with_metadata(config: TableConfig, options: Mapping[str, str]) -> TableConfi
     if not (keys if enabled is None else enabled):
         if keys or (growing and enabled is False):
             raise ConfigError(
-                f"option {options_of.ENABLED.key}=false", "contradicts a record index, which lies in the metadata table.",
+                f"option {options_of.ENABLED.key}=false",
+                "contradicts a record index, which lies in the metadata table.",
                 "leave it out.",
-            )  # fmt: skip
+            )
         return config
     partitioned = by_paths(config, options)
     if partitioned and not config.partition_fields:
         raise ConfigError(
-            f"option {options_of.PATH_KEYS.key}", "is for tables with partitions, and this one has none.",
+            f"option {options_of.PATH_KEYS.key}",
+            "is for tables with partitions, and this one has none.",
             "use the global record index: index='record_index'.",
-        )  # fmt: skip
+        )
     if partitioned:
         refuse_partitioned(config)
     if keys:
@@ -109,7 +111,8 @@ def _refuse_virtual_filters(config: TableConfig) -> None:
         raise ConfigError(
             f"table {config.name}",
             "has virtual keys: no record key is stored, nor is there a bloom filter of one.",
-            "Leave bloom_filters out, or make the keys stored ones (table.rewrite_keys(virtual=False)).",
+            "Leave bloom_filters out, or make the keys stored ones "
+            "(table.rewrite_keys(virtual=False)).",
         )
 
 
@@ -119,7 +122,8 @@ def refuse_partitioned(config: TableConfig) -> None:
     if layout_of(config).log_names_slice:
         raise UnsupportedTableError(
             f"table {config.name} of version {config.version}: {PARTITIONED}",
-            "is for tables of version 9: Hudi 0.15 would take its file groups for those of a global index.",
+            "is for tables of version 9: Hudi 0.15 would take its file groups for those of a "
+            "global index.",
             'Use index="record_index", or table_version=9.',
         )
 
@@ -226,9 +230,11 @@ def _kind(request: RebuildRequest, partitioned: bool, there: bool) -> bool:
     own = request.own_index
     if there and is_so != partitioned and own in (RECORD_INDEX, PARTITIONED):
         raise ConfigError(
-            f"index {request.name}", f"would take the place of the table's, {own}.",
-            f"Use table.switch_index({request.name!r}), or hoodoo switch-index: it makes the one of the other.",
-        )  # fmt: skip
+            f"index {request.name}",
+            f"would take the place of the table's, {own}.",
+            f"Use table.switch_index({request.name!r}), or hoodoo switch-index: it makes the one "
+            "of the other.",
+        )
     return partitioned
 
 
@@ -242,6 +248,7 @@ def _by_name(request: RebuildRequest, there: Collection[str]) -> bool:
 def _refuse_flat(config: TableConfig) -> None:
     if not config.partition_fields:
         raise ConfigError(
-            f"index {PARTITIONED}", "is for tables with partitions, and this one has none.",
+            f"index {PARTITIONED}",
+            "is for tables with partitions, and this one has none.",
             "Use the global one: record_index.",
-        )  # fmt: skip
+        )

@@ -141,9 +141,13 @@ class PendingDeltaCommit:
         new = place.next(stat.partition_path, stat.file_id, log.write_token)
         self.table.storage.put_if_absent(new.file.path, self.table.storage.get(stat.path))
         return evolve(
-            stat, path=new.file.path, prev_commit=new.prev_commit, base_file=new.base_file,
-            log_version=new.file.version, log_files=new.files,
-        )  # fmt: skip
+            stat,
+            path=new.file.path,
+            prev_commit=new.prev_commit,
+            base_file=new.base_file,
+            log_version=new.file.version,
+            log_files=new.files,
+        )
 
 
 def _compactions(timeline: Timeline) -> frozenset[str]:

@@ -70,9 +70,12 @@ def put_delta(
 
                 def content(file: BinaryIO) -> None:
                     write_hfile(
-                        file, batches, schema_text=schema_text, codec="gzip",
+                        file,
+                        batches,
+                        schema_text=schema_text,
+                        codec="gzip",
                         created=began(instant),
-                    )  # fmt: skip
+                    )
 
                 writer.block(BlockKind.HFILE, instant, schema_text, content)
             if delta.deleted is not None and (len(delta.deleted) or not delta.entries.num_rows):

@@ -17,7 +17,10 @@ from hoodoo.timeline.codec.bounded import check_bounded
 Json = Any  # a decoded JSON value
 Row = dict[str, Any]
 
-FIX = "`hoodoo verify` compares the metadata table with the files, `hoodoo rebuild-index` rebuilds it."
+FIX = (
+    "`hoodoo verify` compares the metadata table with the files, `hoodoo rebuild-index` rebuilds "
+    "it."
+)
 
 # `type` of a row.
 PARTITION_LIST, FILE_LIST, COLUMN_RANGE, KEY_FILTER, KEY_LOCATION, PARTITION_RANGE, KEY_OF_VALUE = (

@@ -28,7 +28,8 @@ from hoodoo_metadata.table.counted_blocks import CountedBlocks
 from hoodoo_metadata.table.schema import FIX, decode_row, encode_row
 
 UNSUMMED = (
-    "HFiles of its metadata table have zeros where their checksums belong, as hudi-rs writes them: damage of their bytes "
+    "HFiles of its metadata table have zeros where their checksums belong, as hudi-rs writes them: "
+    "damage of their bytes "
     "may not be noticed"
 )
 _warned: set[str] = set()  # the roots of metadata tables of which this process has said so
@@ -120,7 +121,8 @@ def layers(
     if storage.root not in _warned and is_unsummed(found):
         _warned.add(storage.root)
         warn(
-            f"{storage.root}: {UNSUMMED}. Fix: hoodoo rebuild-index writes them again, with checksums."
+            f"{storage.root}: {UNSUMMED}. Fix: hoodoo rebuild-index writes them again, with "
+            "checksums."
         )
     if schema_text is not None:
         found = [layer.coded(schema_text) for layer in found]

@@ -54,10 +54,15 @@ class MetadataPartitionContract:
         write = state.timeline.writes()[-1]
         metadata = state.timeline.metadata(state.storage, write)
         change = ActionChange(
-            state.storage, state.timeline, Instant(write.requested, write.action, State.INFLIGHT),
-            Operation.UPSERT, state.schema, metadata.stats, engine=state.engine,
+            state.storage,
+            state.timeline,
+            Instant(write.requested, write.action, State.INFLIGHT),
+            Operation.UPSERT,
+            state.schema,
+            metadata.stats,
+            engine=state.engine,
             serializer=state.serializer,
-        )  # fmt: skip
+        )
         first, again = (list(partition.delta(change)) for _ in range(2))
         _check(partition, first)
         assert [(g.group, g.entries.to_pylist()) for g in first] == [

@@ -169,7 +169,8 @@ def refuse_other_types(before: list[Field], now: list[Field], path: str = "") ->
             raise SchemaError(
                 f"column {name}",
                 f"its type became {other}, and Iceberg can't read {one} as that.",
-                "Rewrite the table (insert_overwrite_table) into a new one to publish it as Iceberg.",
+                "Rewrite the table (insert_overwrite_table) into a new one to publish it as "
+                "Iceberg.",
             )
 
 

@@ -23,9 +23,13 @@ def metrics(footer: Footer, leaves: Mapping[str, tuple[int, str]]) -> dict[str, 
     found: dict[str, dict[int, Any]] = {
         name: {}
         for name in (
-            "column_sizes", "value_counts", "null_value_counts", "lower_bounds", "upper_bounds"
+            "column_sizes",
+            "value_counts",
+            "null_value_counts",
+            "lower_bounds",
+            "upper_bounds",
         )
-    }  # fmt: skip
+    }
     for path, column in footer.columns.items():
         if path not in leaves:
             continue

@@ -94,5 +94,6 @@ class Crossing:
             raise EngineError(
                 f"rows packed as {found}",
                 f"can't cross to or from a process whose serializer is {mine}.",
-                "Install the same version of the distribution that offers the serializer on the driver and on all workers.",
+                "Install the same version of the distribution that offers the serializer on the "
+                "driver and on all workers.",
             )

@@ -84,7 +84,8 @@ def refuse_other_parts(low: int, high: int, parts: int) -> None:
         raise EngineError(
             f"part {low if low < 0 else high}",
             f"is not one of the {parts} parts of the exchange.",
-            "The step before the exchange used a plan with another number of parts: compute _hoodie__part from the plan of this exchange.",
+            "The step before the exchange used a plan with another number of parts: compute "
+            "_hoodie__part from the plan of this exchange.",
         )
 
 

@@ -173,7 +173,8 @@ def _what(data: Any) -> tuple[str, str]:
     if isinstance(data, Iterator):
         return (
             "is an iterator, so its columns are not known.",
-            "give list(data) if its items are dictionaries, or pyarrow.RecordBatchReader.from_batches(schema, data) if they are record batches.",
+            "give list(data) if its items are dictionaries, or "
+            "pyarrow.RecordBatchReader.from_batches(schema, data) if they are record batches.",
         )
     if isinstance(data[0] if isinstance(data, list) and data else data, Mapping):
         return "is Python's own, and no installed plugin reads it.", "pip install hoodoo-frames."

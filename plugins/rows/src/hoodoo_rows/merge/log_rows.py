@@ -111,7 +111,10 @@ def _named(
             if counts is not None:
                 named += [block] if counts else []
                 continue
-            reason = f"its instant is {block.instant or 'missing'}, and the file's name says {log.instant}"
+            reason = (
+                f"its instant is {block.instant or 'missing'}, and the file's name says "
+                f"{log.instant}"
+            )
             damages.append(Damage(log.path, block.offset, 0, reason))
             block = evolve(block, headers={**block.headers, Header.INSTANT_TIME: log.instant})
         named.append(block)
@@ -179,7 +182,8 @@ def _with_keys(rows: pa.Table, reader: LogFileReader, block: LogBlock) -> pa.Tab
     if rows.column(RECORD_KEY).null_count:
         raise CorruptTableError(
             f"log file {reader.path}, block at offset {block.offset}",
-            "it has rows without a record key; if all rows lack it, the column's name in the schema is damaged.",
+            "it has rows without a record key; if all rows lack it, the column's name in the "
+            "schema is damaged.",
             "Restore the file from a copy, or roll back the commit that wrote it.",
         )
     return rows

@@ -30,22 +30,25 @@ def merge_pairs(older: pa.Table, newer: pa.Table, merger: Merger) -> Merged:
         _check_length(merger, len(answer.newer_wins), older.num_rows)
         if answer.newer_wins.null_count:
             raise PluginError(
-                f"merger {merger.__class__.__qualname__}", "answered null for some pairs",
+                f"merger {merger.__class__.__qualname__}",
+                "answered null for some pairs",
                 "return true or false for each pair.",
-            )  # fmt: skip
+            )
         return Merged(newer_wins=flat(pc.or_(answer.newer_wins, flat(forced))))
     rows = answer.rows
     if rows is None:
         raise PluginError(
-            f"merger {merger.__class__.__qualname__}", "answered neither newer_wins nor rows",
+            f"merger {merger.__class__.__qualname__}",
+            "answered neither newer_wins nor rows",
             "return Merged(newer_wins=...) or Merged(rows=...).",
-        )  # fmt: skip
+        )
     _check_length(merger, rows.num_rows, older.num_rows)
     if merger.columns is not None:
         raise PluginError(
-            f"merger {merger.__class__.__qualname__}", "names its columns and answers rows, which lack the other ones",
+            f"merger {merger.__class__.__qualname__}",
+            "names its columns and answers rows, which lack the other ones",
             "Answer newer_wins, or let columns be None: then it gets whole rows.",
-        )  # fmt: skip
+        )
     # Built rows are puts, except where the newer row is a delete or a delete came before.
     whole = flat(pc.or_(forced, pc.not_equal(newer.column(OP), PUT)))
     if pc.any(whole).as_py():
@@ -76,8 +79,9 @@ def fold(rows: pa.Table, merger: Merger) -> pa.Table:
         first = np.maximum.accumulate(np.where(np.concatenate(([True], ~same)), place, 0))
         older = np.flatnonzero(((place - first) % 2 == 0)[:-1] & same)
         newer = older + 1
-        answer = merge_pairs(narrow(pool, current[older], merger),
-                             narrow(pool, current[newer], merger), merger)  # fmt: skip
+        answer = merge_pairs(
+            narrow(pool, current[older], merger), narrow(pool, current[newer], merger), merger
+        )
         if answer.newer_wins is not None:
             wins = np.asarray(answer.newer_wins)
             current[older] = np.where(wins, current[newer], current[older])
@@ -118,6 +122,7 @@ def flat(column: Any) -> Any:
 def _check_length(merger: Merger, got: int, wanted: int) -> None:
     if got != wanted:
         raise PluginError(
-            f"merger {merger.__class__.__qualname__}", f"answered {got} rows for {wanted} pairs",
+            f"merger {merger.__class__.__qualname__}",
+            f"answered {got} rows for {wanted} pairs",
             "answer one row for each pair, in order.",
-        )  # fmt: skip
+        )

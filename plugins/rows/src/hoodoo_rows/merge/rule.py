@@ -60,7 +60,9 @@ class Visible:
 
     def with_own(self, instant: str) -> Visible:
         """For who writes ``instant``, and reads what it has written."""
-        return self if self.committed is None else evolve(self, committed=self.committed | {instant})
+        return (
+            self if self.committed is None else evolve(self, committed=self.committed | {instant})
+        )
 
     def shows(self, instant: str) -> bool:
         if self.limit is not None and order_key(instant) > self.limit:

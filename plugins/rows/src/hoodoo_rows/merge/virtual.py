@@ -33,7 +33,9 @@ def check_columns(generator: KeyGenerator, schema: pa.Schema, obj: str) -> None:
     """MissingColumnError where ``schema``, that of ``obj``, lacks a column of the key."""
     for name in generator.record_key_fields:
         if name not in schema.names and name.split(".")[0] not in schema.names:
-            raise MissingColumnError(obj, f"lacks the column {name}, from which its virtual keys are computed.", RESTORE)  # fmt: skip
+            raise MissingColumnError(
+                obj, f"lacks the column {name}, from which its virtual keys are computed.", RESTORE
+            )
 
 
 def check_rows(generator: KeyGenerator, reader: BaseFileReader, path: str) -> None:
@@ -222,10 +224,15 @@ def check_virtual(generator: KeyGenerator, name: str) -> None:
         return
     if not generator.record_key_fields:
         raise ConfigError(
-            "virtual keys", "the table has no key columns: its keys are made when rows are written, and can't be computed again.",
+            "virtual keys",
+            "the table has no key columns: its keys are made when rows are written, and can't be "
+            "computed again.",
             "Name columns: record_key=...; or store the keys.",
-        )  # fmt: skip
+        )
     raise ConfigError(
-        f"key generator {name}", "can't make virtual keys: readers could not compute the keys again (Hudi allows SIMPLE, COMPLEX and NON_PARTITION).",
-        "use one of these, store the keys, or see docs/virtual-keys.md for an option that allows some others.",
-    )  # fmt: skip
+        f"key generator {name}",
+        "can't make virtual keys: readers could not compute the keys again (Hudi allows SIMPLE, "
+        "COMPLEX and NON_PARTITION).",
+        "use one of these, store the keys, or see docs/virtual-keys.md for an option that allows "
+        "some others.",
+    )

@@ -71,7 +71,8 @@ def _range(
         raise PluginError(
             obj,
             f"answered {bounds!r} for column {column} of type {kind} ({error}).",
-            "Return Arrow scalars of the type that the column has in the file, or None for a bound that is not known.",
+            "Return Arrow scalars of the type that the column has in the file, or None for a bound "
+            "that is not known.",
         ) from error
     if not 0 <= bounds.nulls <= rows:
         raise PluginError(

@@ -76,9 +76,10 @@ class Pending:
             return found.size
         self.check(storage)
         raise StorageError(
-            f"{storage.root}/{path}", "was not written: the store says that it exists, and it does not.",
+            f"{storage.root}/{path}",
+            "was not written: the store says that it exists, and it does not.",
             "Try again; if it comes again, look for a proxy between this host and the store.",
-        )  # fmt: skip
+        )
 
     def _enter(self, storage: Storage, named: str) -> None:
         """Through the door. The marker ``named`` comes first: whoever closes the door sees it

@@ -44,7 +44,8 @@ def refuse_inexact(source: ReadSource, engine: Engine, grown: pa.Schema) -> None
         was = scan.schema.field(name).type
         raise SchemaError(
             f"column {name}",
-            f"it would become {grown.field(name).type} instead of {was}, which does not hold its stored "
+            f"it would become {grown.field(name).type} instead of {was}, which does not hold its "
+            "stored "
             f"value {value} exactly.",
             f"Leave {WIDEN_INTEGERS.key} out, and give whole numbers.",
         )

@@ -26,9 +26,10 @@ def explained(storage: Storage, slice_: FileSlice) -> Iterator[None]:
         if by is None:
             if gone and (undo := _undone_by(storage, slice_)) is not None:
                 raise CommitConflictError(
-                    f"{storage.root}/{gone[0]}", f"the {undo} has taken it back since this read was planned",
+                    f"{storage.root}/{gone[0]}",
+                    f"the {undo} has taken it back since this read was planned",
                     "read again.",
-                ) from error  # fmt: skip
+                ) from error
             raise
         raise CommitConflictError(
             f"{storage.root}/{gone[0]}",

@@ -35,7 +35,12 @@ __all__ = ["READ_OPTIMIZED", "SNAPSHOT", "ScanPlan", "plan_scan"]
 
 SNAPSHOT, READ_OPTIMIZED = "snapshot", "read_optimized"
 # How the properties begin that say how rows are merged.
-_MERGING = ("hoodie.record.merge.", "hoodie.compaction.payload.", "hoodie.table.legacy.payload.", "hoodie.table.partial.update.")  # fmt: skip
+_MERGING = (
+    "hoodie.record.merge.",
+    "hoodie.compaction.payload.",
+    "hoodie.table.legacy.payload.",
+    "hoodie.table.partial.update.",
+)
 
 
 @frozen(repr=False)
@@ -123,7 +128,8 @@ class ScanPlan:
             f"{self.mode} read of {self.table}{bound}, instant {self.instant or 'none'}",
             f"  columns  {', '.join(self.spec.columns) or '(none)'}",
             f"  filter   {where if where is not None else '(none)'}",
-            f"  files    {self.considered} considered, {self.pruned_by_partition} pruned by partition, "
+            f"  files    {self.considered} considered, {self.pruned_by_partition} pruned by "
+            "partition, "
             f"{told}{len(self.slices)} to read ({self.size} bytes)",
         ]
         return "\n".join(lines)
@@ -173,7 +179,9 @@ def plan_scan(
     wanted = columns if meta is None else shown(stored, columns, meta)
     spec = row_spec(stored, wanted, where, null, f"table {config.name}")
     if rows is not None:  # after the user's own has been checked, whose errors name only that
-        spec = row_spec(stored, spec.columns, rows if spec.where is None else spec.where & rows, null)  # fmt: skip
+        spec = row_spec(
+            stored, spec.columns, rows if spec.where is None else spec.where & rows, null
+        )
     if source.key_generator is not None and not config.populate_meta_fields:
         check_columns(source.key_generator, stored, f"table {config.name}")
         spec = evolve(spec, keys=source.key_generator)

@@ -58,6 +58,7 @@ def _check_times(rows: pa.RecordBatch, path: str) -> None:
     if times.null_count or pc.any(pc.equal(times, "")).as_py():
         raise UnsupportedTableError(
             f"rows of {path}",
-            "have no commit time: another engine wrote them, and it stores no commit time in tables with virtual keys",
+            "have no commit time: another engine wrote them, and it stores no commit time in "
+            "tables with virtual keys",
             "compare two snapshots (table.read with as_of), or read the whole table.",
         )

@@ -30,7 +30,9 @@ class Rows(Shown):
         def __getattr__(self, name: str) -> Any:
             found = None if name.startswith("_") else function(OF_READS + name)
             if found is None:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)  # fmt: skip
+                raise AttributeError(
+                    f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
+                )
             return partial(found, self)
 
         def __dir__(self) -> list[str]:
@@ -105,9 +107,10 @@ class Rows(Shown):
         # pandas.DataFrame(scan) ends here: it knows nothing of Arrow's streams, and would make a
         # mess of the batches.
         raise CallError(
-            "a read as a NumPy array", "rows have columns of different types.",
+            "a read as a NumPy array",
+            "rows have columns of different types.",
             "Call to_pandas() for a pandas DataFrame, or to_arrow()[column].to_numpy().",
-        )  # fmt: skip
+        )
 
 
 class Lasting:

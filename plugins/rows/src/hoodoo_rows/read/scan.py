@@ -121,6 +121,7 @@ def dataframe(scan: Any, spark: Any) -> Any:
         if frame is not None:
             return frame
     raise EngineError(
-        "scan.to_spark", "needs the distribution hoodoo-spark, which is not installed.",
+        "scan.to_spark",
+        "needs the distribution hoodoo-spark, which is not installed.",
         'pip install "hoodoo[spark]".',
-    )  # fmt: skip
+    )

@@ -46,8 +46,12 @@ class RowSpec:
 
 
 def row_spec(
-    stored: pa.Schema, columns: Sequence[str] | None, where: Any, hidden: Sequence[pa.Field] = (), table: str = "table"
-) -> RowSpec:  # fmt: skip
+    stored: pa.Schema,
+    columns: Sequence[str] | None,
+    where: Any,
+    hidden: Sequence[pa.Field] = (),
+    table: str = "table",
+) -> RowSpec:
     """The spec for a projection and a filter over the stored schema.
 
     ``columns`` None means all of it; ``hidden`` ones are there for who names them, and null;
@@ -135,7 +139,8 @@ def _check_filter(stored: pa.Schema, where: pc.Expression) -> None:
             raise SchemaError(
                 f"filter {text}",
                 f"does not fit the types of the columns ({exc})",
-                "cast one side, or compare with a pyarrow scalar of the column's type; times have a time zone.",
+                "cast one side, or compare with a pyarrow scalar of the column's type; times have "
+                "a time zone.",
             ) from exc
         path = re.findall(r"Name\((.*?)\)", missing["ref"]) or [missing["ref"]]
         fix = _nearest(path[0], stored)

@@ -116,9 +116,13 @@ class AppendLog:
                 kept = self.schema if whole else schema
                 lacking = [n for n in kept.names if n not in there]
                 made = stored_rows(
-                    completed(rows, kept, lacking), kept, instant, target["file_id"], target["slot"],
+                    completed(rows, kept, lacking),
+                    kept,
+                    instant,
+                    target["file_id"],
+                    target["slot"],
                     start,
-                )  # fmt: skip
+                )
                 start += rows.num_rows
                 assert blocks is not None
                 writer.data_block(

@@ -55,21 +55,35 @@ class Commit(Shown):
     @property
     def figures(self) -> Figures:
         return Figures(
-            files_added=len(self.files), rows_inserted=self.inserted,
-            rows_updated=self.updated, rows_deleted=self.deleted, rows_unmerged=self.unmerged,
-        )  # fmt: skip
+            files_added=len(self.files),
+            rows_inserted=self.inserted,
+            rows_updated=self.updated,
+            rows_deleted=self.deleted,
+            rows_unmerged=self.unmerged,
+        )
 
     @classmethod
     def of(
-        cls, instant: str, action: str, operation: Operation, stats: Iterable[WriteStat],
+        cls,
+        instant: str,
+        action: str,
+        operation: Operation,
+        stats: Iterable[WriteStat],
         completed: str | None = None,
-    ) -> Commit:  # fmt: skip
+    ) -> Commit:
         stats = tuple(stats)
         done, files = CommitMetadata(operation, stats).figures, tuple(stat.path for stat in stats)
         return cls(
-            instant, action, operation.value.lower(), done["rows_inserted"], done["rows_updated"],
-            done["rows_deleted"], files, completed, unmerged=done["rows_unmerged"],
-        )  # fmt: skip
+            instant,
+            action,
+            operation.value.lower(),
+            done["rows_inserted"],
+            done["rows_updated"],
+            done["rows_deleted"],
+            files,
+            completed,
+            unmerged=done["rows_unmerged"],
+        )
 
 
 def profile(

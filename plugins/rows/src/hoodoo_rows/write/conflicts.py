@@ -108,9 +108,10 @@ class CommitCheck:
             raise self._undone(undone[0])
         if publish.undoing(self.target.storage, fresh):
             raise CommitConflictError(
-                f"instant {self.instant.requested}", "a rollback is undoing what this write has read.",
+                f"instant {self.instant.requested}",
+                "a rollback is undoing what this write has read.",
                 "Repeat the write when the rollback has ended.",
-            )  # fmt: skip
+            )
 
     def _nothing_unseen(self, fresh: Timeline) -> None:
         """No write that this one has not seen was archived: its own instant keeps on the timeline
@@ -170,9 +171,10 @@ class CommitCheck:
             self._same_participants(then, now)
         if any(then.get(key) != now.get(key) for key in (HUDI_INDEX, OWN_INDEX)):
             raise CommitConflictError(
-                f"instant {self.instant.requested}", "the table has another index since this write began.",
+                f"instant {self.instant.requested}",
+                "the table has another index since this write began.",
                 "Repeat the write: then it uses the new one.",
-            )  # fmt: skip
+            )
 
     def _same_participants(self, then: TableConfig, now: TableConfig) -> None:
         """Nothing more is kept of the table than was when this write looked at it."""
@@ -181,9 +183,10 @@ class CommitCheck:
                 old, new = ({*(c.get(name) or "").split(",")} for c in (then, now))
                 if not new <= old | {""}:
                     raise CommitConflictError(
-                        f"instant {self.instant.requested}", f"the table has another {name} since this write began.",
+                        f"instant {self.instant.requested}",
+                        f"the table has another {name} since this write began.",
                         "Repeat the write: then it uses the new one.",
-                    )  # fmt: skip
+                    )
 
     def _same_plans(self, fresh: Timeline) -> None:
         """No clustering was planned that this write has not seen: its rows belong into the file
@@ -238,7 +241,8 @@ class CommitCheck:
             if mine[group] or theirs[group]:
                 raise self._conflict(
                     other,
-                    f"one of the two deleted rows of file group {group[1]}, which both writes changed",
+                    f"one of the two deleted rows of file group {group[1]}, which both writes "
+                    "changed",
                 )
         stats = self.metadata.stats
         key = (
@@ -388,10 +392,13 @@ def refuse_clustered(
             if reason is not None:
                 raise PendingClusteringError(
                     f"table {target.config.name}: {kind.operation.value.lower()}",
-                    f"clustering {plan.instant} is pending for {_some(groups & plan.groups)} that this "
+                    f"clustering {plan.instant} is pending for {_some(groups & plan.groups)} that "
+                    "this "
                     f"write changes, and {reason}.",
-                    f'Run it (table.run_clustering("{plan.instant}"), or `hoodoo cluster TABLE --run '
-                    f'{plan.instant}`), cancel it (table.cancel_clustering("{plan.instant}"), or `hoodoo '
+                    f'Run it (table.run_clustering("{plan.instant}"), or `hoodoo cluster TABLE '
+                    "--run "
+                    f'{plan.instant}`), cancel it (table.cancel_clustering("{plan.instant}"), or '
+                    "`hoodoo "
                     f"cluster TABLE --cancel {plan.instant}`), or let writers go first: "
                     "hoodie.clustering.updates.strategy=allow.",
                 )

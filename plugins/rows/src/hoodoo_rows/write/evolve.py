@@ -69,9 +69,10 @@ def evolve(
         _refuse_new(rule.new)
     if rule.lacking and not fill:
         raise MissingColumnError(
-            f"column {', '.join(rule.lacking)}", "is not in the rows, and the options say that none may lack.",
+            f"column {', '.join(rule.lacking)}",
+            "is not in the rows, and the options say that none may lack.",
             f"Add it to the rows, or set {FILL_COLUMNS.key}=true: it is null in them then.",
-        )  # fmt: skip
+        )
     return pa.schema(fields, metadata=table.metadata)
 
 
@@ -102,7 +103,8 @@ def _refuse_new(new: Sequence[tuple[str, Sequence[str]]]) -> None:
     raise SchemaError(
         f"column {', '.join(repr(path) for path, _names in new)}",
         f"is not in the table, which has {', '.join(new[0][1])}.",
-        f"{hints + ' ' if hints else ''}If it is to be a new column: add_columns=True in the call, the option "
+        f"{hints + ' ' if hints else ''}If it is to be a new column: add_columns=True in the call, "
+        "the option "
         f"{ADD_COLUMNS.key}=true, or table.alter(add=...) before.",
     )
 

@@ -122,8 +122,10 @@ def write(
         except NotATableError as error:
             raise CallError(
                 f"hoodoo.write({os.fspath(path)!r}, ...)",
-                "finds no table there, and nothing says which columns tell the rows of a new one apart.",
-                'Give record_key="id", or several names; record_key=() makes keys, and rows are only added then.',
+                "finds no table there, and nothing says which columns tell the rows of a new one "
+                "apart.",
+                'Give record_key="id", or several names; record_key=() makes keys, and rows are '
+                "only added then.",
             ) from error
     rows = GivenRows(data, merges=True, batch=batch, add_columns=add_columns)
     hoodoo.create(
@@ -139,8 +141,8 @@ def write(
 
 
 class _Counted:
-    """Arrow data whose rows are counted, at once or as they are read. Rows that are marked as deleted
-    are none of the table."""
+    """Arrow data whose rows are counted, at once or as they are read. Rows that are marked as
+    deleted are none of the table."""
 
     def __init__(self, data: Any) -> None:
         self.rows = 0

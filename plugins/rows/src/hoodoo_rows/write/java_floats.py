@@ -1,5 +1,5 @@
-"""Floating point numbers as the text that Java makes of them, of whole arrays: what Hudi stores of a number in a record
-key, a partition path, or a column that has become text."""
+"""Floating point numbers as the text that Java makes of them, of whole arrays: what Hudi stores of
+a number in a record key, a partition path, or a column that has become text."""
 
 from __future__ import annotations
 
@@ -9,27 +9,40 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 _NUMBER = r"^(?P<sign>-?)(?P<whole>\d+)\.?(?P<part>\d*)(?:e(?P<exponent>[+-]?\d+))?$"
-# Java shows two digits at least, and if one would do, the two that are nearest: which matters only where
-# numbers are this coarse. JDK 25 has these for all numbers below 1e-43 (float) and 1e-322 (double).
+# Java shows two digits at least, and if one would do, the two that are nearest: which matters only
+# where numbers are this coarse. JDK 25 has these for all numbers below 1e-43 (float) and 1e-322
+# (double).
 _COARSE = {
     pa.float64(): {
-        "5.0E-324": "4.9E-324", "1.0E-323": "9.9E-324", "5.0E-323": "4.9E-323", "6.0E-323": "5.9E-323",
-        "7.0E-323": "6.9E-323", "8.0E-323": "7.9E-323", "9.0E-323": "8.9E-323", "1.0E-322": "9.9E-323",
+        "5.0E-324": "4.9E-324",
+        "1.0E-323": "9.9E-324",
+        "5.0E-323": "4.9E-323",
+        "6.0E-323": "5.9E-323",
+        "7.0E-323": "6.9E-323",
+        "8.0E-323": "7.9E-323",
+        "9.0E-323": "8.9E-323",
+        "1.0E-322": "9.9E-323",
     },
     pa.float32(): {
-        "1.0E-45": "1.4E-45", "3.0E-45": "2.8E-45", "4.0E-45": "4.2E-45", "6.0E-45": "5.6E-45",
-        "8.0E-45": "8.4E-45", "1.0E-44": "9.8E-45", "3.0E-44": "2.9E-44", "4.0E-44": "4.1E-44",
+        "1.0E-45": "1.4E-45",
+        "3.0E-45": "2.8E-45",
+        "4.0E-45": "4.2E-45",
+        "6.0E-45": "5.6E-45",
+        "8.0E-45": "8.4E-45",
+        "1.0E-44": "9.8E-45",
+        "3.0E-44": "2.9E-44",
+        "4.0E-44": "4.1E-44",
         "1.0E-43": "9.9E-44",
     },
-}  # fmt: skip
+}
 
 
 def java_floats(values: pa.Array) -> pa.StringArray:
-    """Java's ``Double.toString`` and ``Float.toString`` as specified since JDK 19, over distinct values.
+    """Java's ``Double.toString`` and ``Float.toString`` as specified since JDK 19, over distinct
+    values.
 
-    Shortest digits. Before, a digit more than need be, or a wrong last one, was a known bug (JDK-4511638)
-    for about one in 350 doubles, none of them short decimals of everyday size.
-    """
+    Shortest digits. Before, a digit more than need be, or a wrong last one, was a known bug
+    (JDK-4511638) for about one in 350 doubles, none of them short decimals of everyday size."""
     if pt.is_float16(values.type):
         values = values.cast(pa.float32())
     distinct = values.dictionary_encode()

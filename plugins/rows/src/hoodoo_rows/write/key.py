@@ -56,14 +56,16 @@ class AddKeys:
         can be found by again."""
         if deletes_only(generator) and not kind.deletes:
             raise ConfigError(
-                f"key generator {generator.__class__.__name__}", "is for deletes, and this is no delete.",
+                f"key generator {generator.__class__.__name__}",
+                "is for deletes, and this is no delete.",
                 "open the table without it.",
-            )  # fmt: skip
+            )
         if isinstance(generator, GeneratesKeys) and kind.looks_up:
             raise ConfigError(
                 f"a write of the kind {kind.operation.value.lower()}",
                 "looks for rows by key, and the keys of this table are made when rows are written.",
-                "use insert without a policy for duplicates, append, bulk_insert, insert_overwrite or "
+                "use insert without a policy for duplicates, append, bulk_insert, insert_overwrite "
+                "or "
                 "delete_partitions; or create the table with record_key=...",
             )
         filled = generator.record_key_fields if strict else ()
@@ -112,7 +114,8 @@ def _check_filled(batch: pa.RecordBatch, name: str) -> None:
     if column.null_count:
         raise NullKeyError(
             f"key column {name}",
-            f"is null in {column.null_count} of {len(column)} rows of a batch, and the keys of this table "
+            f"is null in {column.null_count} of {len(column)} rows of a batch, and the keys of "
+            "this table "
             "are virtual (hoodie.recordkey.virtual.enabled=true).",
             "fill the column or filter these rows out before writing.",
         )

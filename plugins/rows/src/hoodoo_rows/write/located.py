@@ -39,8 +39,12 @@ from hoodoo_rows.write.target import IndexKind, WriteTarget, asked_for_keys
 
 
 def locate(
-    target: WriteTarget, index: LookupIndex, staged: Stream, arriving: Arrivals, compares: bool = False
-) -> pa.Table:  # fmt: skip
+    target: WriteTarget,
+    index: LookupIndex,
+    staged: Stream,
+    arriving: Arrivals,
+    compares: bool = False,
+) -> pa.Table:
     """Where the staged keys lie: rows of LOCATIONS_SCHEMA. ``compares``: see
     :class:`IndexContext`."""
     if not target.slices:
@@ -69,8 +73,11 @@ def locate(
 
 
 def context_of(
-    target: WriteTarget, arriving: Arrivals, compares: bool = False, workspace: Workspace | None = None
-) -> IndexContext:  # fmt: skip
+    target: WriteTarget,
+    arriving: Arrivals,
+    compares: bool = False,
+    workspace: Workspace | None = None,
+) -> IndexContext:
     """What an index may use of ``target``."""
     return IndexContext(
         engine=target.engine,
@@ -125,7 +132,8 @@ def _compare(target: WriteTarget, found: int, differences: pa.Table) -> None:
         place = f"file group {one['file_id']} of {one['partition_path']!r}"
         who = ("first", "second")[one["found_by"]]
         warn(
-            f"table {target.config.name}: its two indexes differ in {differences.num_rows} places; for "
+            f"table {target.config.name}: its two indexes differ in {differences.num_rows} places; "
+            "for "
             f"example only the {who} one finds the key {one['record_key']!r} in {place}. "
             "table.compare_indexes tells all."
         )

@@ -32,8 +32,13 @@ _COLUMNS = (RECORD_KEY, PARTITION_PATH, FILE_ID)
 
 
 def meet(
-    target: WriteTarget, arriving: Arrivals, rows: Stream, places: Stream, by: Any, index: LookupIndex | None
-) -> Stream:  # fmt: skip
+    target: WriteTarget,
+    arriving: Arrivals,
+    rows: Stream,
+    places: Stream,
+    by: Any,
+    index: LookupIndex | None,
+) -> Stream:
     """What the step ``by`` makes of keyed ``rows``: its ``found`` is the ``places``
     (LOCATIONS_SCHEMA) of their keys. ``index``: who answered them; None: they may come twice, and
     nothing is checked."""
@@ -116,9 +121,13 @@ class CountPlaces:
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         found = [
-            total(pa.table([*batch.columns[1:], np.ones(batch.num_rows, np.int64)], schema=self.out_schema))
+            total(
+                pa.table(
+                    [*batch.columns[1:], np.ones(batch.num_rows, np.int64)], schema=self.out_schema
+                )
+            )
             for batch in batches
-        ]  # fmt: skip
+        ]
         if found:
             yield from total(pa.concat_tables(found)).to_batches()
 

@@ -80,8 +80,12 @@ class MergeFile:
     changes: ChangeLogFormat | None = None
 
     def write(
-        self, rows: pa.Table, target: dict[str, Any], key_changes: KeyChanges, merged: MergedSlice | None = None
-    ) -> WriteStat | None:  # fmt: skip
+        self,
+        rows: pa.Table,
+        target: dict[str, Any],
+        key_changes: KeyChanges,
+        merged: MergedSlice | None = None,
+    ) -> WriteStat | None:
         """``rows``: keyed, one for each key. ``key_changes`` gets the inserted and deleted keys.
         ``merged``: the stored rows, if log files have some. None if nothing changes."""
         there = {*META_COLUMNS, *rows.schema.names}
@@ -91,9 +95,13 @@ class MergeFile:
             local = stack.enter_context(scratch_file(self.storage))
             counts = _Counts()
             add = partial(
-                _Output, schema=self.schema, instant=self.pending.requested, target=target, counts=counts,
+                _Output,
+                schema=self.schema,
+                instant=self.pending.requested,
+                target=target,
+                counts=counts,
                 key_changes=key_changes,
-            )  # fmt: skip
+            )
             log, noted = None, ""
             if target["base_path"] is None and merged is None:
                 writer = self.file_format.writer(local, self.schema, rows.num_rows)
@@ -155,9 +163,13 @@ class MergeFile:
         return KeyJoin(rows, self.merger, absent, _ASIDE)
 
     def _merge(
-        self, waiting: KeyJoin, base: BaseFileReader, output: _Output, log: ChangeLog | None = None,
+        self,
+        waiting: KeyJoin,
+        base: BaseFileReader,
+        output: _Output,
+        log: ChangeLog | None = None,
         ahead: Places | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """The stored rows of ``base``, or those in their place. ``ahead``: the places of its keys,
         where they are known."""
         if ahead is None and waiting.rows.num_rows > _MANY:

@@ -122,8 +122,14 @@ def prepare(
         needed += [c for c in target.merger.columns if c in target.config.ordering_fields]
     some = kind.deletes or keeps_absent(target.merger)
     schema = target_schema(
-        target.schema, source.schema, fixed, needed, target.options, target.config.ordering_fields, some
-    )  # fmt: skip
+        target.schema,
+        source.schema,
+        fixed,
+        needed,
+        target.options,
+        target.config.ordering_fields,
+        some,
+    )
     if (history := history_of(target.file_format)) is not None:
         history.grown(schema, instant)  # refuses names of dropped columns
     travels = schema
@@ -236,9 +242,13 @@ def write(
         door.open(target.storage)
         pending = Pending.of(target.timeline, instant, door)
         step: Any = WriteNewFiles(
-            stored, target.storage, target.file_format, pending, target.memory,
+            stored,
+            target.storage,
+            target.file_format,
+            pending,
+            target.memory,
             WriteNewFiles.packing(prepared.keyed.schema),
-        )  # fmt: skip
+        )
         stats = read_stats(target.engine.collect(target.engine.map(prepared.keyed, step)))
         door.close(target.storage, (stat.path for stat in stats))
         return WriteResult(stats, direct=True)
@@ -247,11 +257,20 @@ def write(
         return WriteResult(())
     exchanged = target.exchange(planned.routed, planned.parts)
     step = WriteSlots(
-        stored, target.engine.side(plan_table(planned.slots)), target.storage, target.file_format,
-        target.merger, pending, _logs(target, stored), target.merge_rule(stored),
-        prepared.kind.matches, target.plugins.changes, target.joined is not None and target.joined.keys,
-        sum(slot.work for slot in planned.slots), target.memory,
-    )  # fmt: skip
+        stored,
+        target.engine.side(plan_table(planned.slots)),
+        target.storage,
+        target.file_format,
+        target.merger,
+        pending,
+        _logs(target, stored),
+        target.merge_rule(stored),
+        prepared.kind.matches,
+        target.plugins.changes,
+        target.joined is not None and target.joined.keys,
+        sum(slot.work for slot in planned.slots),
+        target.memory,
+    )
     written = target.engine.map(exchanged, step)
     if not step.tells_keys:
         return WriteResult(read_stats(target.engine.collect(written)))
@@ -300,11 +319,16 @@ def _log_plan(
         return None
     knows = target.computed is not None
     return LogPlan(
-        instant, target.timeline.layout, take_inserts=knows, begin_groups=knows and kind.begins_logs,
-        partial=prepared.partial, pending=target.policy.compacting,
-        tells_slice=target.plugins.changes is not None, begun=begun,
+        instant,
+        target.timeline.layout,
+        take_inserts=knows,
+        begin_groups=knows and kind.begins_logs,
+        partial=prepared.partial,
+        pending=target.policy.compacting,
+        tells_slice=target.plugins.changes is not None,
+        begun=begun,
         may_delete=_may_delete(target, prepared),
-    )  # fmt: skip
+    )
 
 
 def _may_delete(target: WriteTarget, prepared: Prepared) -> Callable[[FileSlice], bool]:
@@ -368,8 +392,10 @@ def _in_paths(
     found = index.in_paths(
         context_of(target, prepared.arriving),
         paths if replaces else sorted(prepared.arriving.rows),
-        instant, replaces, doubles,
-    )  # fmt: skip
+        instant,
+        replaces,
+        doubles,
+    )
     return found, target.engine.map(keyed, AddPathBuckets(keyed.schema, found))
 
 

@@ -130,9 +130,14 @@ class InTasks:
 
 
 def in_tasks(
-    target: WriteTarget, index: LookupIndex, rows: Stream, arriving: Arrivals, workspace: Workspace | None,
-    deletes: bool = False, stored: pa.Schema | None = None,
-) -> InTasks | None:  # fmt: skip
+    target: WriteTarget,
+    index: LookupIndex,
+    rows: Stream,
+    arriving: Arrivals,
+    workspace: Workspace | None,
+    deletes: bool = False,
+    stored: pa.Schema | None = None,
+) -> InTasks | None:
     """Where the keys of keyed ``rows`` lie, if these are too many for the driver. ``deletes``: only
     the places are needed, not the rows. ``stored``: only keys that have a row, of this schema,
     count."""

@@ -51,9 +51,14 @@ def target_schema(
     adds, fills = _column_rules(options)
     before = table if len(table) else arriving  # nothing says a schema before the first rows
     return evolve(
-        before, arriving, tuple(fixed), ordering=ordering, widen_integers=WIDEN_INTEGERS.read(options),
-        add=adds, fill=fills or some,
-    )  # fmt: skip
+        before,
+        arriving,
+        tuple(fixed),
+        ordering=ordering,
+        widen_integers=WIDEN_INTEGERS.read(options),
+        add=adds,
+        fill=fills or some,
+    )
 
 
 def arriving_schema(incoming: pa.Schema, table: pa.Schema, options: Mapping[str, str]) -> pa.Schema:
@@ -142,9 +147,11 @@ def _check_values(array: pa.Array, column: str) -> None:
         except pa.ArrowInvalid as error:
             is_text = pa.types.is_string(array.type)
             raise SchemaError(
-                f"column {column}", f"holds a {'text that is no UTF-8' if is_text else f'number beyond {array.type}'} ({error}).",
+                f"column {column}",
+                f"holds a {'text that is no UTF-8' if is_text else f'number beyond {array.type}'} "
+                f"({error}).",
                 "Decode its bytes before writing." if is_text else "Cast the column to string.",
-            ) from error  # fmt: skip
+            ) from error
     elif pa.types.is_struct(array.type):
         for field, child in zip(array.type, array.flatten(), strict=True):
             _check_values(child, f"{column}.{field.name}")

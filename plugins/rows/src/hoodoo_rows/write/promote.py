@@ -1,5 +1,5 @@
-"""Numbers of rows that are stored already, as the type that their column has grown to: a number of more
-range, text, or a timestamp without a zone.
+"""Numbers of rows that are stored already, as the type that their column has grown to: a number of
+more range, text, or a timestamp without a zone.
 
 Unlike rows on their way in, stored rows are not asked to keep every digit: once a table's long is a
 double, all of it is read, and rewritten, as doubles. A float becomes the double of its shortest

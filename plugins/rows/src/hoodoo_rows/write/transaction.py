@@ -157,7 +157,8 @@ class Transaction:
             what="instant",
             named=beats.add,
             retry="Repeat the write.",
-            unknown="Open the table and look at table.timeline() before writing the same rows again.",
+            unknown="Open the table and look at table.timeline() before writing the same rows "
+            "again.",
             later=later,
         )
         with ExitStack() as begun:

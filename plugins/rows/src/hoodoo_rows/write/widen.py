@@ -44,7 +44,8 @@ def _cast(column: pa.Array, field: pa.Field, path: str) -> pa.Array:
     if not readable(column.type, field.type):
         raise SchemaError(
             f"column {field.name} of {path}",
-            f"the file has {column.type}, the table {field.type}, and these types can't be converted",
+            f"the file has {column.type}, the table {field.type}, and these types can't be "
+            "converted",
             "rewrite the file, or correct the table's schema.",
         )
     try:

@@ -88,8 +88,14 @@ class WriteSlots:
         """What writes the file of each slot, and the memory that this takes, in bytes. ``told``
         gets what that tells."""
         rewrite = MergeFile(
-            self.schema, self.storage, self.file_format, self.merger, self.pending, self.matches, self.changes
-        )  # fmt: skip
+            self.schema,
+            self.storage,
+            self.file_format,
+            self.merger,
+            self.pending,
+            self.matches,
+            self.changes,
+        )
         append = AppendLog(
             self.schema, self.storage, self.file_format, self.pending, self.logs, self.rule, rewrite
         )

@@ -109,11 +109,12 @@ def _once(tables: list[TableServices], as_json: bool) -> int:
     if as_json:
         said = {
             path: {
-                "role": found.role, "failed": list(found.failed),
+                "role": found.role,
+                "failed": list(found.failed),
                 "ran": [ran.what for ran in found.ran if ran.done],
             }
             for path, found in rounds.items()
-        }  # fmt: skip
+        }
         show.put_json(said)
     else:
         for path, found in rounds.items():

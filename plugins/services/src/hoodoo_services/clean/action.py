@@ -50,10 +50,15 @@ class CleanAction:
         table.check_writable()
         threads = CleanSettings.of(table.options).threads
         return clean_run.run(
-            table.storage, table.timeline(), instant, threads, table.participants.drop_stale,
-            join=table.participants.join, schema=table.schema_at(table.load_timeline()),
+            table.storage,
+            table.timeline(),
+            instant,
+            threads,
+            table.participants.drop_stale,
+            join=table.participants.join,
+            schema=table.schema_at(table.load_timeline()),
             announce=_announce(table),
-        )  # fmt: skip
+        )
 
     def cleanable(self, table: TableHandle) -> tuple[str, ...]:
         """The files that a clean would delete now."""
@@ -82,9 +87,14 @@ class CleanAction:
 
         writes = how.policy.retained + 1 if isinstance(how.policy, ByCommits) else 0
         return AfterWrite(
-            "cleaning", due, order=30, by_hand="table.clean()", writes=writes, pending=CLEAN,
+            "cleaning",
+            due,
+            order=30,
+            by_hand="table.clean()",
+            writes=writes,
+            pending=CLEAN,
             follow=None if _is_announced(table) else with_write.follow,
-        )  # fmt: skip
+        )
 
 
 def _announce(table: TableHandle) -> Callable[[Sequence[str]], None]:
@@ -116,10 +126,18 @@ def _run(
     if planned is not None and planned.is_fresh:  # the write before it has read the properties
         join = partial(join, now=table.config)
     return clean_run.run(
-        table.storage, timeline, requested, how.settings.threads, table.participants.drop_stale,
-        done_is_fine=True, join=join, schema=table.schema_at(timeline), planned=planned,
-        saw=table.saw, announce=_announce(table),
-    )  # fmt: skip
+        table.storage,
+        timeline,
+        requested,
+        how.settings.threads,
+        table.participants.drop_stale,
+        done_is_fine=True,
+        join=join,
+        schema=table.schema_at(timeline),
+        planned=planned,
+        saw=table.saw,
+        announce=_announce(table),
+    )
 
 
 def _clean(table: TableHandle, how: Cleaning, timeline: Timeline) -> Cleaned:

@@ -53,8 +53,12 @@ class CleanPlan:
             by_partition.setdefault(path.rpartition("/")[0], []).append(info)
         first = self.earliest
         record = {
-            "earliestInstantToRetain": None if first is None else {
-                "timestamp": first.requested, "action": first.action, "state": "COMPLETED",
+            "earliestInstantToRetain": None
+            if first is None
+            else {
+                "timestamp": first.requested,
+                "action": first.action,
+                "state": "COMPLETED",
             },
             "lastCompletedCommitTimestamp": self.last_completed,
             "policy": self.policy,
@@ -63,7 +67,7 @@ class CleanPlan:
             "filePathsToBeDeletedPerPartition": by_partition,
             "partitionsToBeDeleted": list(self.partitions),
             "extraMetadata": dict(self.extra),
-        }  # fmt: skip
+        }
         return codec_avro.encode("HoodieCleanerPlan", record)
 
     def completed(
@@ -147,9 +151,11 @@ def _partitions(said: Mapping[str, Any], where: str) -> tuple[str, ...]:
     for path in found:
         if ".." in path.split("/"):
             raise CorruptTableError(
-                where, f"the plan of a clean names {path}, which is no path below the table.",
-                "Delete this clean's requested and inflight file: a clean can always be planned again.",
-            )  # fmt: skip
+                where,
+                f"the plan of a clean names {path}, which is no path below the table.",
+                "Delete this clean's requested and inflight file: a clean can always be planned "
+                "again.",
+            )
     return found
 
 

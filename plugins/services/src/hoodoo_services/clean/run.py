@@ -61,9 +61,10 @@ def run(
             return Cleaned()
         if not found:
             raise ConfigError(
-                f"clean {requested}", "is not pending in this table.",
+                f"clean {requested}",
+                "is not pending in this table.",
                 "table.timeline().pending() lists what is.",
-            )  # fmt: skip
+            )
         plan = _plan(storage, timeline, found[0])
         if plan is None:
             publish.withdraw(storage, timeline, found[0])
@@ -90,9 +91,13 @@ def _run(
     timeline, instant, plan = planned.timeline, planned.instant, planned.plan
     begun, requested = time.monotonic(), instant.requested
     life = Life(
-        storage, timeline, instant, CLEAN, "Look at table.timeline(), and clean again.",
+        storage,
+        timeline,
+        instant,
+        CLEAN,
+        "Look at table.timeline(), and clean again.",
         "Open the table again: the next clean finishes it if it is still pending.",
-    )  # fmt: skip
+    )
     before_delete()  # it may change the properties, which are read for those who join
     came = [(at, action) for at, action, _state in heeded(timeline) - known]
     new = all((at, action) != (requested, CLEAN) for at, action, _state in known)
@@ -119,18 +124,25 @@ def _run(
             return None
         return joined.begin(
             ActionChange(
-                storage, timeline, instant.at(State.INFLIGHT), Operation.UNKNOWN,
-                schema or pa.schema([]), removed=tuple(going), resumed=not planned.is_fresh,
+                storage,
+                timeline,
+                instant.at(State.INFLIGHT),
+                Operation.UNKNOWN,
+                schema or pa.schema([]),
+                removed=tuple(going),
+                resumed=not planned.is_fresh,
             )
-        )  # fmt: skip
+        )
 
     _begun, emptied, beside = together(storage, begin, deleted, told)
     millis = int((time.monotonic() - begun) * 1000)
     content = plan.completed(requested, millis, kept, emptied)
     outcome = life.complete(
-        content, beside=beside, lost=partial(_is_completed, partial(reload, storage, timeline), requested),
+        content,
+        beside=beside,
+        lost=partial(_is_completed, partial(reload, storage, timeline), requested),
         known=planned.is_known,
-    )  # fmt: skip
+    )
     if outcome.seen is not None:
         note(timeline, outcome.instant, content)
         saw(outcome.seen.followed_by(outcome.instant))

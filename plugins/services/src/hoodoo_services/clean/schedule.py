@@ -106,9 +106,15 @@ def schedule(
 
     fix = "Clean again when there are fewer."
     instant = life.schedule(
-        storage, timeline.config, CLEAN, make, fix, first=timeline, begin=begin,
+        storage,
+        timeline.config,
+        CLEAN,
+        make,
+        fix,
+        first=timeline,
+        begin=begin,
         saw=seen_with.append,
-    )  # fmt: skip
+    )
     return None if instant is None else Scheduled(instant, seen_with[-1], plans[-1])
 
 
@@ -177,9 +183,12 @@ def _not_after(writes: tuple[Instant, ...], earliest: Instant, floor: str | None
 
 
 def _surplus(
-    view: FileSystemView, policy: CleaningPolicy, earliest: Instant | None, held: Hold,
+    view: FileSystemView,
+    policy: CleaningPolicy,
+    earliest: Instant | None,
+    held: Hold,
     going: frozenset[str],
-) -> tuple[list[str], str]:  # fmt: skip
+) -> tuple[list[str], str]:
     """The files that may go, and the first instant whose rows don't need them."""
     found: list[str] = []
     readable = ""

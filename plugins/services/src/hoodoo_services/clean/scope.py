@@ -24,8 +24,8 @@ def scope(
     earliest: Instant | None,
 ) -> frozenset[str] | None:
     """The partitions to look at; None for all. ``made_by`` tells the policy, ``earliest`` the first
-    write whose slices all stay (None: it goes by groups). Reads what writes say since the last clean.
-    """  # fmt: skip
+    write whose slices all stay (None: it goes by groups). Reads what writes say since the last
+    clean."""
     if last is None or LEFT in last.extra or not _comparable(last, made_by):
         return None
     begin = last.extra.get(LOOK_FROM) if earliest is None else last.earliest

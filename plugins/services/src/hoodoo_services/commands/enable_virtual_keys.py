@@ -15,7 +15,8 @@ def enable_virtual_keys(
         list[str] | None,
         typer.Option(
             metavar="COLUMN",
-            help=f"A meta column that rows still store; may be repeated; {COMMIT_TIME} if you give none.",
+            help=f"A meta column that rows still store; may be repeated; {COMMIT_TIME} if you give "
+            "none.",
         ),
     ] = None,
     options: arguments.Options = None,
@@ -41,5 +42,8 @@ def enable_virtual_keys(
         table.enable_virtual_keys((COMMIT_TIME,) if keep is None else keep)
         told("enable", 1, 1)
     kept = sorted(table.config.filled_meta)
-    line = f"The record keys of {table.config.name} are virtual. Meta columns that rows store: {', '.join(kept) or 'none'}."
+    line = (
+        f"The record keys of {table.config.name} are virtual. Meta columns that rows store: "
+        f"{', '.join(kept) or 'none'}."
+    )
     arguments.answer({"virtual": True, "kept": kept}, as_json, line)

@@ -1,4 +1,5 @@
-"""``hoodoo rewrite``: existing files are written again with other options, such as another codec."""
+"""``hoodoo rewrite``: existing files are written again with other options, such as another
+codec."""
 
 from __future__ import annotations
 

@@ -153,9 +153,10 @@ def schedule(
         plan = encode_compaction(slices, name, metrics, sources, kind.fields)
         groups = frozenset((s.partition_path, s.file_id) for s in slices)
         return Plan(
-            plan, partial(kind.refuse, storage, timeline, groups),
+            plan,
+            partial(kind.refuse, storage, timeline, groups),
             {"file_groups": len(chosen), "strategy": name},
-        )  # fmt: skip
+        )
 
     return life.schedule(storage, config, kind.action, make)
 
@@ -224,10 +225,16 @@ class Rewrite:
         if self.joined is not None:
             beside = self.joined.begin(
                 ActionChange(
-                    storage, timeline, mine.instant, operation, self.schema, stats,
-                    engine=target.engine, resumed=True,
+                    storage,
+                    timeline,
+                    mine.instant,
+                    operation,
+                    self.schema,
+                    stats,
+                    engine=target.engine,
+                    resumed=True,
                 )
-            )  # fmt: skip
+            )
         content = timeline.layout.encode_commit(metadata, mine.instant.action)
         outcome = mine.complete(content, check=checked, beside=beside)
         mine.tidy()
@@ -253,9 +260,10 @@ def run(target: CompactionTarget, requested: str) -> Commit:
     found = [i for i in pending_compactions(timeline) if i.requested == requested]
     if not found:
         raise ConfigError(
-            f"compaction {requested}", "is not pending in this table.",
+            f"compaction {requested}",
+            "is not pending in this table.",
             "table.timeline().pending() lists what is.",
-        )  # fmt: skip
+        )
     with action_events(COMPACTION, config.name, storage.root, requested, end="committed") as events:
         return _run(target, timeline, found[0], events)
 
@@ -285,9 +293,10 @@ def _run(
         if slices_now(storage, reload(storage, timeline), plan, requested) == slices:
             raise
         raise CommitConflictError(
-            f"compaction {requested}", f"a log file that it read was taken back ({error}).",
+            f"compaction {requested}",
+            f"a log file that it read was taken back ({error}).",
             "Run it again: it is still pending.",
-        ) from error  # fmt: skip
+        ) from error
 
     def check(fresh: Timeline) -> None:
         if slices_now(storage, fresh, plan, requested) != slices:

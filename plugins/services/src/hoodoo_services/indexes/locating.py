@@ -48,9 +48,10 @@ class LocateKeys:
     ) -> pa.Table:
         if as_of is not None and index is not None:
             raise ConfigError(
-                f"index={index!r} with as_of", "asks an index of a moment that it does not know.",
+                f"index={index!r} with as_of",
+                "asks an index of a moment that it does not know.",
                 "Leave index out: the files of that moment are read.",
-            )  # fmt: skip
+            )
         target = table.write_target(None, engine or table.default_engine, looks=True)
         asked, anywhere = _asked(target, keys)
         if as_of is not None:
@@ -65,10 +66,11 @@ class LocateKeys:
             chosen = found_index.instance
             if anywhere and not chosen.is_global:
                 raise ConfigError(
-                    f"index {found_index.ref.name}", "looks for a key in its partition path, and the keys do not say "
-                    "which it is.",
-                    f"Give the columns {', '.join(target.generator.partition_fields)} too, or name a global index.",
-                )  # fmt: skip
+                    f"index {found_index.ref.name}",
+                    "looks for a key in its partition path, and the keys do not say which it is.",
+                    f"Give the columns {', '.join(target.generator.partition_fields)} too, or name "
+                    "a global index.",
+                )
         elif anywhere and not chosen.is_global:
             # A key may be in several partition paths, and indexes that look everywhere find one
             # place of each.

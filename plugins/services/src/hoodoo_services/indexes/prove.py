@@ -46,7 +46,8 @@ def prove(target: WriteTarget, index: Compared, name: str, was_global: bool) -> 
     if old.num_rows and (isinstance(index, COMPUTED) or not KeyLookup.keeps_gone(target, index)):
         raise CorruptTableError(
             f"index {name}",
-            f"has {old.num_rows} entries of keys that the table does not have, such as {_some(old)}.",
+            f"has {old.num_rows} entries of keys that the table does not have, such as "
+            f"{_some(old)}.",
             f"Rebuild it: table.rebuild_index({name!r}).",
         )
     return found
@@ -71,8 +72,10 @@ def _refuse_doubled(there: pa.Table) -> None:
     if doubled.num_rows:
         raise DuplicateKeyError(
             f"{doubled.num_rows} record keys, such as {_some(doubled)}",
-            "lie in more than one partition path, and a global index needs keys that are unique in the table.",
-            "Delete all but one row of each key (table.delete with key and partition columns), or choose an "
+            "lie in more than one partition path, and a global index needs keys that are unique in "
+            "the table.",
+            "Delete all but one row of each key (table.delete with key and partition columns), or "
+            "choose an "
             "index that is not global.",
         )
 
@@ -84,7 +87,8 @@ def _refuse(
     if isinstance(index, COMPUTED):
         raise ConfigError(
             f"index {name}",
-            f"computes where rows lie, and {rows.num_rows} keys or more lie elsewhere, such as {_some(rows)}.",
+            f"computes where rows lie, and {rows.num_rows} keys or more lie elsewhere, such as "
+            f"{_some(rows)}.",
             "Create a table with this index and write the rows there: "
             f"hoodoo.create(..., index={name!r}).bulk_insert(table.read()).",
         )
@@ -97,7 +101,8 @@ def _refuse(
     if twice.num_rows:
         raise DuplicateKeyError(
             f"{twice.num_rows} record keys, such as {_some(twice)}",
-            f"lie in more than one file group of their partition path, and {name} stores one place of a key.",
+            f"lie in more than one file group of their partition path, and {name} stores one place "
+            "of a key.",
             "Delete these keys and upsert one row of each, or choose another index.",
         )
     fix = f"Rebuild it: table.rebuild_index({name!r}), or hoodoo rebuild-index."
@@ -124,9 +129,11 @@ def _refuse_misplaced(target: WriteTarget, name: str) -> None:
         row = found.slice(0, 1).to_pylist()[0]
         raise DataError(
             f"record key {row['record_key']!r}",
-            f"lies in partition {row['lies']!r}, and its columns say {row['belongs']!r}: with {name} the next "
+            f"lies in partition {row['lies']!r}, and its columns say {row['belongs']!r}: with "
+            f"{name} the next "
             "row of this key would be inserted as another row.",
-            "Delete these keys and upsert their rows again, or let keys move (the option ...update.partition.path of "
+            "Delete these keys and upsert their rows again, or let keys move (the option "
+            "...update.partition.path of "
             "the table's index, docs/indexes.md), or choose a global index.",
         )
 

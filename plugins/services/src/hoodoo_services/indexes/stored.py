@@ -44,7 +44,8 @@ def without_stored_keys(table: TableHandle) -> Changes:
         changes |= index_choice.properties_of(found, table.settings)
         changes |= _moving(table, own, changes)
         warn(
-            f"table {table.config.name}: {own} does not go on with virtual keys. The index of the table is "
+            f"table {table.config.name}: {own} does not go on with virtual keys. The index of the "
+            "table is "
             f"{other} from now on; table.switch_index({own!r}) after "
             "table.rewrite_keys(virtual=False) brings the old one back."
         )

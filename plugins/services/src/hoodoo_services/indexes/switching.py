@@ -64,9 +64,10 @@ def switch_index(
     found = resolve("index", index, table.settings)
     if isinstance(found.instance, Tees):
         raise ConfigError(
-            f"index {found.ref.name}", "asks two indexes for a time, and is no table's own.",
+            f"index {found.ref.name}",
+            "asks two indexes for a time, and is no table's own.",
             "Switch to one of the two.",
-        )  # fmt: skip
+        )
     _refuse_planned(table)
     other = _with_index(table, found)
 
@@ -103,8 +104,10 @@ def _refuse_planned(table: TableHandle) -> None:
         instant = planned[0].instant.requested
         raise CommitConflictError(
             f"table {table.config.name}: its index {own}",
-            f"has a clustering pending ({instant}), which rebuilds its buckets: no index can be made meanwhile.",
-            f'Run it (table.run_clustering("{instant}")) or cancel it (table.cancel_clustering("{instant}")).',
+            f"has a clustering pending ({instant}), which rebuilds its buckets: no index can be "
+            "made meanwhile.",
+            f'Run it (table.run_clustering("{instant}")) or cancel it '
+            f'(table.cancel_clustering("{instant}")).',
         )
 
 

@@ -56,9 +56,10 @@ def make_plan(storage: Storage, timeline: Timeline, point: str) -> RestorePlan:
     if a pending clean is about to take it. Costs a listing of the table."""
     if timeline.find(point) is None:
         raise ConfigError(
-            f"{storage.root}: instant {point}", "is no completed write of the active timeline.",
+            f"{storage.root}: instant {point}",
+            "is no completed write of the active timeline.",
             "table.timeline().writes() and table.savepoints() list what can be restored to.",
-        )  # fmt: skip
+        )
     instants = undone(timeline, point)
     kept = timeline.savepointed() & {i.requested for i in instants}
     if kept:
@@ -84,9 +85,13 @@ def undone(timeline: Timeline, point: str) -> tuple[Instant, ...]:
     """What has to go, the newest first: writes behind ``point``, plans of services behind it, and
     every pending write, which can't complete beside a restore."""
     until = next(
-        (i.completed for i in timeline.completed()
-         if i.action == SAVEPOINT and i.requested == point), None
-    )  # fmt: skip
+        (
+            i.completed
+            for i in timeline.completed()
+            if i.action == SAVEPOINT and i.requested == point
+        ),
+        None,
+    )
     found = []
     for instant in timeline.instants:
         if not instant.completes_as_write or instant.requested == point:
@@ -118,7 +123,8 @@ def read_plan(storage: Storage, timeline: Timeline, restore: Instant) -> Restore
     ]:
         raise CorruptTableError(
             f"{storage.root}/{timeline.path(requested)}",
-            f"the plan of a restore names {wrong[0].requested}, {wrong[0].action}, which is no instant.",
+            f"the plan of a restore names {wrong[0].requested}, {wrong[0].action}, which is no "
+            "instant.",
             "Delete the requested and inflight files of this restore, and restore again.",
         )
     return RestorePlan(str(record.get("savepointToRestoreTimestamp") or ""), instants)
@@ -149,11 +155,12 @@ def _refuse_archived(
     """A write behind the point that has been archived can't be undone: nothing names its files."""
     known = {i.requested for i in gone} | {i.requested for i in timeline.writes()}
     archived = {
-        f.instant for f in files
+        f.instant
+        for f in files
         if order_key(f.instant) > order_key(point)
         and f.instant not in known
         and timeline.contains_or_before_start(f.instant)
-    }  # fmt: skip
+    }
     if archived:
         raise ConfigError(
             f"{storage.root}: instant {point}",

@@ -98,9 +98,10 @@ def run(
                 return told(storage, timeline, found)
             return resume(storage, timeline, found, beats)
     raise ConfigError(
-        f"restore {requested}", "is not in this table.",
+        f"restore {requested}",
+        "is not in this table.",
         "table.timeline().pending() lists what can be run.",
-    )  # fmt: skip
+    )
 
 
 def finish(storage: Storage, timeline: Timeline, living: Liveness) -> tuple[Restored, ...]:
@@ -118,8 +119,9 @@ def finish(storage: Storage, timeline: Timeline, living: Liveness) -> tuple[Rest
             warnings.warn(
                 f"{storage.root}: restore {mine.requested} was left half done, and {later[0]} was "
                 f"written since: it is given up. table.restore({plan.point!r}) undoes all of it.",
-                HoodooWarning, stacklevel=2,
-            )  # fmt: skip
+                HoodooWarning,
+                stacklevel=2,
+            )
             publish.withdraw(storage, timeline, mine)
             continue
         done.append(resume(storage, timeline, mine))
@@ -133,9 +135,10 @@ def resume(
     another process does so."""
     if later := _overtaken(reload(storage, timeline), mine):
         raise CommitConflictError(
-            f"{storage.root}: restore {mine.requested}", f"{later[0]} was written since it was begun.",
+            f"{storage.root}: restore {mine.requested}",
+            f"{later[0]} was written since it was begun.",
             "Restore again: table.restore(instant).",
-        )  # fmt: skip
+        )
     with (
         Beating(storage) if beats is None else nullcontext(beats) as beats,
         action_events(RESTORE, timeline.config.name, storage.root, mine.requested) as events,
@@ -143,7 +146,8 @@ def resume(
         if not beats.add(mine.requested):
             living = Liveness(storage)
             if not living.is_alive(mine.requested):
-                living.sweep()  # the process that began it has ended: one of those who go on has it now
+                # the process that began it has ended: one of those who go on has it now
+                living.sweep()
             if not beats.add(mine.requested):
                 raise _under_way(storage, mine)
         return _run(storage, timeline, mine, events, beats)
@@ -154,9 +158,13 @@ def _run(
 ) -> Restored:
     plan = read_plan(storage, timeline, mine)
     run_of = Life(
-        storage, timeline, mine, RESTORE, "Look at table.timeline().",
+        storage,
+        timeline,
+        mine,
+        RESTORE,
+        "Look at table.timeline().",
         "Open the table again: the next write finishes the restore.",
-    )  # fmt: skip
+    )
     mine = run_of.begin()
     begun = dict(_rollbacks(storage, reload(storage, timeline)))
     records: dict[str, dict[str, Any]] = {}
@@ -180,8 +188,9 @@ def _run(
 
 
 def _same(then: Timeline, plan: RestorePlan, fresh: Timeline) -> None:
-    cleans = [{(i.requested, i.state) for i in t.instants if i.action == "clean"}
-              for t in (then, fresh)]  # fmt: skip
+    cleans = [
+        {(i.requested, i.state) for i in t.instants if i.action == "clean"} for t in (then, fresh)
+    ]
     saved = fresh.savepointed() & {i.requested for i in plan.instants}
     # A restore that was decided, and whose writer died before it could be seen, is there only now.
     if (
@@ -195,9 +204,10 @@ def _same(then: Timeline, plan: RestorePlan, fresh: Timeline) -> None:
 
 def _under_way(storage: Storage, pending: Instant) -> CommitConflictError:
     return CommitConflictError(
-        f"{storage.root}: restore {pending.requested}", "is still in progress.",
+        f"{storage.root}: restore {pending.requested}",
+        "is still in progress.",
         f'Wait for its end, or finish it: table.run_restore("{pending.requested}").',
-    )  # fmt: skip
+    )
 
 
 def _overtaken(timeline: Timeline, mine: Instant) -> list[Instant]:

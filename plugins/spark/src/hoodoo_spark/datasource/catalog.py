@@ -38,7 +38,8 @@ _DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
 _VARCHAR = "varchar"
 _ATOMIC = ("bigint", "int", "double", "float", "date", "boolean", "smallint", "tinyint")
 _SAY = (
-    "say the path, INSERT INTO name WITH ('path' = '/data/name') SELECT ..., or write the DataFrame, "
+    "say the path, INSERT INTO name WITH ('path' = '/data/name') SELECT ..., or write the "
+    "DataFrame, "
     'df.write.format("hoodoo").mode("append").save(path)'
 )
 
@@ -84,15 +85,19 @@ def complete_write(options: Mapping[str, str], struct: Any, overwrite: bool) -> 
         return options
     found = _marks(struct)
     sure = [
-        mark for mark in found
+        mark
+        for mark in found
         if (declared := mark.get(_DECLARED)) is None or (overwrite and declared[:7] == _VARCHAR)
-    ]  # fmt: skip
+    ]
     if found and not sure:
         raise ConfigError(
-            "the table of a write", "is not said by Spark: the rows have the columns of a table of the catalog that was read, "
+            "the table of a write",
+            "is not said by Spark: the rows have the columns of a table of the catalog that was "
+            "read, "
             "and may be meant for another one",
-            f"{_SAY}. For a new table .save(path) comes first, then CREATE TABLE name USING hoodoo LOCATION 'path'.",
-        )  # fmt: skip
+            f"{_SAY}. For a new table .save(path) comes first, then CREATE TABLE name USING hoodoo "
+            "LOCATION 'path'.",
+        )
     return _completed(options, sure)
 
 
@@ -102,12 +107,16 @@ def _completed(options: Mapping[str, str], marks: list[dict[str, Any]]) -> Mappi
     refuse_several(options)
     if len(marks) != 1:
         raise ConfigError(
-            'format "hoodoo"', "was given no path: .save() and streams need one, and Spark hands none on for a table that "
+            'format "hoodoo"',
+            "was given no path: .save() and streams need one, and Spark hands none on for a table "
+            "that "
             "was created with columns of its own, or AS SELECT",
-            "give the path, .save(path) or .start(path). For SQL make the table first, by a write with .save(path) or "
-            "hoodoo.create, then CREATE TABLE name USING hoodoo LOCATION 'path', without columns. Into a table that has no "
+            "give the path, .save(path) or .start(path). For SQL make the table first, by a write "
+            "with .save(path) or "
+            "hoodoo.create, then CREATE TABLE name USING hoodoo LOCATION 'path', without columns. "
+            "Into a table that has no "
             f"column of texts, {_SAY}.",
-        )  # fmt: skip
+        )
     kept: dict[str, str] = json.loads(marks[0][_KEY])
     if not is_of_catalog(options):  # they are the statement's own: unknown ones are refused
         Wanted.of({**options, "path": kept.get("path", "")}, ANY)

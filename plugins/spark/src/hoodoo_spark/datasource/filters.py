@@ -91,9 +91,14 @@ def _scalar(value: Any, kind: pa.DataType) -> pa.Scalar | None:
     """``value`` as one of the column's type; None where it is none, or NaN, which Arrow finds equal
     to nothing."""
     plain = (
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_string(kind) or pa.types.is_boolean(kind)
-        or pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_decimal(kind)
-    )  # fmt: skip
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_string(kind)
+        or pa.types.is_boolean(kind)
+        or pa.types.is_date(kind)
+        or pa.types.is_timestamp(kind)
+        or pa.types.is_decimal(kind)
+    )
     if not plain or value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     if pa.types.is_timestamp(kind) and (kind.tz is None) != (

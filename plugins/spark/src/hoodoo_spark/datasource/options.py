@@ -186,19 +186,22 @@ def _mode(found: Mapping[str, str], cdc: bool, use: str) -> str:
         if stream or bounded or cdc:
             wanted = "a stream" if stream else "begin and end"
             raise OptionConflictError(
-                f"mode {mode!r}", f"reads one state of the table, and {wanted} asks for what was written since",
+                f"mode {mode!r}",
+                f"reads one state of the table, and {wanted} asks for what was written since",
                 f"use mode {INCREMENTAL!r} or {CHANGES!r}, or leave mode out.",
-            )  # fmt: skip
+            )
     elif stream and "end" in found:
         raise OptionConflictError(
-            f"end={found['end']!r}", "ends a read, and a stream has no end.",
+            f"end={found['end']!r}",
+            "ends a read, and a stream has no end.",
             "Leave it out; for a query that ends use a batch read, or trigger(availableNow=True).",
-        )  # fmt: skip
+        )
     elif "as_of" in found:
         raise OptionConflictError(
-            f"as_of={found['as_of']!r}", f"asks for one state of the table, and mode {mode!r} for what was written",
+            f"as_of={found['as_of']!r}",
+            f"asks for one state of the table, and mode {mode!r} for what was written",
             "give begin and end, or mode snapshot.",
-        )  # fmt: skip
+        )
     return mode
 
 
@@ -244,9 +247,10 @@ def _hoodie(lowered: Mapping[str, str]) -> dict[str, str]:
         near = difflib.get_close_matches(unknown[0], [name.lower() for name in names], 1, 0.6)
         hint = f"Did you mean {next(n for n in names if n.lower() == near[0])}? " if near else ""
         raise ConfigError(
-            f"option {', '.join(unknown)}", 'is not an option of format "hoodoo"',
+            f"option {', '.join(unknown)}",
+            'is not an option of format "hoodoo"',
             f"{hint}There are {', '.join(names)}, and all that begin with hoodie.",
-        )  # fmt: skip
+        )
     return found
 
 

@@ -7,24 +7,52 @@ from collections.abc import Mapping
 
 from hoodoo.errors import ConfigError
 
-_AS_OF = 'option("as_of", ...) takes an instant of table.timeline(), a moment such as 2024-05-01T10:00:00Z, or the number of a commit (1 is the first, -1 the newest).'
-_BEGIN = 'option("begin", ...) takes an instant of table.timeline(), a moment, or "earliest"; with mode changes or incremental.'
-_REPLACE = 'the operation insert_overwrite replaces the partition paths of the rows: option("operation", "insert_overwrite").'
-_EVOLVES = 'option("hoodie.datasource.write.reconcile.schema", "true") takes in new columns; wider types come in by themselves.'
-_STREAM = "leave it out: a stream of mode incremental goes on after updates and deletes; mode changes has them all."
-_ONCE = "leave it out: a stream's batches count once by its checkpoint, and those of others with table.upsert(df, batch=Batch(name, n))."
+_AS_OF = (
+    'option("as_of", ...) takes an instant of table.timeline(), a moment such as '
+    "2024-05-01T10:00:00Z, or the number of a commit (1 is the first, -1 the newest)."
+)
+_BEGIN = (
+    'option("begin", ...) takes an instant of table.timeline(), a moment, or "earliest"; with mode '
+    "changes or incremental."
+)
+_REPLACE = (
+    'the operation insert_overwrite replaces the partition paths of the rows: option("operation", '
+    '"insert_overwrite").'
+)
+_EVOLVES = (
+    'option("hoodie.datasource.write.reconcile.schema", "true") takes in new columns; wider types '
+    "come in by themselves."
+)
+_STREAM = (
+    "leave it out: a stream of mode incremental goes on after updates and deletes; mode changes "
+    "has them all."
+)
+_ONCE = (
+    "leave it out: a stream's batches count once by its checkpoint, and those of others with "
+    "table.upsert(df, batch=Batch(name, n))."
+)
 # Of Delta Lake and Iceberg, in lower case -> what to do instead.
 _FORMATS: Mapping[str, str] = {
-    **dict.fromkeys(("versionasof", "timestampasof", "snapshot-id", "as-of-timestamp", "branch", "tag"), _AS_OF),
-    **dict.fromkeys(("startingversion", "startingtimestamp", "start-snapshot-id", "stream-from-timestamp"), _BEGIN),
-    **dict.fromkeys(("endingversion", "endingtimestamp", "end-snapshot-id"), _BEGIN.replace('"begin"', '"end"')),
-    **dict.fromkeys(("readchangefeed", "readchangedata"), 'option("mode", "changes"), with option("begin", ...).'),
+    **dict.fromkeys(
+        ("versionasof", "timestampasof", "snapshot-id", "as-of-timestamp", "branch", "tag"), _AS_OF
+    ),
+    **dict.fromkeys(
+        ("startingversion", "startingtimestamp", "start-snapshot-id", "stream-from-timestamp"),
+        _BEGIN,
+    ),
+    **dict.fromkeys(
+        ("endingversion", "endingtimestamp", "end-snapshot-id"), _BEGIN.replace('"begin"', '"end"')
+    ),
+    **dict.fromkeys(
+        ("readchangefeed", "readchangedata"),
+        'option("mode", "changes"), with option("begin", ...).',
+    ),
     **dict.fromkeys(("replacewhere", "partitionoverwritemode", "overwrite-mode"), _REPLACE),
     **dict.fromkeys(("mergeschema", "overwriteschema", "merge-schema"), _EVOLVES),
     **dict.fromkeys(("ignorechanges", "ignoredeletes", "skipchangecommits"), _STREAM),
     **dict.fromkeys(("txnappid", "txnversion"), _ONCE),
     "compression": 'option("hoodie.parquet.compression.codec", "gzip").',
-}  # fmt: skip
+}
 # What properties of a table of the catalog may be called by themselves.
 _NOTES = frozenset({"branch", "tag", "compression"})
 _READ = "hoodie.datasource.read."
@@ -36,9 +64,10 @@ _HUDIS: Mapping[str, tuple[str, str]] = {
     f"{_READ}incr.filters": ("", _FILTER),
     f"{_READ}paths": ("", 'leave it out, and load each table by its path: .load("/data/trips").'),
     "hoodie.datasource.merge.type": (
-        "payload_combine", "leave it out: rows of log files are always merged; mode read_optimized leaves them out.",
+        "payload_combine",
+        "leave it out: rows of log files are always merged; mode read_optimized leaves them out.",
     ),
-}  # fmt: skip
+}
 
 
 def refuse_others(lowered: Mapping[str, str]) -> None:
@@ -48,20 +77,25 @@ def refuse_others(lowered: Mapping[str, str]) -> None:
             raise ConfigError(f"option {key}", 'is of another format than "hoodoo"', _FORMATS[key])
         if key in _HUDIS and text.strip().lower() != _HUDIS[key][0]:
             raise ConfigError(
-                f"option {key}={text!r}", "is not followed here, and would change which rows are read", _HUDIS[key][1]
-            )  # fmt: skip
+                f"option {key}={text!r}",
+                "is not followed here, and would change which rows are read",
+                _HUDIS[key][1],
+            )
 
 
 # Options of a read -> what to do instead, where a write gives them.
 _OF_READS: Mapping[str, str] = {
     "columns": 'leave it out, and write the columns that you want: df.select("id", "fare").',
-    "as_of": "leave it out: a write makes the newest state; table.restore goes back to an older one.",
-    "mode": 'leave it out; .mode("append") and .mode("overwrite") are Spark\'s, and option("operation", ...) says what is done.',
+    "as_of": "leave it out: a write makes the newest state; table.restore goes back to an older "
+    "one.",
+    "mode": 'leave it out; .mode("append") and .mode("overwrite") are Spark\'s, and '
+    'option("operation", ...) says what is done.',
     **dict.fromkeys(("begin", "end", "meta", "tasks", "pushdown"), "leave it out."),
     **dict.fromkeys(
-        ("maxfilespertrigger", "maxbytespertrigger"), "give it to the stream that reads: spark.readStream.option(...)."
+        ("maxfilespertrigger", "maxbytespertrigger"),
+        "give it to the stream that reads: spark.readStream.option(...).",
     ),
-}  # fmt: skip
+}
 
 
 def refuse_reading(given: Mapping[str, str]) -> None:
@@ -82,6 +116,7 @@ def refuse_several(given: Mapping[str, str]) -> None:
     are several."""
     if paths := given.get("paths"):
         raise ConfigError(
-            f"paths {paths}", "are of several tables, and a DataFrame is of one.",
+            f"paths {paths}",
+            "are of several tables, and a DataFrame is of one.",
             "Load each by its path, and put the rows together: first.unionByName(second).",
-        )  # fmt: skip
+        )

@@ -13,7 +13,8 @@ from hoodoo.storage.uri import split
 from hoodoo_spark.datasource.options import Wanted
 
 _SESSION = (
-    "Spark does not show a source in Python the settings of the session (spark.hadoop.fs.*): repeat them as options, "
+    "Spark does not show a source in Python the settings of the session (spark.hadoop.fs.*): "
+    "repeat them as options, "
     '.option("fs.s3a.access.key", ...), or set the variables of the cloud before Spark starts.'
 )
 
@@ -37,8 +38,10 @@ def refuse_other_columns(wanted: Wanted, names: Sequence[str], there: Sequence[s
     if wanted.catalog and missing:
         raise SchemaError(
             f"the entry of table {wanted.path} in Spark's catalog",
-            f"has columns that the table has not: {', '.join(missing)}; the table has {', '.join(there)}. "
+            f"has columns that the table has not: {', '.join(missing)}; the table has "
+            f"{', '.join(there)}. "
             "Spark's ALTER TABLE changes the entry alone",
-            "Change the table, table.alter(add={\"name\": \"type\"}), or make the entry anew: DROP TABLE, which leaves the rows, then "
+            'Change the table, table.alter(add={"name": "type"}), or make the entry anew: DROP '
+            "TABLE, which leaves the rows, then "
             f"CREATE TABLE name USING hoodoo LOCATION '{wanted.path}', without columns.",
-        )  # fmt: skip
+        )

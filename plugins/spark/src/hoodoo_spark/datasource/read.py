@@ -135,9 +135,10 @@ def check_columns(found: pa.Schema, struct: Any, table: str) -> None:
         if has is None or plain(has) != plain(field.dataType):
             rule = "does not have it" if has is None else f"has it as {has.simpleString()}"
             raise SchemaError(
-                f"column {field.name} {field.dataType.simpleString()}", f"was asked for, and table {table} {rule}",
+                f"column {field.name} {field.dataType.simpleString()}",
+                f"was asked for, and table {table} {rule}",
                 "Leave the schema out: the table has its own.",
-            )  # fmt: skip
+            )
 
 
 def plain(kind: Any) -> str:

@@ -130,7 +130,8 @@ class Stream:
             raise ConfigError(
                 f"stream of table {table.path} from {start['through']}",
                 f"can't go on: {error}",
-                'Begin with a new checkpoint at a later point (option "begin"), and let cleans keep what streams '
+                'Begin with a new checkpoint at a later point (option "begin"), and let cleans '
+                "keep what streams "
                 "have not read yet: hoodie.clean.commits.retained or hoodie.clean.hours.retained.",
             ) from error
         return found
@@ -189,10 +190,12 @@ class Stream:
             if not _holds(field.dataType, has):
                 raise SchemaError(
                     f"stream of table {table.path}: column {field.name}",
-                    f"is {has.simpleString()} in the table, and {field.dataType.simpleString()} in the query",
-                    "Start the query again, without a schema of its own: it goes on where it stopped, with the types "
+                    f"is {has.simpleString()} in the table, and {field.dataType.simpleString()} in "
+                    "the query",
+                    "Start the query again, without a schema of its own: it goes on where it "
+                    "stopped, with the types "
                     "that the table has.",
-                )  # fmt: skip
+                )
 
 
 _WIDER = ("tinyint", "smallint", "int", "bigint", "float", "double")
@@ -205,7 +208,9 @@ def _holds(wide: Any, narrow: Any) -> bool:
         return True
     if type(wide) is not type(narrow):
         kinds = [kind.simpleString() for kind in (narrow, wide)]
-        wider = all(kind in _WIDER for kind in kinds) and _WIDER.index(kinds[0]) < _WIDER.index(kinds[1])  # fmt: skip
+        wider = all(kind in _WIDER for kind in kinds) and _WIDER.index(kinds[0]) < _WIDER.index(
+            kinds[1]
+        )
         return wider or (kinds[0] in ("string", "binary") and kinds[1] in ("string", "binary"))
     if hasattr(wide, "fields"):
         there = {field.name: field.dataType for field in wide.fields}
@@ -273,7 +278,8 @@ def _refuse_restored(table: Table, timeline: Timeline, start: Offset) -> None:
         if instant.traits.rewinds and _place(instant) > start["of"]:
             raise ConfigError(
                 f"stream of table {table.path}",
-                f"can't go on: {instant.action} {instant.requested} came while it read the state of the table at its begin.",
+                f"can't go on: {instant.action} {instant.requested} came while it read the state "
+                "of the table at its begin.",
                 "Begin with a new checkpoint.",
             )
 
@@ -298,8 +304,11 @@ def _refuse_undone(table: Table, timeline: Timeline, *offsets: Offset) -> None:
             if last in undone or (last is None and undone):
                 raise ConfigError(
                     f"stream of table {table.path} from {offset['through']}",
-                    f"can't go on: the {undo.action} {undo.requested} has undone {last or max(undone)}, whose rows the stream has delivered",
-                    "Undo them where they were delivered to, as table.restore does, or begin there with nothing; then start the query "
-                    f'with a new checkpoint and option("begin", "{_place(undo)}"), for what was written after that, or '
+                    f"can't go on: the {undo.action} {undo.requested} has undone "
+                    f"{last or max(undone)}, whose rows the stream has delivered",
+                    "Undo them where they were delivered to, as table.restore does, or begin there "
+                    "with nothing; then start the query "
+                    f'with a new checkpoint and option("begin", "{_place(undo)}"), for what was '
+                    "written after that, or "
                     'option("begin", "earliest"), for all of it.',
-                )  # fmt: skip
+                )

@@ -48,9 +48,10 @@ class SinkWriting:
             identifier = IDENTIFIER.given(self.writing.wanted.hoodie) or query
             if not identifier:
                 raise ConfigError(
-                    f"batch {number} for {self.writing.wanted.path}", "does not say of which query it is",
+                    f"batch {number} for {self.writing.wanted.path}",
+                    "does not say of which query it is",
                     f"give the stream a name of its own: option {IDENTIFIER.key}.",
-                )  # fmt: skip
+                )
             self.writing.commit(staged, Batch(identifier, number, query))
         self.writing.discard(staged)
 

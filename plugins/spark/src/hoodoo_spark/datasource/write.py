@@ -121,8 +121,10 @@ class Writing:
         if size > most and operation not in _STREAMED:
             raise DataError(
                 f"{operation} of {sum(one.rows for one in staged)} rows, {size >> 20} MiB,",
-                f"is more than the commit of the data source takes at once ({most >> 20} MiB): it runs in one process",
-                f'write them by all workers, table.{operation}(df) with table = hoodoo.open("{self.wanted.path}"); or '
+                f"is more than the commit of the data source takes at once ({most >> 20} MiB): it "
+                "runs in one process",
+                f"write them by all workers, table.{operation}(df) with table = "
+                f'hoodoo.open("{self.wanted.path}"); or '
                 f"give option {COMMIT_BYTES.key}.",
             )
 

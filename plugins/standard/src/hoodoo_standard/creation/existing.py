@@ -63,7 +63,8 @@ def existing_config(wanted: NewTable) -> TableConfig:
         if field.type != stored_types[field.name]:
             raise SchemaError(
                 f"column {field.name}",
-                f"is {field.type} in the schema, and {stored_types[field.name]} in the table at {table.path}.",
+                f"is {field.type} in the schema, and {stored_types[field.name]} in the table at "
+                f"{table.path}.",
                 "Give the type of the table, or choose another path.",
             )
     return config

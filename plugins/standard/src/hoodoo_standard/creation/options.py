@@ -28,7 +28,8 @@ RECORD_KEY = Option(
 )
 PARTITIONS = Option(
     "hoodie.table.partition.fields",
-    "The partition columns, with types (city:SIMPLE,ts:TIMESTAMP) where the key generator is CUSTOM "
+    "The partition columns, with types (city:SIMPLE,ts:TIMESTAMP) where the key generator is "
+    "CUSTOM "
     "(argument partition_by).",
     table_property=True,
     kind=COLUMNS,

@@ -104,9 +104,10 @@ def _refuse_overlap(path: str, options: Mapping[str, str]) -> None:
             is_partition = storage.head(PARTITION_FILE) is not None
     if below:
         raise ConfigError(
-            f"path {path}", f"has other tables below it ({some(below, 3)}), whose files are in its directory.",
+            f"path {path}",
+            f"has other tables below it ({some(below, 3)}), whose files are in its directory.",
             "Choose a directory of its own, beside them.",
-        )  # fmt: skip
+        )
     if above is None:
         return
     why = f"lies within the table {above}, which would take its files for its own."
@@ -125,9 +126,11 @@ def new_config(wanted: NewTable) -> TableConfig:
         except BadValueError as error:
             nearest = (error.nearest,) if error.nearest else TABLE_TYPES
             raise ConfigError(
-                f"table type {wanted.table_type!r}", f"is not one of {', '.join(TABLE_TYPES)}",
-                f"give {' or '.join(f'table_type={name!r}' for name in nearest)}, or leave it out for COPY_ON_WRITE.",
-            ) from error  # fmt: skip
+                f"table type {wanted.table_type!r}",
+                f"is not one of {', '.join(TABLE_TYPES)}",
+                f"give {' or '.join(f'table_type={name!r}' for name in nearest)}, or leave it out "
+                "for COPY_ON_WRITE.",
+            ) from error
     if wanted.exists is not None:
         return existing_config(wanted)
     agreed = Agreed.of(wanted)
@@ -154,7 +157,8 @@ def new_config(wanted: NewTable) -> TableConfig:
         if not ArrivingRows.has_column(known, column):
             raise MissingColumnError(
                 f"column {column}",
-                f"is named as key, partition or ordering and the schema lacks it ({', '.join(known.names)})",
+                "is named as key, partition or ordering and the schema lacks it "
+                f"({', '.join(known.names)})",
                 "name columns of the schema.",
             )
     for column in {*keys, *columns, *order}.intersection(known.names):
@@ -167,9 +171,10 @@ def new_config(wanted: NewTable) -> TableConfig:
     name = agreed.name or _default_name(wanted.path)
     if not _NAME.fullmatch(name):
         raise ConfigError(
-            f"table name {name!r}", "must be a letter or _ and then letters, digits or _",
+            f"table name {name!r}",
+            "must be a letter or _ and then letters, digits or _",
             'give name="...".',
-        )  # fmt: skip
+        )
     properties = _base_properties(name, known, evolve(agreed, keys=keys))
     properties.update(_property_options(options, properties))
     properties.update({} if virtual is None else virtual.properties())
@@ -210,9 +215,10 @@ def _base_properties(name: str, schema: pa.Schema, agreed: Agreed) -> dict[str, 
     if order:
         if len(order) > 1 and not traits.orders_by_many:
             raise ConfigError(
-                f"ordering {', '.join(order)}", f"table version {version} has one ordering column",
+                f"ordering {', '.join(order)}",
+                f"table version {version} has one ordering column",
                 "name one column, or use table_version=9.",
-            )  # fmt: skip
+            )
         properties[traits.ordering] = ",".join(order)
     return {**properties, **traits.properties}
 
@@ -228,9 +234,10 @@ def _property_options(options: Mapping[str, str], properties: Mapping[str, str])
         chosen[BASE_FORMAT.key] = file_format
     if DROP_COLUMNS.given(options):
         raise UnsupportedTableError(
-            f"option {DROP_COLUMNS.key}=true", "makes files without their partition columns, which are not "
-            "written.", "leave it out: the columns stay in the files.",
-        )  # fmt: skip
+            f"option {DROP_COLUMNS.key}=true",
+            "makes files without their partition columns, which are not written.",
+            "leave it out: the columns stay in the files.",
+        )
     for key, value in options.items():
         if (
             key in properties
@@ -256,21 +263,24 @@ def _key_generator_properties(
     generator, ref = resolve("key_generator", named, settings)
     if deletes_only(generator):
         raise ConfigError(
-            f"key generator {ref.name}", "is for deletes, no table can be filled with it.",
+            f"key generator {ref.name}",
+            "is for deletes, no table can be filled with it.",
             "leave it out, and give it to hoodoo.open for a delete.",
-        )  # fmt: skip
+        )
     joins = settings.table.get(CONCATENATOR)
     if joins and len(keys) > 1 and ref.name in JAVA_GENERATORS:
         raise OptionConflictError(
             f"option {CONCATENATOR}={joins}",
-            f"contradicts the key generator {ref.name}, which puts key columns together in its own way.",
+            f"contradicts the key generator {ref.name}, which puts key columns together in its own "
+            "way.",
             "leave one of them out.",
         )
     if settings.table.has_partition_types and ref.name in _UNTYPED:
         raise ConfigError(
-            f"partition columns {', '.join(partitions)}", f"have types, which {ref.name} has no use for.",
+            f"partition columns {', '.join(partitions)}",
+            f"have types, which {ref.name} has no use for.",
             "leave the types out, or the key generator: it then is CUSTOM.",
-        )  # fmt: skip
+        )
     if not settings.table.populate_meta_fields:
         StoredFiles.check_virtual(generator, ref.name)
     properties = dict(table_properties(generator))
@@ -319,9 +329,10 @@ def _merger_properties(
         own[OWN_MERGER] = ref.name
     if mode == "EVENT_TIME_ORDERING" and not order:
         raise ConfigError(
-            "merger event_time", "needs at least one ordering column",
+            "merger event_time",
+            "needs at least one ordering column",
             'create the table with ordering="column".',
-        )  # fmt: skip
+        )
     told = {
         MERGE_MODE.key: mode,
         MERGE_STRATEGY.key: merger.strategy_id,

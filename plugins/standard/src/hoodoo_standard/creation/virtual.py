@@ -52,9 +52,10 @@ class VirtualSettings:
             for key in (COLUMNS, CONCATENATOR, CLASS, KEPT_META):
                 if key in options:
                     raise ConfigError(
-                        f"option {key}", "is of virtual keys, and the keys of this table are stored.",
+                        f"option {key}",
+                        "is of virtual keys, and the keys of this table are stored.",
                         f"add {VIRTUAL}=true, or leave it out.",
-                    )  # fmt: skip
+                    )
             return None
         kept = keys.KEPT_META.given(options)
         return cls(

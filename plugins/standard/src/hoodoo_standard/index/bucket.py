@@ -68,6 +68,8 @@ class BucketIndex:
         raise CorruptTableError(
             f"file group {file_id!r}",
             f"does not begin with the 8 digits of one of {self.buckets} buckets.",
-            f"check {BUCKETS.key} of the table; if a program wrote to it that knows no bucket index, as hudi-rs: "
-            'table.switch_index("simple"), or `hoodoo switch-index PATH simple`, keeps all rows and looks keys up.',
+            f"check {BUCKETS.key} of the table; if a program wrote to it that knows no bucket "
+            "index, as hudi-rs: "
+            'table.switch_index("simple"), or `hoodoo switch-index PATH simple`, keeps all rows '
+            "and looks keys up.",
         )

@@ -44,7 +44,8 @@ _FOUND = pa.schema([("path", pa.string()), ("rows", pa.int64()), ("key", pa.stri
 def out_of_buckets(root: str) -> str:
     """The way out of a bucket index by whose names nobody can go any more."""
     return (
-        f'Give the table an index that looks keys up: table.switch_index("simple"), or `hoodoo switch-index {root} simple`; '
+        'Give the table an index that looks keys up: table.switch_index("simple"), or `hoodoo '
+        f"switch-index {root} simple`; "
         "all rows stay."
     )
 
@@ -112,9 +113,12 @@ class BucketRows:
         if found.num_rows:
             one = found.slice(0, 1).to_pylist()[0]
             raise UnsupportedTableError(
-                f"table {change.timeline.config.name}: file {one['path']} of {write.action} {write.requested}",
-                f"has {one['rows']} record keys of other buckets, for example {one['key']!r}: the program that wrote it "
-                "does not know the bucket index of the table, as hudi-rs, and an upsert would store these keys twice.",
+                f"table {change.timeline.config.name}: file {one['path']} of {write.action} "
+                f"{write.requested}",
+                f"has {one['rows']} record keys of other buckets, for example {one['key']!r}: the "
+                "program that wrote it "
+                "does not know the bucket index of the table, as hudi-rs, and an upsert would "
+                "store these keys twice.",
                 out_of_buckets(storage.root),
             )
 
@@ -179,9 +183,10 @@ def _not_seen(storage: Storage, timeline: Timeline) -> list[Instant]:
         if text is not None:
             upto, pending = json.loads(text)
             left = [
-                w for w in left
+                w
+                for w in left
                 if order_key(w.requested) > order_key(upto) or w.requested in pending
-            ]  # fmt: skip
+            ]
         elif metadata.operation not in _MOVES_NO_KEY:
             found.append(write)
     return found

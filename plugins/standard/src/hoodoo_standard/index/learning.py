@@ -96,7 +96,8 @@ class LearningIndexes:
             return config
         gone = ", ".join(sorted(set(there) - set(known)))
         warn(
-            f"table {config.name}: the index {gone}, which learns what is written, is not installed, and goes before "
+            f"table {config.name}: the index {gone}, which learns what is written, is not "
+            "installed, and goes before "
             "the first write; table.rebuild_index rebuilds it."
         )
         return properties.update(storage, config, {LEARNING: ",".join(known) or None})
@@ -205,12 +206,16 @@ class Learner:
         again. Then it is made of the table as it is."""
         if not hasattr(self.index, "rebuild"):
             raise ConfigError(
-                f"index {self.name}", "can't be rebuilt: it has no method rebuild.", "Create the table again."
-            )  # fmt: skip
+                f"index {self.name}",
+                "can't be rebuilt: it has no method rebuild.",
+                "Create the table again.",
+            )
         if request.shape:
             raise ConfigError(
-                f"index {self.name}", f"is not made by {', '.join(sorted(request.shape))}.", "Leave that out."
-            )  # fmt: skip
+                f"index {self.name}",
+                f"is not made by {', '.join(sorted(request.shape))}.",
+                "Leave that out.",
+            )
         storage, config = request.storage, request.config
         there = (*names(config), self.name)
         changes = {LEARNING: ",".join(dict.fromkeys(there)), **self._own_properties()}

@@ -75,9 +75,10 @@ def from_settings(settings: Settings) -> TeeIndex | ComputedTee:
     text = TEE.spell(names)
     if len(names) != 2 or "tee" in (name.lower() for name in names):
         raise ConfigError(
-            f"option {TEE.key}", f"must name two other indexes, not {text!r}.",
+            f"option {TEE.key}",
+            f"must name two other indexes, not {text!r}.",
             "Give for example global_bloom,record_index.",
-        )  # fmt: skip
+        )
     first, second = (resolve("index", name, settings).instance for name in names)
     if not isinstance(second, LookupIndex):
         raise ConfigError(

@@ -45,10 +45,12 @@ def refuse_keys(batch: pa.RecordBatch, fields: Sequence[str]) -> None:
                 form = ",".join(f"{name}:..." for name in fields)
                 raise DataError(
                     f"key column {field!r}",
-                    f"has the value {value!r}, which holds {f',{other}:'!r}: keys are written {form}, and "
+                    f"has the value {value!r}, which holds {f',{other}:'!r}: keys are written "
+                    f"{form}, and "
                     "another row could have the same one.",
                     "correct the column, or make one key column of all; or create the table with "
-                    'key_generator="concatenated" and a hoodie.recordkey.virtual.concatenator that no '
+                    'key_generator="concatenated" and a hoodie.recordkey.virtual.concatenator that '
+                    "no "
                     "value holds.",
                 )
 
@@ -81,7 +83,8 @@ def refuse_slashes(batch: pa.RecordBatch, fields: Sequence[str], hive_style: boo
         if (value := _first(values, found)) is not None:
             raise DataError(
                 f"partition column {field!r}",
-                f"has the value {value!r}, which holds what stands between the columns of a path: its rows "
+                f"has the value {value!r}, which holds what stands between the columns of a path: "
+                "its rows "
                 "could lie in the partition of others.",
                 f"correct the column, or create the table with {URL_ENCODE.key}=true.",
             )

@@ -45,10 +45,11 @@ class AutoKeyGenerator:
 
     def record_keys(self, batch: pa.RecordBatch) -> pa.Array:
         raise ConfigError(
-            "record keys", "are made when rows are written, and no column tells them.",
+            "record keys",
+            "are made when rows are written, and no column tells them.",
             "use insert, append, bulk_insert or insert_overwrite, or create the table with "
             'record_key="column".',
-        )  # fmt: skip
+        )
 
     def refuse_ambiguous(self, batch: pa.RecordBatch) -> None:
         self.paths.refuse_ambiguous(batch)
@@ -67,7 +68,8 @@ class AutoKeyGenerator:
         if not pc.all(pc.match_substring_regex(row.column(RECORD_KEY), pattern=_FORM)).as_py():
             raise ConfigError(
                 "record keys",
-                f"the table has {row.column(RECORD_KEY)[0].as_py()!r}, which was made of columns, and "
+                f"the table has {row.column(RECORD_KEY)[0].as_py()!r}, which was made of columns, "
+                "and "
                 "does not say which (hoodie.table.recordkey.fields).",
                 "write it once with Hudi and its key columns, which notes them.",
             )

@@ -101,8 +101,10 @@ class ComplexKeyGenerator:
                 raise self._unknown("no key is stored that would tell")
             return evolve(self, bare_single=self.wanted)
         key = row.column(RECORD_KEY)
-        forms = {False: complex_keys(row, self.record_key_fields, self.paths.logical_timestamps),
-                 True: self._bare(row)}  # fmt: skip
+        forms = {
+            False: complex_keys(row, self.record_key_fields, self.paths.logical_timestamps),
+            True: self._bare(row),
+        }
         found = [bare for bare, made in forms.items() if pc.all(pc.equal(made, key)).as_py()]
         if not found:
             raise self._unknown(
@@ -112,8 +114,9 @@ class ComplexKeyGenerator:
         if self.wanted not in (None, found[0]):
             raise OptionConflictError(
                 f"option {COMPLEX_ENCODING.key}={str(self.wanted).lower()}",
-                f"contradicts the table, which has the key {key[0].as_py()!r}.", "leave it out.",
-            )  # fmt: skip
+                f"contradicts the table, which has the key {key[0].as_py()!r}.",
+                "leave it out.",
+            )
         return evolve(self, bare_single=found[0])
 
     def deleted_keys(self, keys: pa.ChunkedArray) -> Sequence[pa.ChunkedArray]:
@@ -156,9 +159,11 @@ class ComplexKeyGenerator:
         name = self.record_key_fields[0]
         return ConfigError(
             f"record key {name!r} of the key generator COMPLEX",
-            f"the table does not say whether keys are {name}:value (Hudi up to 0.14.0 and since 1.1) or "
+            f"the table does not say whether keys are {name}:value (Hudi up to 0.14.0 and since "
+            "1.1) or "
             f"the bare value (0.14.1 to 1.0.2), and {why}.",
-            f"open it with the option {COMPLEX_ENCODING.key}: false for {name}:value, true for the bare "
+            f"open it with the option {COMPLEX_ENCODING.key}: false for {name}:value, true for the "
+            "bare "
             "value.",
         )
 
@@ -168,7 +173,8 @@ def _encoding(text: str | None) -> bool | None:
         return None
     if text.strip().upper() not in _ENCODINGS:
         raise ConfigError(
-            f"table property {STORED_ENCODING}={text!r}", f"is not one of {', '.join(_ENCODINGS)}.",
+            f"table property {STORED_ENCODING}={text!r}",
+            f"is not one of {', '.join(_ENCODINGS)}.",
             "correct it.",
-        )  # fmt: skip
+        )
     return _ENCODINGS[text.strip().upper()]

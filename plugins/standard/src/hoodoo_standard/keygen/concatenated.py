@@ -59,7 +59,8 @@ class ConcatenatedKeyGenerator:
             if pc.any(pc.less(at, pc.binary_length(text))).as_py():
                 raise DataError(
                     f"key column {field!r}",
-                    f"has values with {self.concatenator!r} in them, which stands between the columns of "
+                    f"has values with {self.concatenator!r} in them, which stands between the "
+                    "columns of "
                     "a key: two rows could have the same one.",
                     f"use another {CONCATENATOR.key} when the table is created.",
                 )

@@ -140,9 +140,10 @@ def _spec(settings: Settings) -> tuple[tuple[str, str], ...]:
             strange = [kind for _name, kind in spec if str(kind).upper() not in _TYPES]
             if strange:
                 raise ConfigError(
-                    f"partition columns {text}", f"type {strange[0]} is not one of {', '.join(_TYPES)}.",
+                    f"partition columns {text}",
+                    f"type {strange[0]} is not one of {', '.join(_TYPES)}.",
                     'say e.g. partition_by=["city:SIMPLE", "ts:TIMESTAMP"].',
-                )  # fmt: skip
+                )
             return tuple((name, str(kind).upper()) for name, kind in spec)
     raise ConfigError(
         f"partition columns {', '.join(table.partition_fields)}",
@@ -157,7 +158,8 @@ def _part(settings: Settings, name: str, kind: str) -> Paths:
     paths = PartitionPaths.from_settings(settings, (name,))
     if paths.slash_dates:
         raise ConfigError(
-            f"option {SLASH_DATES.key}", "goes with SIMPLE and COMPLEX.",
+            f"option {SLASH_DATES.key}",
+            "goes with SIMPLE and COMPLEX.",
             "leave it out, or say column:TIMESTAMP with an output format of yyyy/MM/dd.",
-        )  # fmt: skip
+        )
     return paths

@@ -33,9 +33,10 @@ class GlobalDeleteKeyGenerator:
         keys = settings.table.record_key_fields
         if not keys:
             raise ConfigError(
-                "key generator GLOBAL_DELETE", "the table has no record key columns.",
+                "key generator GLOBAL_DELETE",
+                "the table has no record key columns.",
                 "delete partitions, or rewrite the table.",
-            )  # fmt: skip
+            )
         return cls(keys, PartitionPaths.from_settings(settings, ()).logical_timestamps)
 
     @property

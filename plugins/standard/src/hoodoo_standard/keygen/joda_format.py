@@ -16,8 +16,16 @@ from hoodoo_standard.keygen.joda_pattern import Field, Token
 from hoodoo_standard.keygen.joda_zone import Longs
 
 DAY = 86_400_000
-_UNITS = {"H": 3_600_000, "h": 3_600_000, "k": 3_600_000, "K": 3_600_000, "a": 3_600_000,
-          "m": 60_000, "s": 1000, "S": 1}  # fmt: skip
+_UNITS = {
+    "H": 3_600_000,
+    "h": 3_600_000,
+    "k": 3_600_000,
+    "K": 3_600_000,
+    "a": 3_600_000,
+    "m": 60_000,
+    "s": 1000,
+    "S": 1,
+}
 MONTHS = tuple(calendar.month_name)[1:]
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 

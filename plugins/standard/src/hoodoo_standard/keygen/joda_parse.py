@@ -25,9 +25,13 @@ from hoodoo_standard.keygen.joda_zone import Longs, Zone
 _OFFSET = r"[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d(?::?[0-5]\d)?)?"
 # Letter -> least and most, and how many ms one is.
 _CLOCK = {
-    "H": (0, 23, 3_600_000), "k": (1, 24, 3_600_000), "K": (0, 11, 3_600_000),
-    "h": (1, 12, 3_600_000), "m": (0, 59, 60_000), "s": (0, 59, 1000),
-}  # fmt: skip
+    "H": (0, 23, 3_600_000),
+    "k": (1, 24, 3_600_000),
+    "K": (0, 11, 3_600_000),
+    "h": (1, 12, 3_600_000),
+    "m": (0, 59, 60_000),
+    "s": (0, 59, 1000),
+}
 
 
 @frozen
@@ -183,6 +187,7 @@ def _time(values: dict[str, Longs], rows: int, check: _Check) -> Longs:
 
 def _no_time(column: str, text: str, why: str) -> DataError:
     return DataError(
-        f"partition column {column!r}", f"its value {text!r} is no time: it {why}.",
+        f"partition column {column!r}",
+        f"its value {text!r} is no time: it {why}.",
         "correct the data; the formats are hoodie.keygen.timebased.input.dateformat of the table.",
-    )  # fmt: skip
+    )

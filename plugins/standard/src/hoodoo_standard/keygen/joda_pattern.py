@@ -11,8 +11,19 @@ from hoodoo.errors import ConfigError
 
 # Letter -> most digits that parsing takes; 0 is a name. Years are told apart below.
 _DIGITS = {
-    "d": 2, "D": 3, "h": 2, "H": 2, "k": 2, "K": 2, "m": 2, "s": 2, "w": 2, "e": 1, "E": 0, "a": 0,
-}  # fmt: skip
+    "d": 2,
+    "D": 3,
+    "h": 2,
+    "H": 2,
+    "k": 2,
+    "K": 2,
+    "m": 2,
+    "s": 2,
+    "w": 2,
+    "e": 1,
+    "E": 0,
+    "a": 0,
+}
 YEARS = "yYx"
 _PRINTED = frozenset("yYxMdDHhkKmsSweEaZ")
 _PARSED = frozenset("yYMdDHhkKmsSaZ")
@@ -71,9 +82,10 @@ def pattern_tokens(pattern: str, option: str, parsing: bool = False) -> tuple[To
             found.append(text)
     if not any(isinstance(token, Field) for token in found):
         raise ConfigError(
-            f"option {option}={pattern!r}", "has no letter that stands for a part of a time.",
+            f"option {option}={pattern!r}",
+            "has no letter that stands for a part of a time.",
             "give a pattern like yyyy/MM/dd.",
-        )  # fmt: skip
+        )
     return tuple(_with_neighbours(found))
 
 
@@ -108,9 +120,10 @@ def _literal(pattern: str, at: int) -> tuple[str, int]:
 def _field(pattern: str, letter: str, count: int, option: str, parsing: bool) -> Field:
     def refuse(why: str) -> ConfigError:
         return ConfigError(
-            f"option {option}={pattern!r}", f"its letter {letter * count!r} {why}.",
+            f"option {option}={pattern!r}",
+            f"its letter {letter * count!r} {why}.",
             "use other letters, or partition by columns that hold the wanted text.",
-        )  # fmt: skip
+        )
 
     if letter not in _JODA:
         raise refuse("is not one of the letters of Joda-Time, which Hudi uses")

@@ -29,17 +29,39 @@ _CYCLE = 146_097 * 24 * 60 * _MINUTE
 _FIXED = re.compile(r"GMT([+-])(\d{1,2})(?::?(\d\d))?")
 # Ids of three letters that mean a place (Joda-Time 2.12, DateTimeZone).
 _SHORT = {
-    "GMT": "UTC", "UT": "UTC", "Z": "UTC", "MET": "CET", "ECT": "CET", "MIT": "Pacific/Apia",
-    "HST": "Pacific/Honolulu", "AST": "America/Anchorage", "PST": "America/Los_Angeles",
-    "MST": "America/Denver", "PNT": "America/Phoenix", "CST": "America/Chicago",
-    "EST": "America/New_York", "IET": "America/Indiana/Indianapolis", "PRT": "America/Puerto_Rico",
-    "CNT": "America/St_Johns", "AGT": "America/Argentina/Buenos_Aires", "BET": "America/Sao_Paulo",
-    "ART": "Africa/Cairo", "CAT": "Africa/Harare", "EAT": "Africa/Addis_Ababa",
-    "NET": "Asia/Yerevan", "PLT": "Asia/Karachi", "IST": "Asia/Kolkata", "BST": "Asia/Dhaka",
-    "VST": "Asia/Ho_Chi_Minh", "CTT": "Asia/Shanghai", "JST": "Asia/Tokyo",
-    "ACT": "Australia/Darwin", "AET": "Australia/Sydney", "SST": "Pacific/Guadalcanal",
+    "GMT": "UTC",
+    "UT": "UTC",
+    "Z": "UTC",
+    "MET": "CET",
+    "ECT": "CET",
+    "MIT": "Pacific/Apia",
+    "HST": "Pacific/Honolulu",
+    "AST": "America/Anchorage",
+    "PST": "America/Los_Angeles",
+    "MST": "America/Denver",
+    "PNT": "America/Phoenix",
+    "CST": "America/Chicago",
+    "EST": "America/New_York",
+    "IET": "America/Indiana/Indianapolis",
+    "PRT": "America/Puerto_Rico",
+    "CNT": "America/St_Johns",
+    "AGT": "America/Argentina/Buenos_Aires",
+    "BET": "America/Sao_Paulo",
+    "ART": "Africa/Cairo",
+    "CAT": "Africa/Harare",
+    "EAT": "Africa/Addis_Ababa",
+    "NET": "Asia/Yerevan",
+    "PLT": "Asia/Karachi",
+    "IST": "Asia/Kolkata",
+    "BST": "Asia/Dhaka",
+    "VST": "Asia/Ho_Chi_Minh",
+    "CTT": "Asia/Shanghai",
+    "JST": "Asia/Tokyo",
+    "ACT": "Australia/Darwin",
+    "AET": "Australia/Sydney",
+    "SST": "Pacific/Guadalcanal",
     "NST": "Pacific/Auckland",
-}  # fmt: skip
+}
 
 
 @frozen
@@ -101,9 +123,10 @@ class Zone:
         if skipped.any():
             time = np.datetime64(int(local[np.flatnonzero(skipped)[0]]), "ms")
             raise DataError(
-                f"partition column {column!r}", f"has the time {time}, which {self.place} skipped.",
+                f"partition column {column!r}",
+                f"has the time {time}, which {self.place} skipped.",
                 "correct the data.",
-            )  # fmt: skip
+            )
         return np.where(is_first, first, second)
 
 

@@ -54,9 +54,10 @@ def key_text(values: pa.Array, column: str, logical_timestamps: bool = False) ->
     if pt.is_binary(kind) or pt.is_large_binary(kind) or kind == pa.binary_view():
         return _hex(values.cast(pa.binary()))
     raise SchemaError(
-        f"column {column!r}", f"has type {kind}, which can't be part of a key or path.",
+        f"column {column!r}",
+        f"has type {kind}, which can't be part of a key or path.",
         "use columns of numbers, strings, booleans, dates, timestamps, decimals or bytes.",
-    )  # fmt: skip
+    )
 
 
 def _date(days: pa.Date32Array) -> pa.StringArray:
@@ -95,9 +96,12 @@ def _julian(number: pa.Int64Array) -> pa.StringArray:
     month = (5 * day + 2) // 153  # March is 0
     parts = (years - 4800 + month // 10, (month + 2) % 12 + 1, day - (153 * month + 2) // 5 + 1)
     date = pc.binary_join_element_wise(
-        *(pc.utf8_lpad(pa.array(part).cast(pa.string()), width, "0")
-          for part, width in zip(parts, (4, 2, 2), strict=True)), "-",
-    )  # fmt: skip
+        *(
+            pc.utf8_lpad(pa.array(part).cast(pa.string()), width, "0")
+            for part, width in zip(parts, (4, 2, 2), strict=True)
+        ),
+        "-",
+    )
     clock = pc.strftime(number.cast(pa.timestamp("ms")), format=" %H:%M:%S")
     return pc.binary_join_element_wise(date, clock, "")
 

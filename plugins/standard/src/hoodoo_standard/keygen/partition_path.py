@@ -70,15 +70,17 @@ class PartitionPaths:
         slashes = settings.value(SLASH_DATES)
         if slashes and len(settings.table.partition_fields) > 1:
             raise ConfigError(
-                f"option {SLASH_DATES.key}", "is for tables with one partition column.",
+                f"option {SLASH_DATES.key}",
+                "is for tables with one partition column.",
                 "leave it out, or partition by the date alone.",
-            )  # fmt: skip
+            )
         return cls(
             settings.table.partition_fields if fields is None else fields,
-            settings.table.hive_style, settings.table.url_encode,
+            settings.table.hive_style,
+            settings.table.url_encode,
             settings.value(LOGICAL_TIMESTAMPS),
             slashes,
-        )  # fmt: skip
+        )
 
     @property
     def levels(self) -> int:

@@ -36,7 +36,8 @@ class TimestampKeyGenerator:
                 "key generator TIMESTAMP",
                 f"takes one record key column and one partition column, not {len(keys)} and "
                 f"{len(partitions)}.",
-                'use another one for several columns: key_generator="custom", partition_by=["city:SIMPLE", "ts:TIMESTAMP"].',
+                'use another one for several columns: key_generator="custom", '
+                'partition_by=["city:SIMPLE", "ts:TIMESTAMP"].',
             )
         paths = TimestampPaths.from_settings(settings, partitions[0])
         virtual = settings.value(VIRTUAL_BY_HOODOO)

@@ -75,9 +75,16 @@ class TimestampPaths:
             zone, instant = input_zone or output_zone or UTC, np.ones(1, np.int64)
             null = format_instants(instant, zone.offsets(instant), first)[0].as_py()
         return cls(
-            name, pattern_tokens(output, options.OUTPUT_FORMAT.key), unit_of(kind, settings),
-            parsers, null, input_zone, output_zone, shape, only_given(settings),
-        )  # fmt: skip
+            name,
+            pattern_tokens(output, options.OUTPUT_FORMAT.key),
+            unit_of(kind, settings),
+            parsers,
+            null,
+            input_zone,
+            output_zone,
+            shape,
+            only_given(settings),
+        )
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -166,9 +173,10 @@ class TimestampPaths:
             values = _digits(values.cast(pa.string()), self.name)
         elif not (pt.is_integer(kind) or pt.is_null(kind)):
             raise SchemaError(
-                f"partition column {self.name!r}", f"has type {kind}, which holds no time.",
+                f"partition column {self.name!r}",
+                f"has type {kind}, which holds no time.",
                 "partition by a column of numbers, texts, dates or timestamps.",
-            )  # fmt: skip
+            )
         return self._millis(_longs(values))
 
     def _null(self) -> Longs:
@@ -191,9 +199,10 @@ class TimestampPaths:
         most = _FARTHEST // factor
         if ((numbers > most) | (numbers < -most)).any():
             raise DataError(
-                f"partition column {self.name!r}", f"has a time beyond {most} {self.unit.lower()}.",
+                f"partition column {self.name!r}",
+                f"has a time beyond {most} {self.unit.lower()}.",
                 "correct the data, or the unit of the table.",
-            )  # fmt: skip
+            )
         return numbers * factor
 
 
@@ -208,7 +217,8 @@ def _digits(values: pa.StringArray, name: str) -> pa.Array:
     if len(wrong.drop_null()):
         raise DataError(
             f"partition column {name!r}",
-            f"its value {wrong.drop_null()[0].as_py()!r} is no number, and the table tells no format of text.",
+            f"its value {wrong.drop_null()[0].as_py()!r} is no number, and the table tells no "
+            "format of text.",
             f"correct the data, or create the table with {options.TIME_TYPE.key}=DATE_STRING and "
             f"{options.INPUT_FORMAT.key}.",
         )

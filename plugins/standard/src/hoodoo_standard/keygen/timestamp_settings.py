@@ -13,12 +13,22 @@ from hoodoo_standard.keygen.joda_zone import Zone
 
 # How many of a unit are a millisecond, or how many milliseconds a unit is.
 SMALL = {"NANOSECONDS": 1_000_000, "MICROSECONDS": 1000}
-LARGE = {"MILLISECONDS": 1, "SECONDS": 1000, "MINUTES": 60_000, "HOURS": 3_600_000,
-         "DAYS": 86_400_000}  # fmt: skip
+LARGE = {
+    "MILLISECONDS": 1,
+    "SECONDS": 1000,
+    "MINUTES": 60_000,
+    "HOURS": 3_600_000,
+    "DAYS": 86_400_000,
+}
 # What numbers are counted in; None: SCALAR says it, and of texts there is nothing to say.
-UNITS = {"UNIX_TIMESTAMP": "SECONDS", "EPOCHMILLISECONDS": "MILLISECONDS",
-         "EPOCHMICROSECONDS": "MICROSECONDS", "SCALAR": None, "DATE_STRING": None,
-         "MIXED": None}  # fmt: skip
+UNITS = {
+    "UNIX_TIMESTAMP": "SECONDS",
+    "EPOCHMILLISECONDS": "MILLISECONDS",
+    "EPOCHMICROSECONDS": "MICROSECONDS",
+    "SCALAR": None,
+    "DATE_STRING": None,
+    "MIXED": None,
+}
 
 
 def said(settings: Settings, option: Option[Any]) -> str:
@@ -77,6 +87,7 @@ def patterns_of(settings: Settings, name: str) -> list[str]:
 
 def lacks(option: Option, name: str) -> ConfigError:
     return ConfigError(
-        f"partition column {name!r}", f"is a time, and the table does not say {option.key}.",
+        f"partition column {name!r}",
+        f"is a time, and the table does not say {option.key}.",
         f"give that option: {option.summary}",
-    )  # fmt: skip
+    )

@@ -59,7 +59,8 @@ class FilesystemLock:
         if path and not split(path)[0] and not path.startswith("/"):
             raise ConfigError(
                 f"option {options.LOCK_PATH.key}",
-                f"must be an absolute path or a URI, not {path!r}: Spark would look elsewhere for it.",
+                f"must be an absolute path or a URI, not {path!r}: Spark would look elsewhere for "
+                "it.",
                 "Write the whole path, the same for all writers, or leave it out.",
             )
         return cls(path, int(settings.value(options.LOCK_EXPIRE)), settings.options)

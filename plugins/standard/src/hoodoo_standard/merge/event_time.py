@@ -50,9 +50,10 @@ class EventTimeMerger:
         fields = settings.table.ordering_fields
         if not fields:
             raise ConfigError(
-                "merger event_time", "the table has no ordering columns.",
+                "merger event_time",
+                "the table has no ordering columns.",
                 "create the table with ordering=[...], or use the merger commit_time.",
-            )  # fmt: skip
+            )
         return cls(fields)
 
     @property

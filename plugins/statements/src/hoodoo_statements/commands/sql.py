@@ -32,7 +32,8 @@ def sql(
         list[str] | None,
         typer.Argument(
             metavar="[NAME=]TABLE...",
-            help="Tables, or data files to read from. The name is by default that of the folder or file.",
+            help="Tables, or data files to read from. The name is by default that of the folder or "
+            "file.",
         ),
     ] = None,
     output: arguments.Output = None,
@@ -54,8 +55,10 @@ def sql(
     queries = sum(isinstance(tree, exp.Query) for tree in trees)
     if form not in rows.FORMS and queries > 1:
         raise ConfigError(
-            f"--output {form}", f"is one file, and there are {queries} queries.", "Give one query for each file."
-        )  # fmt: skip
+            f"--output {form}",
+            f"is one file, and there are {queries} queries.",
+            "Give one query for each file.",
+        )
     known = _tables(tables or [], options)
     listed = form == "json" and len(statements) > 1  # one document all the same
     for n, one in enumerate(statements):

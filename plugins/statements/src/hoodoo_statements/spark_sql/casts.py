@@ -91,7 +91,10 @@ def _to_number(sql: str, kind: pa.DataType, to: pa.DataType, tried: bool) -> str
         if to != BIGINT:
             return whole
         # The least double above all whole numbers counts as the largest of these.
-        return f"(CASE WHEN {sql} = 9223372036854775808.0::DOUBLE THEN 9223372036854775807 ELSE {whole} END)"
+        return (
+            f"(CASE WHEN {sql} = 9223372036854775808.0::DOUBLE THEN 9223372036854775807 ELSE "
+            f"{whole} END)"
+        )
     if to in WHOLE and is_decimal(kind):
         digits = f"regexp_replace(CAST({sql} AS VARCHAR), '\\.[0-9]*$', '')"
         return _plain(digits, to, tried)
@@ -139,10 +142,12 @@ def _java_number(sql: str) -> str:
     below = rf"CAST(length(regexp_replace({text}, '^-?0\.(0*)[1-9][0-9]*$', '\1')) + 1 AS VARCHAR)"
     tiny = f"abs(CAST({sql} AS DOUBLE)) < 1e-300 AND {sql} <> 0"  # Java chooses other digits there
     return (
-        f"(CASE WHEN {tiny} THEN error('a number below 1e-300 as text') WHEN isnan({sql}) THEN 'NaN' WHEN isinf({sql}) THEN CASE WHEN {sql} > 0 THEN 'Infinity' "
+        f"(CASE WHEN {tiny} THEN error('a number below 1e-300 as text') WHEN isnan({sql}) THEN "
+        f"'NaN' WHEN isinf({sql}) THEN CASE WHEN {sql} > 0 THEN 'Infinity' "
         f"ELSE '-Infinity' END WHEN contains({text}, 'e') THEN {known} "
         f"WHEN abs({sql}) >= 1e7 THEN {large} || 'E' || {above} "
-        f"WHEN abs(CAST({sql} AS DOUBLE)) < 1e-3 AND {sql} <> 0 THEN {small} || 'E-' || {below} ELSE {text} END)"
+        f"WHEN abs(CAST({sql} AS DOUBLE)) < 1e-3 AND {sql} <> 0 THEN {small} || 'E-' || {below} "
+        f"ELSE {text} END)"
     )
 
 
@@ -164,7 +169,8 @@ def _from_text(sql: str, to: pa.DataType, tried: bool) -> str | None:
         number = _plain(bare, to, tried)
         unusual = f"WHEN regexp_matches({sql}, '{_ODD_NUMBER}') THEN {odd} " if not whole else ""
         return (
-            f"(CASE WHEN {sql} IS NULL THEN NULL WHEN regexp_matches({sql}, '{_WHOLE if whole else _NUMBER}') "
+            f"(CASE WHEN {sql} IS NULL THEN NULL WHEN regexp_matches({sql}, "
+            f"'{_WHOLE if whole else _NUMBER}') "
             f"THEN {number} {unusual}ELSE {misfit} END)"
         )
     if to == DATE:

@@ -95,7 +95,9 @@ def _longer_in_capitals() -> tuple[tuple[str, str], ...]:
 
 def upper(sql: str) -> str:
     pairs = _longer_in_capitals()
-    long = functools.reduce(lambda text, pair: f"replace({text}, '{pair[0]}', '{pair[1]}')", pairs, sql)  # fmt: skip
+    long = functools.reduce(
+        lambda text, pair: f"replace({text}, '{pair[0]}', '{pair[1]}')", pairs, sql
+    )
     known = "".join(one for one, _ in pairs)
     return (
         f"(CASE WHEN regexp_matches({sql}, '[{known}]') THEN upper({long}) ELSE upper({sql}) END)"
@@ -119,9 +121,10 @@ _text("ltrim", "S", "ltrim({0}, ' ')", STRING)
 _text("rtrim", "S", "rtrim({0}, ' ')", STRING)
 _add("concat", "S*", lambda g: _any(g, f"({' || '.join(x.sql for x in g)})", STRING))
 _add(
-    "concat_ws", "SS*",
+    "concat_ws",
+    "SS*",
     lambda g: _any(g, f"concat_ws({', '.join(x.sql for x in g)})", STRING),
-)  # fmt: skip
+)
 _text("replace", "SSS", "replace({0}, {1}, {2})", STRING)
 _text("startswith", "SS", "starts_with({0}, {1})", BOOLEAN)
 _text("endswith", "SS", "suffix({0}, {1})", BOOLEAN)
@@ -135,17 +138,32 @@ _many = f"CAST({{1}} AS BIGINT) * length({{0}}) > {_LONGEST}"
 _refusal = f"error('repeat() of more than {_LONGEST} characters')"
 _none = "{1} < 0 AND {0} IS NOT NULL"
 _text(
-    "repeat", "SI", f"CASE WHEN {_many} THEN {_refusal} WHEN {{1}} >= 0 THEN repeat({{0}}, {{1}}) WHEN {_none} THEN '' END",
+    "repeat",
+    "SI",
+    f"CASE WHEN {_many} THEN {_refusal} WHEN {{1}} >= 0 THEN repeat({{0}}, {{1}}) WHEN {_none} "
+    "THEN '' END",
     STRING,
-)  # fmt: skip
+)
 for _name in ("left", "right"):
-    _text(_name, "SI", f"CASE WHEN {{1}} > 0 THEN {_name}({{0}}, {{1}}) WHEN {{1}} <= 0 AND {{0}} IS NOT NULL THEN '' END", STRING)  # fmt: skip
+    _text(
+        _name,
+        "SI",
+        f"CASE WHEN {{1}} > 0 THEN {_name}({{0}}, {{1}}) WHEN {{1}} <= 0 AND {{0}} IS NOT NULL "
+        "THEN '' END",
+        STRING,
+    )
 _text("md5", "V", "md5({0})", STRING)
 _text("sha sha1", "V", "sha1({0})", STRING)
 _text("ascii", "S", "CAST(ascii({0}) AS INTEGER)", INT)
 _text("hex", "V", "hex({0})", STRING)
-_text("levenshtein", "SS", "CASE WHEN length({0}) = strlen({0}) AND length({1}) = strlen({1}) THEN "
-      "CAST(levenshtein({0}, {1}) AS INTEGER) ELSE error('levenshtein() of a text that is not ASCII') END", INT)  # fmt: skip
+_text(
+    "levenshtein",
+    "SS",
+    "CASE WHEN length({0}) = strlen({0}) AND length({1}) = strlen({1}) THEN "
+    "CAST(levenshtein({0}, {1}) AS INTEGER) ELSE error('levenshtein() of a text that is not "
+    "ASCII') END",
+    INT,
+)
 _text("translate", "SSS", "translate({0}, {1}, {2})", STRING)
 
 
@@ -155,12 +173,20 @@ def _substring(g: Sequence[Made]) -> Made:
     if isinstance(g[1].literal, int) and g[1].literal > 0:
         return _any(g, f"substring({text}, {start}, greatest({length}, 0))", STRING)
     size = f"CAST(length({text}) AS BIGINT)"
-    begin = f"(CASE WHEN {start} > 0 THEN CAST({start} AS BIGINT) - 1 WHEN {start} < 0 THEN {size} + {start} ELSE 0 END)"
+    begin = (
+        f"(CASE WHEN {start} > 0 THEN CAST({start} AS BIGINT) - 1 WHEN {start} < 0 THEN {size} + "
+        f"{start} ELSE 0 END)"
+    )
     low, high = f"greatest({begin}, 0)", f"({begin} + {length})"
     if len(g) == 2:
         high = size
     cut = f"substring({text}, {low} + 1, greatest({high} - {low}, 0))"
-    return _any(g, f"(CASE WHEN {text} IS NULL OR {start} IS NULL OR {length} IS NULL THEN NULL WHEN {start} = -2147483648 THEN error('substring() from the least of all numbers') ELSE {cut} END)", STRING)  # fmt: skip
+    return _any(
+        g,
+        f"(CASE WHEN {text} IS NULL OR {start} IS NULL OR {length} IS NULL THEN NULL WHEN {start} "
+        f"= -2147483648 THEN error('substring() from the least of all numbers') ELSE {cut} END)",
+        STRING,
+    )
 
 
 _add("substring substr", "SI SII", _substring)
@@ -171,8 +197,10 @@ def _padded(name: str) -> Builder:
         pad = g[2].sql if len(g) > 2 else "' '"
         text, size = g[0].sql, f"greatest({g[1].sql}, 0)"
         made = (
-            f"(CASE WHEN {g[1].sql} > {_LONGEST} THEN error('{name}() to more than {_LONGEST} characters') "
-            f"WHEN {pad} = '' THEN substring({text}, 1, {size}) ELSE {name}({text}, {size}, {pad}) END)"
+            f"(CASE WHEN {g[1].sql} > {_LONGEST} THEN error('{name}() to more than {_LONGEST} "
+            "characters') "
+            f"WHEN {pad} = '' THEN substring({text}, 1, {size}) ELSE {name}({text}, {size}, {pad}) "
+            "END)"
         )
         nulls = " OR ".join(f"{x.sql} IS NULL" for x in g)
         return _any(g, f"(CASE WHEN {nulls} THEN NULL ELSE {made} END)", STRING, True)
@@ -206,7 +234,10 @@ def rlike(g: Sequence[Made]) -> Made | str:
 
 def _at_line_ends(text: str, sql: str) -> str:
     ends = f"regexp_matches({text}, '[{patterns.ENDS}]\\z')"
-    return f"(CASE WHEN {ends} THEN error('a pattern with $ on a text that ends a line') ELSE {sql} END)"
+    return (
+        f"(CASE WHEN {ends} THEN error('a pattern with $ on a text that ends a line') ELSE {sql} "
+        "END)"
+    )
 
 
 _PATTERN = "has a pattern that Java may read otherwise than the RE2 of DuckDB"
@@ -247,16 +278,37 @@ _add("coalesce", "C*", _named("coalesce"))
 _add("nvl ifnull", "CC", _named("coalesce"))
 _add("greatest", "CC*", _named("greatest"))
 _add("least", "CC*", _named("least"))
-_add("nvl2", "XCC", lambda g: _any(g, f"(CASE WHEN {g[0].sql} IS NOT NULL THEN {g[1].sql} ELSE {g[2].sql} END)", g[1].kind))  # fmt: skip
-_add("nullif", "CC", lambda g: _any(g, f"(CASE WHEN {g[0].sql} = {g[1].sql} THEN NULL ELSE {g[0].sql} END)", g[0].kind))  # fmt: skip
-_add("if iff", "BCC", lambda g: _any(g, f"(CASE WHEN {g[0].sql} THEN {g[1].sql} ELSE {g[2].sql} END)", g[1].kind))  # fmt: skip
+_add(
+    "nvl2",
+    "XCC",
+    lambda g: _any(
+        g, f"(CASE WHEN {g[0].sql} IS NOT NULL THEN {g[1].sql} ELSE {g[2].sql} END)", g[1].kind
+    ),
+)
+_add(
+    "nullif",
+    "CC",
+    lambda g: _any(
+        g, f"(CASE WHEN {g[0].sql} = {g[1].sql} THEN NULL ELSE {g[0].sql} END)", g[0].kind
+    ),
+)
+_add(
+    "if iff",
+    "BCC",
+    lambda g: _any(g, f"(CASE WHEN {g[0].sql} THEN {g[1].sql} ELSE {g[2].sql} END)", g[1].kind),
+)
 del FUNCTIONS["iff"]
 
 # --- numbers ------------------------------------------------------------------------------------------
 _add("abs", "N", lambda g: _any(g, f"abs({g[0].sql})", g[0].kind, True))
 _add("negative", "N", lambda g: _any(g, f"(- {g[0].sql})", g[0].kind, True))
 _add("positive", "N", lambda g: g[0])
-_text("sign signum", "D", "CASE WHEN {0} = 0 OR isnan({0}) THEN {0} ELSE CAST(sign({0}) AS DOUBLE) END", DOUBLE)  # fmt: skip
+_text(
+    "sign signum",
+    "D",
+    "CASE WHEN {0} = 0 OR isnan({0}) THEN {0} ELSE CAST(sign({0}) AS DOUBLE) END",
+    DOUBLE,
+)
 _text("sqrt", "D", "CASE WHEN {0} < 0 THEN CAST('NaN' AS DOUBLE) ELSE sqrt({0}) END", DOUBLE)
 _text("degrees", "D", "degrees({0})", DOUBLE, exact=False)
 _text("radians", "D", "radians({0})", DOUBLE, exact=False)
@@ -300,7 +352,9 @@ def _rounded(even: bool) -> Builder:
             of = f"CAST(CAST({value} AS VARCHAR) AS DECIMAL(38, 21))"
             made = _rounded_decimal(of, places, 21, even)
             back = f"CAST(CAST({made} AS VARCHAR) AS {duckdb_name(kind)})"
-            odd = f"isnan({value}) OR isinf({value})" + (f" OR abs({value}) >= 1e16" if places >= 0 else "")  # fmt: skip
+            odd = f"isnan({value}) OR isinf({value})" + (
+                f" OR abs({value}) >= 1e16" if places >= 0 else ""
+            )
             zero = f"CASE WHEN {back} = 0 THEN CAST(0 AS {duckdb_name(kind)}) ELSE {back} END"
             return _any(g, f"(CASE WHEN {odd} THEN {value} ELSE {zero} END)", kind, True)
         if not places >= 0:
@@ -320,7 +374,10 @@ def _rounded_decimal(value: str, places: int, scale: int, even: bool) -> str:
     if not even:
         return up
     step = f"CAST({10.0**-places:.{max(places, 0)}f} AS DECIMAL(38, {max(places, 0)}))"
-    half = f"CAST({5 * 10.0 ** (-places - 1):.{max(places + 1, 1)}f} AS DECIMAL(38, {max(places + 1, 1)}))"
+    half = (
+        f"CAST({5 * 10.0 ** (-places - 1):.{max(places + 1, 1)}f} AS DECIMAL(38, "
+        f"{max(places + 1, 1)}))"
+    )
     tie = f"abs({up} - {value}) = {half} AND ({up} % (2 * {step})) <> 0"
     return f"(CASE WHEN {tie} THEN {up} - sign({value}) * {step} ELSE {up} END)"
 
@@ -349,10 +406,15 @@ _add("floor", "N", _whole_number("floor"))
 
 # --- dates and times ----------------------------------------------------------------------------------
 for _names, _part in {
-    "year": "year({0})", "month": "month({0})", "quarter": "quarter({0})", "day dayofmonth": "day({0})",
-    "dayofyear": "dayofyear({0})", "dayofweek": "dayofweek({0}) + 1", "weekday": "isodow({0}) - 1",
+    "year": "year({0})",
+    "month": "month({0})",
+    "quarter": "quarter({0})",
+    "day dayofmonth": "day({0})",
+    "dayofyear": "dayofyear({0})",
+    "dayofweek": "dayofweek({0}) + 1",
+    "weekday": "isodow({0}) - 1",
     "weekofyear": "week({0})",
-}.items():  # fmt: skip
+}.items():
     _text(_names, "T", f"CAST({_part} AS INTEGER)", INT)
 for _name in ("hour", "minute", "second"):
     _text(_name, "Z", f"CAST({_name}(CAST({{0}} AS TIMESTAMP)) AS INTEGER)", INT)
@@ -370,13 +432,38 @@ _text(
 )
 for _name, _unit in {"unix_seconds": 1_000_000, "unix_millis": 1000, "unix_micros": 1}.items():
     _add(_name, "Q", lambda g, unit=_unit: _any(g, seconds(g[0].sql, unit), BIGINT))  # type: ignore[misc]
-for _name, _unit in {"timestamp_seconds": 1_000_000, "timestamp_millis": 1000, "timestamp_micros": 1}.items():  # fmt: skip
-    _text(_name, "L", f"CAST(make_timestamp({{0}} * CAST({_unit} AS BIGINT)) AS TIMESTAMPTZ)", TIMESTAMP)  # fmt: skip
-for _name, _kind in {"to_date": DATE, "date": DATE, "to_timestamp": TIMESTAMP, "timestamp": TIMESTAMP, "string": STRING,
-                     "int": INT, "bigint": BIGINT, "double": DOUBLE, "boolean": BOOLEAN, "float": pa.float32(),
-                     "smallint": pa.int16(), "tinyint": pa.int8(), "binary": BINARY}.items():  # fmt: skip
+for _name, _unit in {
+    "timestamp_seconds": 1_000_000,
+    "timestamp_millis": 1000,
+    "timestamp_micros": 1,
+}.items():
+    _text(
+        _name,
+        "L",
+        f"CAST(make_timestamp({{0}} * CAST({_unit} AS BIGINT)) AS TIMESTAMPTZ)",
+        TIMESTAMP,
+    )
+for _name, _kind in {
+    "to_date": DATE,
+    "date": DATE,
+    "to_timestamp": TIMESTAMP,
+    "timestamp": TIMESTAMP,
+    "string": STRING,
+    "int": INT,
+    "bigint": BIGINT,
+    "double": DOUBLE,
+    "boolean": BOOLEAN,
+    "float": pa.float32(),
+    "smallint": pa.int16(),
+    "tinyint": pa.int8(),
+    "binary": BINARY,
+}.items():
     _signatures = {DATE: "V T Z", TIMESTAMP: "V T Z"}.get(_kind, "C")
-    _add(_name, _signatures, lambda g, kind=_kind: cast(g[0], kind) or "is of a type that is not cast so")  # type: ignore[misc]  # fmt: skip
+    _add(
+        _name,
+        _signatures,
+        lambda g, kind=_kind: cast(g[0], kind) or "is of a type that is not cast so",
+    )  # type: ignore[misc]
 _UNITS = {"yyyy": "year", "yy": "year", "mon": "month", "mm": "month", "dd": "day"}
 _DAYS = ("year", "quarter", "month", "week")
 _CLOCK = (*_DAYS, "day", "hour", "minute", "second", "millisecond", "microsecond")
@@ -414,16 +501,41 @@ def _date_format(g: Sequence[Made]) -> Made | str:
     of = f"CAST({g[0].sql} AS TIMESTAMP)"
     refused = "error('date_format() of a year before 1 or after 9999')"
     text = f"strftime({of}, {quoted(made)})"
-    return _any(g, f"(CASE WHEN year({of}) NOT BETWEEN 1 AND 9999 THEN {refused} ELSE {text} END)", STRING, True)  # fmt: skip
+    return _any(
+        g,
+        f"(CASE WHEN year({of}) NOT BETWEEN 1 AND 9999 THEN {refused} ELSE {text} END)",
+        STRING,
+        True,
+    )
 
 
 _add("date_format", "Zs", _date_format)
 _PARTS = {
-    "year": "year", "y": "year", "years": "year", "quarter": "quarter", "qtr": "quarter", "month": "month", "mon": "month",
-    "months": "month", "day": "day", "d": "day", "days": "day", "doy": "dayofyear", "week": "weekofyear", "w": "weekofyear",
-    "weeks": "weekofyear", "dow": "dayofweek", "dayofweek": "dayofweek", "hour": "hour", "h": "hour", "hours": "hour",
-    "minute": "minute", "m": "minute", "min": "minute", "minutes": "minute",
-}  # fmt: skip
+    "year": "year",
+    "y": "year",
+    "years": "year",
+    "quarter": "quarter",
+    "qtr": "quarter",
+    "month": "month",
+    "mon": "month",
+    "months": "month",
+    "day": "day",
+    "d": "day",
+    "days": "day",
+    "doy": "dayofyear",
+    "week": "weekofyear",
+    "w": "weekofyear",
+    "weeks": "weekofyear",
+    "dow": "dayofweek",
+    "dayofweek": "dayofweek",
+    "hour": "hour",
+    "h": "hour",
+    "hours": "hour",
+    "minute": "minute",
+    "m": "minute",
+    "min": "minute",
+    "minutes": "minute",
+}
 
 
 def part_of(name: str) -> Function | None:
@@ -495,24 +607,44 @@ def _same(kind: pa.DataType | None) -> pa.DataType | None:
 
 
 AGGREGATES = {
-    "count": Aggregate("count({0})", lambda _: BIGINT), "sum": Aggregate("sum({0})", _sum),
-    "avg": Aggregate("avg({0})", _average), "mean": Aggregate("avg({0})", _average), "min": Aggregate("min({0})", _same),
-    "max": Aggregate("max({0})", _same), "first": Aggregate("first({0})", _same), "last": Aggregate("last({0})", _same),
-    "any_value": Aggregate("first({0})", _same), "count_if": Aggregate("count_if({0})", lambda _: BIGINT),
-    "bool_and": Aggregate("bool_and({0})", lambda _: BOOLEAN), "every": Aggregate("bool_and({0})", lambda _: BOOLEAN),
-    "bool_or": Aggregate("bool_or({0})", lambda _: BOOLEAN), "some": Aggregate("bool_or({0})", lambda _: BOOLEAN),
-    "collect_list": Aggregate("coalesce(list({0}) FILTER (WHERE {0} IS NOT NULL), [])", lambda kind: kind and pa.list_(kind)),
-    "array_agg": Aggregate("coalesce(list({0}) FILTER (WHERE {0} IS NOT NULL), [])", lambda kind: kind and pa.list_(kind)),
-    "stddev": Aggregate("stddev_samp({0})", lambda _: DOUBLE), "stddev_samp": Aggregate("stddev_samp({0})", lambda _: DOUBLE),
-    "stddev_pop": Aggregate("stddev_pop({0})", lambda _: DOUBLE), "variance": Aggregate("var_samp({0})", lambda _: DOUBLE),
-    "var_samp": Aggregate("var_samp({0})", lambda _: DOUBLE), "var_pop": Aggregate("var_pop({0})", lambda _: DOUBLE),
-}  # fmt: skip
+    "count": Aggregate("count({0})", lambda _: BIGINT),
+    "sum": Aggregate("sum({0})", _sum),
+    "avg": Aggregate("avg({0})", _average),
+    "mean": Aggregate("avg({0})", _average),
+    "min": Aggregate("min({0})", _same),
+    "max": Aggregate("max({0})", _same),
+    "first": Aggregate("first({0})", _same),
+    "last": Aggregate("last({0})", _same),
+    "any_value": Aggregate("first({0})", _same),
+    "count_if": Aggregate("count_if({0})", lambda _: BIGINT),
+    "bool_and": Aggregate("bool_and({0})", lambda _: BOOLEAN),
+    "every": Aggregate("bool_and({0})", lambda _: BOOLEAN),
+    "bool_or": Aggregate("bool_or({0})", lambda _: BOOLEAN),
+    "some": Aggregate("bool_or({0})", lambda _: BOOLEAN),
+    "collect_list": Aggregate(
+        "coalesce(list({0}) FILTER (WHERE {0} IS NOT NULL), [])",
+        lambda kind: kind and pa.list_(kind),
+    ),
+    "array_agg": Aggregate(
+        "coalesce(list({0}) FILTER (WHERE {0} IS NOT NULL), [])",
+        lambda kind: kind and pa.list_(kind),
+    ),
+    "stddev": Aggregate("stddev_samp({0})", lambda _: DOUBLE),
+    "stddev_samp": Aggregate("stddev_samp({0})", lambda _: DOUBLE),
+    "stddev_pop": Aggregate("stddev_pop({0})", lambda _: DOUBLE),
+    "variance": Aggregate("var_samp({0})", lambda _: DOUBLE),
+    "var_samp": Aggregate("var_samp({0})", lambda _: DOUBLE),
+    "var_pop": Aggregate("var_pop({0})", lambda _: DOUBLE),
+}
 _RANK = Aggregate("", lambda _: INT)
 WINDOWS = {
     **{name: _RANK for name in ("row_number", "rank", "dense_rank", "ntile")},
     **{name: Aggregate("", lambda _: DOUBLE) for name in ("percent_rank", "cume_dist")},
-    **{name: Aggregate("", _same) for name in ("lag", "lead", "first_value", "last_value", "nth_value")},
-}  # fmt: skip
+    **{
+        name: Aggregate("", _same)
+        for name in ("lag", "lead", "first_value", "last_value", "nth_value")
+    },
+}
 
 
 # --- variants -----------------------------------------------------------------------------------

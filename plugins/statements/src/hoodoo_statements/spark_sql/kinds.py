@@ -12,9 +12,7 @@ from hoodoo.model.schema import logical
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-NULL, BOOLEAN, STRING, BINARY, DATE = (
-    pa.null(), pa.bool_(), pa.string(), pa.binary(), pa.date32()
-)  # fmt: skip
+NULL, BOOLEAN, STRING, BINARY, DATE = (pa.null(), pa.bool_(), pa.string(), pa.binary(), pa.date32())
 TINYINT, SMALLINT, INT, BIGINT = pa.int8(), pa.int16(), pa.int32(), pa.int64()
 FLOAT, DOUBLE = pa.float32(), pa.float64()
 TIMESTAMP, TIMESTAMP_NTZ = pa.timestamp("us", "UTC"), pa.timestamp("us")
@@ -25,15 +23,37 @@ MOST_DIGITS = 38
 _MARK = {logical.MARK: "VARIANT"}
 VARIANT = pa.struct([pa.field("metadata", BINARY, metadata=_MARK), ("value", BINARY)])
 NAMES = {
-    BOOLEAN: "BOOLEAN", TINYINT: "TINYINT", SMALLINT: "SMALLINT", INT: "INTEGER", BIGINT: "BIGINT", FLOAT: "FLOAT",
-    DOUBLE: "DOUBLE", STRING: "VARCHAR", BINARY: "BLOB", DATE: "DATE", TIMESTAMP: "TIMESTAMPTZ",
+    BOOLEAN: "BOOLEAN",
+    TINYINT: "TINYINT",
+    SMALLINT: "SMALLINT",
+    INT: "INTEGER",
+    BIGINT: "BIGINT",
+    FLOAT: "FLOAT",
+    DOUBLE: "DOUBLE",
+    STRING: "VARCHAR",
+    BINARY: "BLOB",
+    DATE: "DATE",
+    TIMESTAMP: "TIMESTAMPTZ",
     TIMESTAMP_NTZ: "TIMESTAMP",
-}  # fmt: skip
+}
 _SPARK = {
-    "BOOLEAN": BOOLEAN, "TINYINT": TINYINT, "SMALLINT": SMALLINT, "INT": INT, "BIGINT": BIGINT, "FLOAT": FLOAT,
-    "DOUBLE": DOUBLE, "TEXT": STRING, "VARCHAR": STRING, "BINARY": BINARY, "VARBINARY": BINARY, "DATE": DATE,
-    "TIMESTAMP": TIMESTAMP, "TIMESTAMPTZ": TIMESTAMP, "TIMESTAMPLTZ": TIMESTAMP, "TIMESTAMPNTZ": TIMESTAMP_NTZ,
-}  # fmt: skip
+    "BOOLEAN": BOOLEAN,
+    "TINYINT": TINYINT,
+    "SMALLINT": SMALLINT,
+    "INT": INT,
+    "BIGINT": BIGINT,
+    "FLOAT": FLOAT,
+    "DOUBLE": DOUBLE,
+    "TEXT": STRING,
+    "VARCHAR": STRING,
+    "BINARY": BINARY,
+    "VARBINARY": BINARY,
+    "DATE": DATE,
+    "TIMESTAMP": TIMESTAMP,
+    "TIMESTAMPTZ": TIMESTAMP,
+    "TIMESTAMPLTZ": TIMESTAMP,
+    "TIMESTAMPNTZ": TIMESTAMP_NTZ,
+}
 
 
 @frozen
@@ -138,8 +158,14 @@ def spark_name(kind: pa.DataType | None) -> str:
         return "a type that is not known here"
     if is_variant(kind):
         return "VARIANT"
-    named = {STRING: "STRING", INT: "INT", BINARY: "BINARY", TIMESTAMP: "TIMESTAMP",
-             TIMESTAMP_NTZ: "TIMESTAMP_NTZ", NULL: "NULL"}  # fmt: skip
+    named = {
+        STRING: "STRING",
+        INT: "INT",
+        BINARY: "BINARY",
+        TIMESTAMP: "TIMESTAMP",
+        TIMESTAMP_NTZ: "TIMESTAMP_NTZ",
+        NULL: "NULL",
+    }
     return named.get(kind) or (str(kind).upper() if pa.types.is_nested(kind) else duckdb_name(kind))
 
 

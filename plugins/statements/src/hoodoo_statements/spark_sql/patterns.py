@@ -118,10 +118,29 @@ def matches_nothing(pattern: str) -> bool:
 
 
 _FORMATS = {
-    "yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S", "SSS": "%g", "SSSSSS": "%f", "DDD": "%j",
-    "hh": "%I", "a": "%p", "EEE": "%a", "E": "%a", "EEEE": "%A", "MMM": "%b", "MMMM": "%B", "yy": "%y", "d": "%-d",
-    "M": "%-m", "H": "%-H", "m": "%-M", "s": "%-S",
-}  # fmt: skip
+    "yyyy": "%Y",
+    "MM": "%m",
+    "dd": "%d",
+    "HH": "%H",
+    "mm": "%M",
+    "ss": "%S",
+    "SSS": "%g",
+    "SSSSSS": "%f",
+    "DDD": "%j",
+    "hh": "%I",
+    "a": "%p",
+    "EEE": "%a",
+    "E": "%a",
+    "EEEE": "%A",
+    "MMM": "%b",
+    "MMMM": "%B",
+    "yy": "%y",
+    "d": "%-d",
+    "M": "%-m",
+    "H": "%-H",
+    "m": "%-M",
+    "s": "%-S",
+}
 
 
 def date_format(pattern: str) -> str | None:

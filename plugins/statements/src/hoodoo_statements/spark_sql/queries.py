@@ -18,11 +18,38 @@ from hoodoo_statements.text.dialect import DIALECT
 INSTEAD = "Give a session: with hoodoo.sql(..., spark=session), Spark computes the query."
 # Parts of a query that hold expressions, and are none.
 _PARTS = (
-    exp.From, exp.Join, exp.Where, exp.Having, exp.Group, exp.Order, exp.Ordered, exp.Qualify, exp.Values, exp.Tuple,
-    exp.Alias, exp.Distinct, exp.Table, exp.Subquery, exp.Lateral, exp.With, exp.CTE, exp.SetOperation, exp.Select,
-)  # fmt: skip
-_PLAIN = (exp.Identifier, exp.TableAlias, exp.Star, exp.Var, exp.Limit, exp.Offset, exp.Literal, exp.TableSample,
-          exp.Pivot, exp.Hint)  # fmt: skip
+    exp.From,
+    exp.Join,
+    exp.Where,
+    exp.Having,
+    exp.Group,
+    exp.Order,
+    exp.Ordered,
+    exp.Qualify,
+    exp.Values,
+    exp.Tuple,
+    exp.Alias,
+    exp.Distinct,
+    exp.Table,
+    exp.Subquery,
+    exp.Lateral,
+    exp.With,
+    exp.CTE,
+    exp.SetOperation,
+    exp.Select,
+)
+_PLAIN = (
+    exp.Identifier,
+    exp.TableAlias,
+    exp.Star,
+    exp.Var,
+    exp.Limit,
+    exp.Offset,
+    exp.Literal,
+    exp.TableSample,
+    exp.Pivot,
+    exp.Hint,
+)
 Kinds = dict[str, "pa.DataType | None"]
 
 

@@ -42,5 +42,7 @@ def shallow(what: str, text: str) -> Iterator[None]:
     except RecursionError:
         shown = text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
         raise ConfigError(
-            f"{what} {shown!r}", "is nested too deeply.", "Write it with fewer parentheses within each other."
-        ) from None  # fmt: skip
+            f"{what} {shown!r}",
+            "is nested too deeply.",
+            "Write it with fewer parentheses within each other.",
+        ) from None

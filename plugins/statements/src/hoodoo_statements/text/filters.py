@@ -121,8 +121,10 @@ class _Filter:
             return column[0]
         if column is not None:
             raise SchemaError(
-                f"where {self.text!r}", f"is {column[1]}, neither true nor false", "compare it with something."
-            )  # fmt: skip
+                f"where {self.text!r}",
+                f"is {column[1]}, neither true nor false",
+                "compare it with something.",
+            )
         raise self._unknown(tree)
 
     # --- operands ---------------------------------------------------------------------------------
@@ -222,8 +224,10 @@ class _Filter:
             found = datetime.fromisoformat(text)
         except ValueError:
             raise SchemaError(
-                f"where {self.text!r}", f"compares {kind} with {text!r}, which is none", "write it as ISO 8601 does."
-            ) from None  # fmt: skip
+                f"where {self.text!r}",
+                f"compares {kind} with {text!r}, which is none",
+                "write it as ISO 8601 does.",
+            ) from None
         if kind.tz is None:
             if found.tzinfo is not None:
                 raise self._misfit(exp.Literal.string(text), kind)
@@ -272,8 +276,10 @@ class _Filter:
         numbers = [pa.types.is_integer(k) or f for k, f in zip((of, other), floats)]
         if of != other and not (all(numbers) or str(of)[:9] == str(other)[:9]):
             raise SchemaError(
-                f"where {self.text!r}", f"compares {of} with {other}", "compare columns of one type."
-            )  # fmt: skip
+                f"where {self.text!r}",
+                f"compares {of} with {other}",
+                "compare columns of one type.",
+            )
         if not any(floats):
             return _COMPARED[kind](a, b)
         a, b = a.cast(pa.float64(), safe=False), b.cast(pa.float64(), safe=False)
@@ -338,14 +344,18 @@ class _Filter:
     # --- errors -----------------------------------------------------------------------------------
     def _misfit(self, node: exp.Expression, kind: pa.DataType) -> SchemaError:
         return SchemaError(
-            f"where {self.text!r}", f"compares {kind} with {_shown(node)}", "compare it with a value of its type."
-        )  # fmt: skip
+            f"where {self.text!r}",
+            f"compares {kind} with {_shown(node)}",
+            "compare it with a value of its type.",
+        )
 
     def _unknown(self, node: exp.Expression) -> ConfigError:
         return ConfigError(
-            f"where {self.text!r}", f"has {_shown(node)}, and a read compares columns with values.",
-            'hoodoo.sql("SELECT ... WHERE ...", tables={"t": table}) computes it; so does a pyarrow expression.',
-        )  # fmt: skip
+            f"where {self.text!r}",
+            f"has {_shown(node)}, and a read compares columns with values.",
+            'hoodoo.sql("SELECT ... WHERE ...", tables={"t": table}) computes it; so does a '
+            "pyarrow expression.",
+        )
 
 
 def _is_number(node: exp.Expression) -> bool:

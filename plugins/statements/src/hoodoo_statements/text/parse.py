@@ -22,18 +22,38 @@ from hoodoo_statements.text.scope import Found, Scope
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 _NEVER_THE_SAME = frozenset(
     {
-        "rand", "randn", "random", "uuid", "gen_random_uuid", "uuidv4", "uuidv7", "shuffle", "setseed",
-        "monotonically_increasing_id", "spark_partition_id", "input_file_name", "nextval", "currval",
-        "input_file_block_start", "input_file_block_length", "clock_timestamp", "txid_current",
-        "today", "get_current_timestamp", "current_localtime", "current_localtimestamp", "localtimestamp",
+        "rand",
+        "randn",
+        "random",
+        "uuid",
+        "gen_random_uuid",
+        "uuidv4",
+        "uuidv7",
+        "shuffle",
+        "setseed",
+        "monotonically_increasing_id",
+        "spark_partition_id",
+        "input_file_name",
+        "nextval",
+        "currval",
+        "input_file_block_start",
+        "input_file_block_length",
+        "clock_timestamp",
+        "txid_current",
+        "today",
+        "get_current_timestamp",
+        "current_localtime",
+        "current_localtimestamp",
+        "localtimestamp",
     }
-)  # fmt: skip
+)
 _NOW = frozenset({"now", "current_timestamp", "curdate", "current_date", "unix_timestamp"})
 # What needs more than one row, or another table.
 _MORE_THAN_A_ROW = (exp.Subquery, exp.Select, exp.SetOperation, exp.Window, exp.UDTF, exp.Star)
 _BESIDE = (*COMPARISONS, exp.Like, exp.ILike)
 _OTHERWISE = (
-    'Compute it in a query, such as hoodoo.sql("SELECT ...", tables, spark=session), and merge the rows: '
+    'Compute it in a query, such as hoodoo.sql("SELECT ...", tables, spark=session), and merge the '
+    "rows: "
     "table.merge(rows, on=...)."
 )
 
@@ -107,25 +127,30 @@ def _checked(
         aggregate = isinstance(node, exp.Anonymous) and _name(node) in AGGREGATES
         if aggregate or isinstance(node, _MORE_THAN_A_ROW):
             raise ConfigError(
-                f"{what} {text!r}", f"has {_described(node)}, and is computed of one row.",
+                f"{what} {text!r}",
+                f"has {_described(node)}, and is computed of one row.",
                 "Merge a source that has the answer: table.merge(source, on=...).",
-            )  # fmt: skip
+            )
         sides = (node.this, node.expression) if isinstance(node, _BESIDE) else ()
         if sides and all(isinstance(side, exp.Literal) and side.is_string for side in sides):
             columns = {name.lower(): name for name in scope.columns}
             names = [columns[s.name.lower()] for s in sides if s.name.lower() in columns]
             if names:
                 raise ConfigError(
-                    f"{what} {text!r}", f"compares two texts; {names[0]!r} in quotes is no column.",
+                    f"{what} {text!r}",
+                    f"compares two texts; {names[0]!r} in quotes is no column.",
                     f"Names of columns have backticks: `{names[0]}`.",
-                )  # fmt: skip
+                )
         if isinstance(node, (exp.Placeholder, exp.Parameter)):
             raise ConfigError(f"{what} {text!r}", "has a parameter.", "Put its value there.")
         if isinstance(node, exp.Func) and _name(node) in _NEVER_THE_SAME:
             raise ConfigError(
-                f"{what} {text!r}", f"{_name(node)}() is another value each time that it is computed, and a task may run "
-                "twice.", "Put the values into a column of a source, and merge that.",
-            )  # fmt: skip
+                f"{what} {text!r}",
+                f"{_name(node)}() is another value each time that it is computed, and a task may "
+                "run "
+                "twice.",
+                "Put the values into a column of a source, and merge that.",
+            )
     found: dict[Found, None] = {}
     tree = at_moment(tree.copy(), now or datetime.now(timezone.utc))
 

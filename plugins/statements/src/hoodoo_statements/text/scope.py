@@ -63,9 +63,10 @@ class Scope:
         sides = [s for s in (TARGET, SOURCE) if s not in self.shut and self._has(s, parts[0])]
         if len(sides) > 1:
             raise SchemaError(
-                f"column {shown!r} of {what}", "is in the table and in the source.",
+                f"column {shown!r} of {what}",
+                "is in the table and in the source.",
                 f"Say target.{shown} or source.{shown}.",
-            )  # fmt: skip
+            )
         if not sides:
             shut = [s for s in self.shut if self._has(s, parts[0])]
             if shut:
@@ -89,9 +90,10 @@ class Scope:
             inner = named(kind, part) if pa.types.is_struct(kind) else None
             if inner is None:
                 raise SchemaError(
-                    f"column {shown!r} of {what}", f"{column.name} is {column.type} and has no field {part!r}.",
+                    f"column {shown!r} of {what}",
+                    f"{column.name} is {column.type} and has no field {part!r}.",
                     "Name one of its fields.",
-                )  # fmt: skip
+                )
             fields.append(inner.name)
             kind = inner.type
         return Found(side, column, tuple(fields))

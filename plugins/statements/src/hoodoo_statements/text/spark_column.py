@@ -55,15 +55,18 @@ def text_of(column: Any, what: str, target: pa.Schema | None, source: pa.Schema 
     part = _by_the_clock(spark, expression)
     if part is not None:
         raise ConfigError(
-            f"{what} {column}", f"depends on the session's time zone, {zone}, in {part}; statements are in UTC.",
-            "Give it as text, whose times are in UTC, such as \"at > timestamp '2024-01-01 00:00:00'\", or set "
+            f"{what} {column}",
+            f"depends on the session's time zone, {zone}, in {part}; statements are in UTC.",
+            "Give it as text, whose times are in UTC, such as \"at > timestamp '2024-01-01 "
+            "00:00:00'\", or set "
             "spark.sql.session.timeZone to UTC.",
-        )  # fmt: skip
+        )
     if "TIMESTAMP '" in text:
         raise ConfigError(
-            f"{what} {column}", f"has a moment, which Spark writes in the session's time zone {zone}.",
+            f"{what} {column}",
+            f"has a moment, which Spark writes in the session's time zone {zone}.",
             "Give it as text in UTC, such as \"at > timestamp '2024-01-01 00:00:00'\".",
-        )  # fmt: skip
+        )
     return text
 
 

@@ -119,7 +119,8 @@ def _log(
             Finding(
                 "log.damaged",
                 log.path,
-                f"at offset {b.offset}: its block is of instant {b.instant or 'none'}, and its name "
+                f"at offset {b.offset}: its block is of instant {b.instant or 'none'}, and its "
+                "name "
                 f"says {log.instant}",
                 _DAMAGED,
             )

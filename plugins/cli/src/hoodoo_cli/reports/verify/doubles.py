@@ -166,7 +166,10 @@ def _judged(source: ReadSource, copies: pa.Table, where: str, why: str) -> Itera
     bad = counted.filter(pc.greater(counted.column("other_sum"), 1)).column("key")
     fine = len(counted) - len(bad)
     if fine:
-        yield f"{where}: {_keys(fine)} more than once, which inserts brought: they don't look at stored keys"
+        yield (
+            f"{where}: {_keys(fine)} more than once, which inserts brought: they don't look at "
+            "stored keys"
+        )
     if len(bad):
         one = bad[:1].combine_chunks()
         lying = copies.filter(pc.is_in(copies.column("key"), value_set=one)).column("file_id")

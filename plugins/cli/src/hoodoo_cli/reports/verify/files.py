@@ -148,7 +148,10 @@ def _stray(path: str, what: str, visible: bool) -> Finding:
     if visible:
         rule = f"{what} is not on the timeline, nor archived; readers take it for committed"
     else:
-        rule = f"{what} is not on the timeline: unknown or undone; once the timeline has been archived up to there, readers will see its rows"
+        rule = (
+            f"{what} is not on the timeline: unknown or undone; once the timeline has been "
+            "archived up to there, readers will see its rows"
+        )
     return Finding("file.stray", path, rule, "delete it.")
 
 
@@ -161,7 +164,10 @@ def check_note(storage: Storage, timeline: Timeline) -> Iterator[Finding]:
                 said = timeline.metadata(storage, instant).replaced
                 if replaced_note.plain(said) != noted[name][1]:
                     rule = f"it does not say what replacecommit {instant.requested} replaced"
-                    fix = "delete it: readers then read the replacecommits, and a later write notes them again."
+                    fix = (
+                        "delete it: readers then read the replacecommits, and a later write notes "
+                        "them again."
+                    )
                     yield Finding("timeline.note", replaced_note.PATH, rule, fix)
 
 
@@ -184,7 +190,10 @@ def check_archived(storage: Storage, config: TableConfig) -> Iterator[Finding]:
             return
         if b"manifest_" + said in {entry.name.encode() for entry in storage.list(folder)}:
             return
-    fix = "delete it: readers then look for the greatest manifest, and the next archiving writes it again."
+    fix = (
+        "delete it: readers then look for the greatest manifest, and the next archiving writes it "
+        "again."
+    )
     shown = brief.cut(said.decode("utf-8", "replace"), 40)
     yield Finding(
         "timeline.archived", where, f"it says {shown!r}, which is no manifest's number", fix
@@ -198,7 +207,10 @@ def check_replaced(
     for (path, file_id), by in history.never_there(groups_of(files)).items():
         found = instants.after.find(by)
         if found is not None:  # not undone since
-            rule = f"it replaced file group {file_id} of {path or 'the table'}, which is nowhere, and no clean deleted it"
+            rule = (
+                f"it replaced file group {file_id} of {path or 'the table'}, which is nowhere, and "
+                "no clean deleted it"
+            )
             yield Finding("timeline.replaced", instants.after.path(found), rule, _FROM_COPY)
 
 
@@ -222,7 +234,8 @@ def check_partitions(
             # Hudi's readers, in Java and in Rust, take the root of a table without partition
             # columns as it is.
             yield (
-                f"{where} is missing, as hudi-rs makes none: reads do without it, and Spark Hudi passes over the files when "
+                f"{where} is missing, as hudi-rs makes none: reads do without it, and Spark Hudi "
+                "passes over the files when "
                 "it cleans, compacts or makes a metadata table"
             )
         elif partition not in known:

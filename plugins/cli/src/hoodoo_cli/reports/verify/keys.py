@@ -194,7 +194,10 @@ def _about(
             "key.null", base.path, rule, "delete the file group's rows, and write them again."
         )
     if denied:
-        rule = f"its footer denies record keys that it has, for example {doubles.some(denied)}; writers then insert them again"
+        rule = (
+            f"its footer denies record keys that it has, for example {doubles.some(denied)}; "
+            "writers then insert them again"
+        )
         yield Finding("key.filter", base.path, rule, _REWRITE)
     for kind, column, right in (
         ("meta.file_name", FILE_NAME, base.name),
@@ -211,5 +214,8 @@ def _about(
         if time is None or order_key(time) > limit or not instants.is_committed(time)
     }
     if wrong:
-        rule = f"{COMMIT_TIME} is {doubles.some(wrong)} in some rows, no committed instant up to {base.instant}"
+        rule = (
+            f"{COMMIT_TIME} is {doubles.some(wrong)} in some rows, no committed instant up to "
+            f"{base.instant}"
+        )
         yield Finding("meta.commit_time", base.path, rule, _REWRITE)

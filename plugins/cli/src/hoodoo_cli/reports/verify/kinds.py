@@ -36,7 +36,8 @@ KINDS: dict[str, str] = {
     "metadata.files": "the metadata table lists other files than there are",
     "metadata.keys": "the record index does not say where keys are",
     "metadata.values": "a secondary index does not say which keys have a value",
-    "metadata.filters": "the metadata table lacks the bloom filter of a base file, or has another one",
+    "metadata.filters": "the metadata table lacks the bloom filter of a base file, or has another "
+    "one",
     "index.keys": "the table's index does not say where keys are",
     "meta.file_name": "rows with a wrong _hoodie_file_name",
     "meta.partition_path": "rows with a wrong _hoodie_partition_path",

@@ -37,9 +37,13 @@ class BloomFiltersPartition(OfFiles):
         state = beginning.state
         refuse_unfiltered(state.config.name, state.file_format)
         files = FilterFiles(
-            state.storage, beginning.table.storage, state.file_format, beginning.pending,
-            record_schema(state.config.version), base=True,
-        )  # fmt: skip
+            state.storage,
+            beginning.table.storage,
+            state.file_format,
+            beginning.pending,
+            record_schema(state.config.version),
+            base=True,
+        )
         added: dict[str, dict[str, int]] = {}
         for file in view.parsed(view.list_data(state.storage)):
             committed = state.timeline.contains_or_before_start(file.instant)
@@ -71,9 +75,14 @@ class BloomFiltersPartition(OfFiles):
         if engine is None or not groups or not work.files.added:
             return ()
         files = FilterFiles(
-            work.change.storage, work.table.storage, work.file_format(), begun.pending,
-            begun.schema_text, base=False, places=begun.places_of(self.name),
-        )  # fmt: skip
+            work.change.storage,
+            work.table.storage,
+            work.file_format(),
+            begun.pending,
+            begun.schema_text,
+            base=False,
+            places=begun.places_of(self.name),
+        )
         return write_filters(engine, files, work.files.added, groups)
 
     def merged(

@@ -20,7 +20,10 @@ from hoodoo_metadata.table.layout import BLOOM_FILTERS
 from hoodoo_metadata.table.metadata_table import FOLDER, MetadataTable
 from hoodoo_metadata.table.slice import layers
 
-_FIX = "hoodoo rebuild-index TABLE bloom_filters, or table.rebuild_index('bloom_filters'), rebuilds it."
+_FIX = (
+    "hoodoo rebuild-index TABLE bloom_filters, or table.rebuild_index('bloom_filters'), rebuilds "
+    "it."
+)
 _OBJECT = f"{FOLDER}/{BLOOM_FILTERS}"
 
 
@@ -80,7 +83,10 @@ class FiltersCheck:
                 path = self._paths[key]
                 own = file_format.stored_filter(self.storage, path)
                 if own is None or own.content != row.content:
-                    rule = "the metadata table has another bloom filter of it than the file: keys may be missed"
+                    rule = (
+                        "the metadata table has another bloom filter of it than the file: keys may "
+                        "be missed"
+                    )
                     yield Finding("metadata.filters", path, rule, _FIX)
         except (HoodooError, FileNotFoundError) as error:
             yield _unreadable(error)

@@ -36,7 +36,8 @@ def refuse_unfiltered(table: str, file_format: BaseFileFormat) -> None:
     if not isinstance(file_format, StoresFilters):
         raise ConfigError(
             f"partition {BLOOM_FILTERS} of the metadata table of {table}",
-            f"base files with the extension {file_format.extension} have no filters that could be stored in it.",
+            f"base files with the extension {file_format.extension} have no filters that could be "
+            "stored in it.",
             "Leave it out: bloom indexes look into the files then.",
         )
 

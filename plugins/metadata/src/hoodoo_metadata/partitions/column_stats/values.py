@@ -34,10 +34,18 @@ _KINDS = {
 }
 _WANTED = frozenset(
     {
-        "fileName", "columnName", "valueCount", "nullCount", "totalSize", "totalUncompressedSize",
-        "isDeleted", "isTightBound", "typeOrdinal", "additionalInfo",
+        "fileName",
+        "columnName",
+        "valueCount",
+        "nullCount",
+        "totalSize",
+        "totalUncompressedSize",
+        "isDeleted",
+        "isTightBound",
+        "typeOrdinal",
+        "additionalInfo",
     }
-)  # fmt: skip
+)
 
 
 def read_ranges(values: pa.Array, schema_text: str | None) -> list[ColumnRange] | None:
@@ -162,19 +170,29 @@ def _ranges(columns: dict[str, Any]) -> Iterator[ColumnRange]:
         raws = values(f"{end}.value")
         ends.append(
             [
-                None if kind is None
-                else int.from_bytes(raw, "big", signed=True) if decimal and isinstance(raw, bytes)
+                None
+                if kind is None
+                else int.from_bytes(raw, "big", signed=True)
+                if decimal and isinstance(raw, bytes)
                 else raw
                 for raw, (kind, decimal) in zip(raws, known, strict=True)
             ]
-        )  # fmt: skip
+        )
     types = values("type")
     for row in zip(
-        values("columnName"), values("fileName"), *ends, [kind for kind, _ in known],
-        values("valueCount", 0), values("nullCount", 0), values("totalSize", 0),
-        values("totalUncompressedSize", 0), [kind == PARTITION_RANGE for kind in types],
-        values("isTightBound", False), values("isDeleted"), strict=True,
-    ):  # fmt: skip
+        values("columnName"),
+        values("fileName"),
+        *ends,
+        [kind for kind, _ in known],
+        values("valueCount", 0),
+        values("nullCount", 0),
+        values("totalSize", 0),
+        values("totalUncompressedSize", 0),
+        [kind == PARTITION_RANGE for kind in types],
+        values("isTightBound", False),
+        values("isDeleted"),
+        strict=True,
+    ):
         yield ColumnRange(*row)
 
 
@@ -198,9 +216,12 @@ def _fields(schema_text: str | None) -> tuple[_Field, ...] | None:
 
 
 def _field(
-    field: dict[str, Any], named: dict[str, Any], reader: ReadsRecords, wanted: frozenset[str],
+    field: dict[str, Any],
+    named: dict[str, Any],
+    reader: ReadsRecords,
+    wanted: frozenset[str],
     opens: bool,
-) -> _Field | None:  # fmt: skip
+) -> _Field | None:
     """``opens``: the records of a union are looked into."""
     name = field["name"]
     flat = None if _refers(field["type"], named) else reader.fields({"fields": [field]})
@@ -225,8 +246,11 @@ def _field(
 
 def _refers(kind: Any, named: dict[str, Any]) -> bool:
     """Whether a type is the name of another one."""
-    return any(member in named for member in (kind if isinstance(kind, list) else [kind])
-               if isinstance(member, str))  # fmt: skip
+    return any(
+        member in named
+        for member in (kind if isinstance(kind, list) else [kind])
+        if isinstance(member, str)
+    )
 
 
 def _kind(kind: Any) -> pa.DataType | None:

@@ -61,9 +61,10 @@ def list_files(
             raise
         raise CommitConflictError(
             f"metadata table of {timeline.config.name}",
-            f"is being rebuilt ({', '.join(rebuilt[-1:]) or 'by another writer'}), and was wiped while it was read.",
+            f"is being rebuilt ({', '.join(rebuilt[-1:]) or 'by another writer'}), and was wiped "
+            "while it was read.",
             "Repeat the call.",
-        ) from error  # fmt: skip
+        ) from error
 
 
 def _is_marked(table: MetadataTable) -> bool:
@@ -132,9 +133,10 @@ def _changes(
     slices = table.slices(FILES, as_of)
     if not slices:
         raise CorruptTableError(
-            f"{table.storage.root}/{FILES}", "holds no file slice, though the table's properties list it.",
+            f"{table.storage.root}/{FILES}",
+            "holds no file slice, though the table's properties list it.",
             FIX,
-        )  # fmt: skip
+        )
     wanted = None
     if keys is not None:
         wanted = pa.array(sorted({key.encode() for key in keys}), pa.binary())

@@ -71,9 +71,15 @@ class GrowingIndexPartition(OfKeys):
         begun = work.begun
         buckets = None if growing.by_group else growing.families(slices)
         return GroupFiles(
-            work.table.storage, begun.pending, begun.schema_text, growing.groups(number), False,
-            partition=self.name, buckets=buckets, cap=growing.cap,
-        )  # fmt: skip
+            work.table.storage,
+            begun.pending,
+            begun.schema_text,
+            growing.groups(number),
+            False,
+            partition=self.name,
+            buckets=buckets,
+            cap=growing.cap,
+        )
 
     def merged(
         self, storage: Storage, slice_: FileSlice, schema_text: str

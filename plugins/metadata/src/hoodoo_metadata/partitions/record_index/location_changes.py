@@ -141,8 +141,10 @@ class LocationChanges:
         timeline = source.timeline
         if timeline.layout.log_names_slice:
             raise UnsupportedTableError(
-                f"table {timeline.config.name} of version {timeline.config.version}: changes of locations",
-                "are read from log files that say in their names which instant wrote them: those of version 9.",
+                f"table {timeline.config.name} of version {timeline.config.version}: changes of "
+                "locations",
+                "are read from log files that say in their names which instant wrote them: those "
+                "of version 9.",
                 "table.locate(keys, as_of=...) tells where given keys were.",
             )
         partition = _asked(source, index)
@@ -178,7 +180,8 @@ def _asked(source: ReadSource, index: str | None) -> str:
     if not wanted or wanted[0] not in there:
         raise ConfigError(
             f"table {config.name}",
-            f"has no {'record index' if index is None else index} that notes what changes, or it is being made.",
+            f"has no {'record index' if index is None else index} that notes what changes, or it "
+            "is being made.",
             "Make it: table.rebuild_index('record_index'), or hoodoo rebuild-index.",
         )
     if is_own(wanted[0]):

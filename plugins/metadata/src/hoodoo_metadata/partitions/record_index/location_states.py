@@ -61,7 +61,10 @@ class StatesPlan:
     def brief(self) -> str:
         slices = sum(len(unit.old) + len(unit.new) for unit in self.units[:1])
         until = f" and {self.until}" if self.until else " and now"
-        return f"{brief.cut(self.table)}: keys of {slices} file slices that differ between {self.since}{until}"
+        return (
+            f"{brief.cut(self.table)}: keys of {slices} file slices that differ between "
+            f"{self.since}{until}"
+        )
 
     def __str__(self) -> str:
         return f"changes of locations of {self.brief()}"
@@ -161,9 +164,10 @@ def _state(source: ReadSource, point: str, asked: str) -> tuple[FileSlice, ...]:
     gone."""
     check_reach(source, point, asked)
     then = tuple(
-        i for i in source.timeline.instants
+        i
+        for i in source.timeline.instants
         if not i.is_completed or order_key(i.completion_order) <= point
-    )  # fmt: skip
+    )
     try:
         timeline = evolve(source.timeline, instants=then)
         return view_as_of(evolve(source, timeline=timeline), point).slices

@@ -115,9 +115,10 @@ def _text(text: str) -> bytes:
 
 def _placeless(what: str) -> CorruptTableError:
     return CorruptTableError(
-        "record index", f"a key is to be put at a place that has no {what}.",
+        "record index",
+        f"a key is to be put at a place that has no {what}.",
         "Report this: it is a bug of the index or of the writer.",
-    )  # fmt: skip
+    )
 
 
 def decode_locations(

@@ -116,9 +116,11 @@ def refuse_doubled(context: IndexContext, partition: str, name: str) -> None:
     if timeline is not None and is_refused(timeline.config, partition):
         raise ConfigError(
             f"table {context.storage.root}: index {name!r}",
-            "has room for one place of a key, and keys have lain in several partition paths: rows would be doubled, or "
+            "has room for one place of a key, and keys have lain in several partition paths: rows "
+            "would be doubled, or "
             "put where they do not belong.",
-            f"Leave the index out; or give each key one row: table.switch_index({name!r}) then makes it the table's.",
+            f"Leave the index out; or give each key one row: table.switch_index({name!r}) then "
+            "makes it the table's.",
         )
 
 
@@ -138,7 +140,8 @@ def in_place(context: IndexContext, partition: str, anywhere: bool) -> LookupInd
         return None
     name, settings = INDEX_OF[partition], Settings(timeline.config)
     warn(
-        f"table {timeline.config.name}: its {name} does not know all record keys ({why}): keys are looked for in the "
+        f"table {timeline.config.name}: its {name} does not know all record keys ({why}): keys are "
+        "looked for in the "
         f"files. table.rebuild_index({name!r}), or hoodoo rebuild-index, rebuilds it."
     )
     other = in_role("index", ANYWHERE) if anywhere else default_name("index", settings)

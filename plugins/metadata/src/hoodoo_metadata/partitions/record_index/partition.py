@@ -59,9 +59,15 @@ class RecordIndexPartition(OfKeys):
         by_paths = is_partitioned(change.storage, self.name)
         groups, new = index_groups(work.table, self.name, by_paths, work.options, paths)
         files = GroupFiles(
-            work.table.storage, begun.pending, begun.schema_text, groups, False, new, self.name,
+            work.table.storage,
+            begun.pending,
+            begun.schema_text,
+            groups,
+            False,
+            new,
+            self.name,
             places=begun.places_of(self.name),
-        )  # fmt: skip
+        )
         if may_repeat(work, self.name, by_paths):
             files = evolve(files, known=groups_by_slot(work.table, self.name, groups))
         stats, repeated = write_index_rows(
@@ -81,9 +87,15 @@ class RecordIndexPartition(OfKeys):
         ids += [there.file_ids[slot] for slot in sorted(new_slots)]
         begun = work.begun
         files = GroupFiles(
-            work.table.storage, begun.pending, begun.schema_text, there, False, new_slots, self.name,
+            work.table.storage,
+            begun.pending,
+            begun.schema_text,
+            there,
+            False,
+            new_slots,
+            self.name,
             places=begun.places_of(self.name),
-        )  # fmt: skip
+        )
         known = places(placed_slices(missed))
         return write_index_rows(keys.table.engine, keys.rows, known, files, keys.table.serializer)[
             0

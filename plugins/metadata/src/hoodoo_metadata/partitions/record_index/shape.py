@@ -35,9 +35,10 @@ def sized(size: IndexSize, shape: Mapping[str, Any], partition: str | None) -> I
     said = ", ".join(sorted(shape))
     if partition not in INDEXES:
         raise ConfigError(
-            f"rebuild_index({partition or ''})", f"is not made by {said}: a record index is.",
+            f"rebuild_index({partition or ''})",
+            f"is not made by {said}: a record index is.",
             "Name one: record_index, partitioned_record_index, growing_record_index.",
-        )  # fmt: skip
+        )
     if partition == GROWING_INDEX:
         return size
     for word, value in shape.items():
@@ -45,7 +46,8 @@ def sized(size: IndexSize, shape: Mapping[str, Any], partition: str | None) -> I
             continue
         raise ConfigError(
             f"{word}={value!r} of {RECORD_INDEX}",
-            "is not possible: Hudi looks keys up in it by Java's hash, in file groups of a number that stays.",
+            "is not possible: Hudi looks keys up in it by Java's hash, in file groups of a number "
+            "that stays.",
             "Leave it out, or make growing_record_index so, which only Hoodoo looks into.",
         )
     count = shape.get("buckets")

@@ -55,7 +55,10 @@ def check_growing(
     at = pc.index_in(keys, value_set=known)
     missing = keys.filter(pc.is_null(at))
     if len(missing) and not is_doubled(timeline.config, GROWING_INDEX):
-        rule = f"it lacks {len(missing)} keys, for example {_some(missing)}; writers then insert them again"
+        rule = (
+            f"it lacks {len(missing)} keys, for example {_some(missing)}; writers then insert them "
+            "again"
+        )
         yield Finding("metadata.keys", _OBJECT, rule, _FIX)
     right = pc.equal(told.take(at), groups.take(places))
     wrong = keys.filter(pc.invert(pc.fill_null(right, True)))

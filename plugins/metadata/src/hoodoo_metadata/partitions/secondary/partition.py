@@ -49,9 +49,14 @@ class SecondaryPartition(OfKeys):
         state, table = beginning.state, beginning.table
         count = beginning.size.groups(sum(rows_by_path(state, beginning.size).values()))
         files = GroupFiles(
-            table.storage, beginning.pending, record_schema(state.config.version),
-            self._groups(state.config, count), base=True, partition=self.name, value=LIVE,
-        )  # fmt: skip
+            table.storage,
+            beginning.pending,
+            record_schema(state.config.version),
+            self._groups(state.config, count),
+            base=True,
+            partition=self.name,
+            value=LIVE,
+        )
         whole: list[Pair] = [(None, slice_) for slice_ in state.slices]
         rows = self._changes(state, state.schema, whole, beginning.pending.requested)
         return write_index_rows(state.engine, rows, places([]), files, state.serializer)[0]
@@ -88,9 +93,15 @@ class SecondaryPartition(OfKeys):
         if not pairs:
             return ()
         files = GroupFiles(
-            work.table.storage, begun.pending, begun.schema_text, self._groups(state.config, count), base=False,
-            partition=self.name, places=begun.places_of(self.name), value=LIVE,
-        )  # fmt: skip
+            work.table.storage,
+            begun.pending,
+            begun.schema_text,
+            self._groups(state.config, count),
+            base=False,
+            partition=self.name,
+            places=begun.places_of(self.name),
+            value=LIVE,
+        )
         # Its schema has the columns that this write brings; the table as it was may lack them.
         rows = self._changes(state, work.change.schema, pairs, begun.pending.requested)
         return write_index_rows(state.engine, rows, places([]), files, state.serializer)[0]

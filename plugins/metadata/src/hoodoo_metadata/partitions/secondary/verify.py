@@ -45,7 +45,8 @@ class SecondaryCheck:
     file_format: BaseFileFormat
     merger: Merger
     columns: Mapping[str, str]
-    unique: bool  # whether each key is in one place; else entries may be missing, and no read goes by them
+    # whether each key is in one place; else entries may be missing, and no read goes by them
+    unique: bool
     _entries: dict[str, list[pa.Array]] = field(factory=dict)
     _rules: dict[str, MergeRule] = field(factory=dict)
     _unread: bool = False
@@ -112,11 +113,17 @@ class SecondaryCheck:
             obj = f"{FOLDER}/{partition}/{group.file_id}"
             missing = mine.filter(pc.invert(pc.is_in(mine, value_set=told)))
             if len(missing) and self.unique:
-                rule = f"it lacks the values of {len(missing)} record keys, for example {_some(missing)}; filters miss their rows"
+                rule = (
+                    f"it lacks the values of {len(missing)} record keys, for example "
+                    f"{_some(missing)}; filters miss their rows"
+                )
                 yield Finding("metadata.values", obj, rule, _fix(partition))
             more = told.filter(pc.invert(pc.is_in(told, value_set=mine)))
             if len(more):
-                rule = f"it has values of {len(more)} record keys that no row has, for example {_some(more)}"
+                rule = (
+                    f"it has values of {len(more)} record keys that no row has, for example "
+                    f"{_some(more)}"
+                )
                 yield Finding("metadata.values", obj, rule, _fix(partition))
         if not groups:
             rule = "it holds no file group"
@@ -137,4 +144,7 @@ def _some(entries: pa.Array) -> str:
 
 
 def _fix(partition: str) -> str:
-    return f"hoodoo rebuild-index TABLE {partition}, or table.rebuild_index({partition!r}), rebuilds it."
+    return (
+        f"hoodoo rebuild-index TABLE {partition}, or table.rebuild_index({partition!r}), rebuilds "
+        "it."
+    )

@@ -20,7 +20,8 @@ def number(settings: Settings, names: tuple[Option, Option], least: int) -> floa
     if not least <= value < math.inf:
         kind = f"an integer of at least {least}" if least else f"a number of at least {least}"
         raise ConfigError(
-            f"option {option.key}", f"must be {kind}, not {text!r}.",
+            f"option {option.key}",
+            f"must be {kind}, not {text!r}.",
             f"the default is {names[0].default}.",
-        )  # fmt: skip
+        )
     return value
