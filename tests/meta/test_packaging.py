@@ -136,3 +136,11 @@ def test_first_pages_need_only_what_pip_brings() -> None:
     assert frames.keys() == {"polars", "pandas", "duckdb"}
     extras = setup(REPO / "setup.cfg")["options.extras_require"]
     assert extras["frames"].strip().startswith("hoodoo-frames[frames]")
+
+
+def test_the_default_run_has_the_tests_of_every_distribution() -> None:
+    tox = configparser.ConfigParser(interpolation=None)
+    tox.read(REPO / "tox.ini", encoding="utf-8")
+    named = set(re.findall(r"[\w/-]+/tests\b", tox["testenv"]["commands"]))
+    there = {str(path.relative_to(REPO)) for path in REPO.glob("plugins/*/tests")}
+    assert there <= named, there - named
