@@ -459,11 +459,8 @@ for _name, _kind in {
     "binary": BINARY,
 }.items():
     _signatures = {DATE: "V T Z", TIMESTAMP: "V T Z"}.get(_kind, "C")
-    _add(
-        _name,
-        _signatures,
-        lambda g, kind=_kind: cast(g[0], kind) or "is of a type that is not cast so",
-    )  # type: ignore[misc]
+    _no = "is of a type that is not cast so"
+    _add(_name, _signatures, lambda g, kind=_kind: cast(g[0], kind) or _no)  # type: ignore[misc]
 _UNITS = {"yyyy": "year", "yy": "year", "mon": "month", "mm": "month", "dd": "day"}
 _DAYS = ("year", "quarter", "month", "week")
 _CLOCK = (*_DAYS, "day", "hour", "minute", "second", "millisecond", "microsecond")
