@@ -216,7 +216,7 @@ def test_fault_a9_what_is_said_twice_is_equal(
         ({f"{WRITE}recordkey.field": "gone"}, MissingColumnError),
         ({f"{WRITE}table.type": "BOTH"}, ConfigError),
         ({"hoodie.write.table.version": "nine"}, ConfigError),
-        ({"hoodie.write.table.version": "8"}, UnsupportedTableError),
+        ({"hoodie.write.table.version": "7"}, UnsupportedTableError),
         ({f"{WRITE}payload.class": "org.acme.Payload"}, PluginError),
         ({f"{WRITE}keygenerator.class": "org.acme.Keys"}, PluginError),
         ({f"{WRITE}drop.partition.columns": "true"}, UnsupportedTableError),

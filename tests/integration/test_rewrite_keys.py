@@ -291,7 +291,7 @@ def test_a_task_that_ran_twice_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = many(tmp_path)
-    real, strays = rewrite._rewritten, []
+    real, strays = rewrite.new_files, []
 
     def twice(target: Any, slices: Any, instant: Any) -> Any:
         stats = real(target, slices, instant)
@@ -302,7 +302,7 @@ def test_a_task_that_ran_twice_leaves_nothing(
             shutil.copy(tmp_path / stat.path, strays[-1])
         return stats
 
-    monkeypatch.setattr(rewrite, "_rewritten", twice)
+    monkeypatch.setattr(rewrite, "new_files", twice)
     table.rewrite_keys()
     assert len(strays) == 2 and not any(stray.exists() for stray in strays)
     check(table, tmp_path, expected())
