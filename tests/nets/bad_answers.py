@@ -464,6 +464,7 @@ NO_ANSWER = {
             ("LogFileWriter", "change_block"),
             ("LogFileWriter", "block"),
             ("LogFileWriter", "rollback_block"),
+            ("LogFileWriter", "stands_for"),
         ),
         "see LogFormatContract",
     ),

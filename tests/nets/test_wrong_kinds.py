@@ -49,6 +49,7 @@ GOOD: dict[str, Any] = {
     "report.name": "files",
     "merge.source": MORE,
     "sql.statement": "SELECT 1",
+    "variants.values": [1],
 }
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from hoodoo.errors import SchemaError
+from hoodoo.errors import CallError, SchemaError
 
 from hoodoo_types.variants.decode import decode, to_json
 from hoodoo_types.variants.encode import EMPTY, VariantError, encode, encode_json
@@ -77,7 +77,7 @@ def variants(values: Any, json: bool = False) -> pa.Array:
     was read. With ``json`` texts are JSON, otherwise values. ``to_pylist()`` of it gives Python
     objects, and ``to_json()`` the texts.
 
-    Raises SchemaError for a value that no variant holds.
+    Raises CallError for anything but a list, and SchemaError for a value that no variant holds.
 
     >>> hoodoo.variants([{"a": [1, None]}, "x"]).to_json().to_pylist()
     ['{"a":[1,null]}', '"x"']
@@ -89,6 +89,8 @@ def variants(values: Any, json: bool = False) -> pa.Array:
         if is_variants(storage.type):
             return pa.ExtensionArray.from_storage(VariantType(storage.type), storage)
         values = values.to_pylist(maps_as_pydicts="strict")
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise CallError(f"values={values!r}", "is no list of values.", "Give a list: [value].")
     found = of_python(values, "values", encode_json if json else encode)
     return pa.ExtensionArray.from_storage(VariantType(found.type), found)
 
