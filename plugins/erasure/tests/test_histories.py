@@ -44,6 +44,11 @@ def test_no_file_has_the_keys(tmp_path: Path, kind: str, index: str, version: in
     check(str(tmp_path / "t"), SEED, kind, index, version)
 
 
+def test_plans_leave_the_ledger_of_decisions(tmp_path: Path) -> None:
+    """A clustering was decided shortly before: its plan, with values of rows, stood in the ledger."""
+    check(str(tmp_path / "t"), 113, *CASES[36 % len(CASES)])
+
+
 @pytest.mark.trial
 @pytest.mark.parametrize("seed", range(100))
 def test_a_hundred_histories(tmp_path: Path, seed: int) -> None:

@@ -18,6 +18,7 @@ from hoodoo.model.meta import RECORD_KEY
 from hoodoo.table.call_action import installed_action
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.running import rollback
+from hoodoo.timeline import ledger
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans import is_clustering, pending_compactions
 from hoodoo.timeline.view import list_data as listed_files
@@ -80,6 +81,7 @@ class Erasure:
         self._clean()
         self._forget_bounds()
         self._rebuild()
+        self._forget_decisions()
         notes = (*before.paths, note)
         report = None
         if prove:
@@ -241,6 +243,12 @@ class Erasure:
                 plain = Writes.without_bounds(data, entry.path)
                 if plain != data:
                     storage.put(entry.path, plain)
+
+    def _forget_decisions(self) -> None:
+        """The last decisions hold the files that they put, plans with values of rows among them. New
+        ones, which decide nothing, take their place."""
+        for _ in range(ledger.KEPT):
+            ledger.barrier(self.table.storage, self.table.timeline())
 
     def _rebuild(self) -> None:
         table = self.table
