@@ -7,13 +7,13 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.config import TableConfig
 from hoodoo.options.table import BOOTSTRAP_BASE
 from hoodoo.storage.api import Storage
-from hoodoo_rows.api import TakesNoPart
+from hoodoo_rows.api import Writes
 
 from hoodoo_bootstrap import index
 
 
 @frozen
-class BootstrapParticipant(TakesNoPart):
+class BootstrapParticipant(Writes.TakesNoPart):
     """Implements :class:`~hoodoo.hookspecs.participant.Participant`: answers for a property, and
     undoes."""
 

@@ -49,7 +49,7 @@ def hoodoo_commands() -> Iterable[Registration]:
         Registration(
             "backup",
             "hoodoo_copies.commands:backup",
-            summary="Copy a table to another place, as far as it has changed.",
+            summary="Copy a table to another place.",
         ),
         Registration(
             "restore-backup",
@@ -59,6 +59,6 @@ def hoodoo_commands() -> Iterable[Registration]:
         Registration(
             "tag",
             "hoodoo_copies.commands:tag",
-            summary="Give a state of a table a name, list the names, or delete one.",
+            summary="Give a write a name that --as-of takes, list the names, or delete one.",
         ),
     ]

@@ -245,8 +245,7 @@ class Erasure:
                     storage.put(entry.path, plain)
 
     def _forget_decisions(self) -> None:
-        """The last decisions hold the files that they put, plans with values of rows among them. New
-        ones, which decide nothing, take their place."""
+        """Put empty decisions in the place of the last ones, whose plans have values of rows."""
         for _ in range(ledger.KEPT):
             ledger.barrier(self.table.storage, self.table.timeline())
 

@@ -26,6 +26,6 @@ def hoodoo_commands() -> Iterable[Registration]:
         Registration(
             "erase",
             "hoodoo_erasure.command:erase",
-            summary="Erase rows from all files of a table, and prove it.",
+            summary="Delete rows, and all older files that may hold them.",
         )
     ]

@@ -221,8 +221,8 @@ def hoodoo_commands() -> Iterable[Registration]:
     ):
         yield Registration(name, f"hoodoo_services.commands.{name}:{name}", summary=summary)
     for name, summary in (
-        ("log-compact", "Merge the log files of each file slice into one; base files stay."),
-        ("rewrite", "Write existing base files again, with another codec or other options."),
+        ("log-compact", "Merge the log files of each file slice with many of them into one."),
+        ("rewrite", "Write existing base files again, with the options that are given."),
         (
             "rewrite-keys",
             "Rewrite the files that still store record keys, so that the keys take no space "

@@ -97,7 +97,7 @@ def _avro_type(field: pa.Field, name: str, parent: str, path: str) -> Json:
     avro: Json = _TO_AVRO.get(kind)
     if avro is None:
         if (own := logical.of(kind)) is not None:
-            avro = {"name": name, "namespace": parent, **own.avro(kind)}
+            avro = {"type": "", "name": name, "namespace": parent, **own.avro(kind)}
         elif pa.types.is_decimal128(kind):
             avro = {
                 "type": "fixed",

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from hoodoo_rows.merge.log_rows import LogRows as LogRows
     from hoodoo_rows.merge.rule import MergeRule as MergeRule
     from hoodoo_rows.merge.rule import Visible as Visible
-    from hoodoo_rows.of_table import TakesNoPart as TakesNoPart
     from hoodoo_rows.produce.key_changes import KeyChanges as KeyChanges
     from hoodoo_rows.produce.key_changes import WriteResult as WriteResult
     from hoodoo_rows.produce.pending import Pending as Pending
@@ -59,7 +58,6 @@ _MODULES = {
     "ScanPlan": "read.plan",
     "Sizes": "sizes",
     "StoredFiles": "api.stored_files",
-    "TakesNoPart": "of_table",
     "Visible": "merge.rule",
     "WriteRequest": "write.request",
     "WriteResult": "produce.key_changes",

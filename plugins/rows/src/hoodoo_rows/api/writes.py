@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from hoodoo_rows import of_table, plan_bounds, writes
 from hoodoo_rows.write import commit, conflicts, operation, run
 
@@ -15,6 +17,7 @@ class Writes:
     UPSERT, INSERT, DELETE = operation.UPSERT, operation.INSERT, operation.DELETE
     DELETE_PARTITION, BULK_INSERT = operation.DELETE_PARTITION, operation.BULK_INSERT
     Kind = operation.WriteKind
+    TakesNoPart: TypeAlias = of_table.TakesNoPart
     write = staticmethod(writes.write)
     delete = staticmethod(writes.delete)
     of_request = staticmethod(run.run)

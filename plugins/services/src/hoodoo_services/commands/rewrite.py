@@ -45,8 +45,8 @@ def rewrite(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Write existing base files again, with the options that are given: another codec, other row
-    groups, pages or bloom filters. No row changes.
+    """Write existing base files again, with the options that are given. These are another
+    codec, other row groups, pages or bloom filters. No row changes.
 
     You can read and write the table during this time. If the command was interrupted, run it again:
     it continues. Log files are compacted.

@@ -443,6 +443,7 @@ for _name, _unit in {
         f"CAST(make_timestamp({{0}} * CAST({_unit} AS BIGINT)) AS TIMESTAMPTZ)",
         TIMESTAMP,
     )
+_NO = "is of a type that is not cast so"
 for _name, _kind in {
     "to_date": DATE,
     "date": DATE,
@@ -459,8 +460,7 @@ for _name, _kind in {
     "binary": BINARY,
 }.items():
     _signatures = {DATE: "V T Z", TIMESTAMP: "V T Z"}.get(_kind, "C")
-    _no = "is of a type that is not cast so"
-    _add(_name, _signatures, lambda g, kind=_kind: cast(g[0], kind) or _no)  # type: ignore[misc]
+    _add(_name, _signatures, lambda g, kind=_kind: cast(g[0], kind) or _NO)  # type: ignore[misc]
 _UNITS = {"yyyy": "year", "yy": "year", "mon": "month", "mm": "month", "dd": "day"}
 _DAYS = ("year", "quarter", "month", "week")
 _CLOCK = (*_DAYS, "day", "hour", "minute", "second", "millisecond", "microsecond")
