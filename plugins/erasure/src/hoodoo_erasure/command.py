@@ -51,7 +51,7 @@ def erase(
     If the command was interrupted, run it again. With --prove it ends with exit code 1 if a file
     still has one of the keys.
 
-    Example: hoodoo erase trips --where "rider = 'r-42'" --prove --report proof.json
+    Example: hoodoo erase trips --where "rider = 'r-42'" --prove
     """
     table = arguments.opened(path, options)
     arguments.ask("Delete these rows, and all earlier states of the table?", yes)
