@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timezone
-from typing import Any
 
 from attrs import evolve, frozen
 from hoodoo.errors import DataError
@@ -80,14 +79,15 @@ def staged(change: ActionChange, settings: Settings) -> StagedCommit:
     """The rows before and after ``change``. Lists the partition paths that it touches."""
     paths = {stat.partition_path for stat in change.stats} | set(change.replaced)
     files = view.parsed(view.list_data(change.storage, paths))
-    timeline = change.timeline
-    after = _with(change)
-    return StagedCommit(
-        change.operation,
-        tuple(sorted(paths)),
-        _scan(change, settings, timeline, files),
-        _scan(change, settings, after, files),
+    table = TableHandle(change.storage, change.timeline.config, settings.options).source()
+    before, after = (
+        Scan.of(
+            evolve(table, timeline=timeline),
+            view=view.from_files(change.storage, timeline, files),
+        )
+        for timeline in (change.timeline, _with(change))
     )
+    return StagedCommit(change.operation, tuple(sorted(paths)), before, after)
 
 
 def _with(change: ActionChange) -> Timeline:
@@ -104,12 +104,3 @@ def _with(change: ActionChange) -> Timeline:
         own, CommitMetadata(change.operation, change.stats, change.replaced, {"schema": schema})
     )
     return after
-
-
-def _scan(
-    change: ActionChange, settings: Settings, timeline: Timeline, files: Sequence[Any]
-) -> Scan:
-    handle = TableHandle(change.storage, timeline.config, settings.options)
-    source = evolve(handle.source(), timeline=timeline)
-    found = view.from_files(change.storage, timeline, tuple(files))
-    return Scan.of(source, view=found)
