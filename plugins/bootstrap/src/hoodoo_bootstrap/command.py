@@ -77,9 +77,7 @@ def bootstrap(
             name=name,
             **how,
         )
-    rows = made.read().count()
-    line = f"Created {made.config.name} at {made.path}: {show.count(rows, 'row')}."
-    arguments.answer({"path": made.path, "name": made.config.name, "rows": rows}, as_json, line)
+    new_table.answer(made, as_json)
 
 
 def _json(plan: BootstrapPlan) -> dict[str, Any]:

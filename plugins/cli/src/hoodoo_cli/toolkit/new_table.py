@@ -8,7 +8,7 @@ import pyarrow as pa
 import typer
 from attrs import frozen
 
-from hoodoo_cli.toolkit import arguments
+from hoodoo_cli.toolkit import arguments, show
 
 if TYPE_CHECKING:
     from hoodoo.table.table import Table
@@ -37,7 +37,7 @@ Ordering = Annotated[
 Type = Annotated[
     str | None, typer.Option("--type", help="cow (copy on write, the default) or mor.")
 ]
-Version = Annotated[int | None, typer.Option("--version", help="9 (the default) or 6.")]
+Version = Annotated[int | None, typer.Option("--version", help="9 (the default), 8 or 6.")]
 Index = Annotated[str | None, typer.Option("--index", help="The index, such as record_index.")]
 Name = Annotated[str | None, typer.Option("--name", help="The name; by default the folder's.")]
 
@@ -45,6 +45,13 @@ Name = Annotated[str | None, typer.Option("--name", help="The name; by default t
 def type_of(given: str | None) -> str | None:
     """Hudi's name of a table type, for which ``cow`` and ``mor`` are short."""
     return _TYPES.get((given or "").lower(), given)
+
+
+def answer(made: Table, as_json: bool) -> None:
+    """Say which table was created, and how many rows it has."""
+    rows = made.read().count()
+    line = f"Created {made.config.name} at {made.path}: {show.count(rows, 'row')}."
+    arguments.answer({"path": made.path, "name": made.config.name, "rows": rows}, as_json, line)
 
 
 @frozen

@@ -63,6 +63,4 @@ def convert(
             index=index,
             name=name,
         )
-    rows = made.read().count()
-    line = f"Created {made.config.name} at {made.path}: {show.count(rows, 'row')}."
-    arguments.answer({"path": made.path, "name": made.config.name, "rows": rows}, as_json, line)
+    new_table.answer(made, as_json)
