@@ -206,11 +206,11 @@ assert hoodoo.convert("old", "converted", record_key="ride").read().count() == 2
 import pyarrow.parquet as pq
 from pathlib import Path
 
-Path("lake").mkdir()
-pq.write_table(rides, "lake/rides.parquet")
-assert hoodoo.bootstrap("lake", "bootstrapped", record_key="ride").read().count() == 2""",
+Path("plain").mkdir()
+pq.write_table(rides, "plain/rides.parquet")
+assert hoodoo.bootstrap("plain", "bootstrapped", record_key="ride").read().count() == 2""",
     "hoodoo.plan_bootstrap": """\
-assert hoodoo.plan_bootstrap("lake").files == {"METADATA_ONLY": 1, "FULL_RECORD": 0}""",
+assert hoodoo.plan_bootstrap("plain").files == {"METADATA_ONLY": 1, "FULL_RECORD": 0}""",
     "hoodoo.hookimpl": "@hoodoo.hookimpl\ndef hoodoo_event(event):  # an observer\n    print(event.name)",
     "hoodoo.open": 'table = hoodoo.create("opened", rides.schema, record_key="ride")\nassert hoodoo.open("opened").schema == table.schema',
     "hoodoo.scan_polars": """\
