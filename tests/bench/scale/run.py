@@ -10,6 +10,7 @@ import argparse
 import json
 import math
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -77,26 +78,37 @@ def files(folder: str, most: int) -> None:
         )  # fmt: skip
 
 
-def large_commit(folder: str, most: int) -> None:
-    """Small writes after a commit of many files."""
+def large_commit(folder: str, most: int, turns: int = 5) -> None:
+    """Small writes after a commit of many files: medians of tables made anew, as single
+    processes scatter by half."""
     sizes = tens(100, most)
     for metadata in (False, True):
-        path, found = f"{folder}/large", []
-        for size in sizes:
-            fabricate.with_files(path, size, metadata, named=True)
-            updates = measured("upserts", path=path)
-            inserts = measured("inserts", path=path)
-            found.append({**updates, "new": inserts["first"], "insert": inserts["insert"]})
+        path = f"{folder}/large"
+        found: dict[int, list[Figures]] = {size: [] for size in sizes}
+        for _ in range(turns):
+            for size in sizes:
+                fabricate.with_files(path, size, metadata, named=True)
+                updates = measured("upserts", path=path)
+                fabricate.with_files(path, size, metadata, named=True)
+                inserts = measured("inserts", path=path)
+                new = {"new": inserts["first"], "insert": inserts["insert"]}
+                found[size].append(updates | new)
         shutil.rmtree(path)
+
+        def medians(name: str, found: dict[int, list[Figures]] = found) -> list[float]:
+            return [statistics.median(one[name] for one in each) for each in found.values()]
+
+        beside = "with a metadata table" if metadata else "listed"
         show(
-            f"Files of the commit before, {'with a metadata table' if metadata else 'listed'}", sizes,
+            f"Files of the commit before, {beside}",
+            sizes,
             [
-                ("first upsert of 10 rows, seconds", [f["first"] for f in found], ".3f"),
-                ("the next ones", [f["upsert"] for f in found], ".3f"),
-                ("first upsert of 10 new rows", [f["new"] for f in found], ".3f"),
-                ("the next ones", [f["insert"] for f in found], ".3f"),
+                ("first upsert of 10 rows, seconds", medians("first"), ".3f"),
+                ("the next ones", medians("upsert"), ".3f"),
+                ("first upsert of 10 new rows", medians("new"), ".3f"),
+                ("the next ones", medians("insert"), ".3f"),
             ],
-        )  # fmt: skip
+        )
 
 
 def commits(folder: str, most: int) -> None:

@@ -54,8 +54,7 @@ def parse_pending(name: str) -> Instant | None:
 
 def parse_completed(name: str) -> Instant | None:
     """The same for a completed instant, with or without a completion time."""
-    match = _COMPLETED.fullmatch(name)
-    if match is None:
+    if (match := _COMPLETED.fullmatch(name)) is None:
         return None
     requested, completed, action = match.groups()
     return Instant(requested, action, State.COMPLETED, completed) if action in _COMPLETE else None
@@ -77,4 +76,5 @@ def parse_data_file(partition: str, name: str, size: int = 0) -> BaseFile | LogF
 def parse_path(path: str, size: int = 0) -> BaseFile | LogFile | None:
     """Like :func:`parse_data_file`, from a path relative to the table root; None for one that leaves it."""
     partition, _, name = path.rpartition("/")
-    return None if ".." in partition.split("/") else parse_data_file(partition, name, size)
+    leaves = ".." in path and ".." in partition.split("/")
+    return None if leaves else parse_data_file(partition, name, size)
