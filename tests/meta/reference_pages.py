@@ -173,7 +173,7 @@ def more(call: str, function: Callable[..., Any] | None, said: str) -> list[str]
         ]  # the page says it once
         texts = [(one, ARGUMENTS.get(f"{call}.{one}") or ARGUMENTS[one]) for one in left]
         lines += ["", *(f"- `{one}`: {text}." for one, text in texts)] if texts else []
-    if call in ERRORS:
+    if ERRORS.get(call, "Raises no error.") != "Raises no error.":
         lines += ["", ERRORS[call]]
     return lines + example(call)
 
@@ -228,7 +228,7 @@ def _type(annotation: Any) -> str:
 
 def _plain(text: str) -> str:
     linked = _PAGE.sub(r"[\1](../\1.md)", _ROLE.sub(r"`\1`", text))
-    return linked.replace("``", "`")
+    return linked.replace("``", "`").replace("Raises no error.", "").rstrip()
 
 
 def begin(page: str) -> list[str]:
