@@ -23,7 +23,7 @@ from hoodoo.timeline.timeline import load
 from hoodoo_metadata.life.kept_by import first_commit_not_indexed
 from memory_store import MemoryStorage, Objects
 from schedules import Step
-from tables import COW_RECORDS, MOR9, MOR_RECORDS, Kind, rows
+from tables import COW_RECORDS, MOR6, MOR9, MOR_RECORDS, Kind, rows
 from trials import COUNT, SEED, Act, Scenario
 from world import MAIN, World, opened, rows_of
 
@@ -78,6 +78,17 @@ def test_restore_beside_a_writer_that_undoes_itself(
             ("W", "put_if_absent", ".rollback.inflight"),
         ],
     )
+
+
+def test_no_compaction_is_planned_of_log_files_that_a_rollback_deletes(
+    made: Made, still: World, tmp_path: Path
+) -> None:
+    """The rollback has taken the commit away when the compaction lists, and ends before the plan is
+    put. (In later versions a log file without a commit is in no plan.)"""
+    trial = PairTrial(scenario(("rollback", "compaction")), MOR6, made(MOR6), still, tmp_path)
+    # The rollback is about to delete the log file; the compaction has listed, and reads commits.
+    answers = stopping(trial, [("A", "delete", "-120000008"), ("B", "get", "7.deltacommit")])
+    assert all(not isinstance(answer, BaseException) for answer in answers.values()), answers
 
 
 def test_what_is_inflight_without_a_plan_is_taken_back(

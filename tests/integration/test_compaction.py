@@ -6,19 +6,29 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import hoodoo
 import hudi
 import pyarrow as pa
 import pytest
 from attrs import frozen
-from hoodoo.errors import ConfigError, HoodooWarning, PluginError, UnsupportedTableError
+from hoodoo.errors import (
+    ConfigError,
+    CorruptTableError,
+    HoodooWarning,
+    PluginError,
+    UnsupportedTableError,
+)
 from hoodoo.model.commit import CommitMetadata, Operation
-from hoodoo.model.instant import Instant
+from hoodoo.model.instant import Instant, State
+from hoodoo.timeline import publish
+from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.plans import pending_compactions, read_plan
 from hoodoo_formats.parquet import reader as parquet_reader
 from hoodoo_rows.merge.meet import KeyJoin
 from hoodoo_services.compaction import run as compaction
+from hoodoo_services.compaction import slices
 from hoodoo_services.hookspecs.compaction import Candidate
 from hoodoo_standard.storage.local import LocalStorage
 
@@ -455,3 +465,61 @@ def test_on_spark(spark: Any, tmp_path: Path, version: int) -> None:
     assert not days_with_logs(table)
     assert seen(table.read(mode="read_optimized")) == theirs(tmp_path)
     assert seen(table.read())[4] == ("spark", 9)
+
+
+def stale_plan(path: Path, version: int, **more: Any) -> tuple[hoodoo.Table, Instant, list[Path]]:
+    """A pending plan that names log files which a rollback has deleted since, as older releases
+    left it where it was made beside the rollback; and the log files of it that are there."""
+    table = filled(path, version, **more)
+    planned = table.schedule("compaction")
+    assert planned is not None
+    (pending,) = pending_compactions(table.timeline())
+    plan = (path / table.timeline().path(pending)).read_bytes()
+    logs = {log.path for slice_ in table.file_slices() for log in slice_.log_files}
+    table.rollback(planned)
+    for write in [*table.timeline().writes()[:-3:-1]]:
+        table.rollback(write.requested)
+    pending = publish.request(storage(path), table.timeline(), "compaction", plan)
+    there = {log.path for slice_ in table.file_slices() for log in slice_.log_files}
+    assert there and there < logs
+    return table, pending, sorted(path / log for log in there)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_planned_log_file_that_was_undone_is_not_missed(tmp_path: Path, version: int) -> None:
+    table, pending, _ = stale_plan(tmp_path, version)
+    before = seen(table.read())
+    assert table.compact().instant == pending.requested
+    assert seen(table.read()) == before == theirs(tmp_path)
+    assert table.verify().ok
+    table.upsert(data([1, 2], "next", 9))
+    table.compact()
+    assert seen(table.read()) == {**before, 1: ("next", 9), 2: ("next", 9)} == theirs(tmp_path)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_planned_log_file_that_was_undone_in_the_archive_is_not_missed(
+    tmp_path: Path, version: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark Hudi archives rollbacks also while a compaction is pending that is younger."""
+    table, pending, _ = stale_plan(tmp_path, version)
+    archived = []
+    for undoing in [i for i in table.timeline().instants if i.traits.undoes]:
+        for instant in (undoing.at(State.REQUESTED), undoing.at(State.INFLIGHT), undoing):
+            file = tmp_path / table.timeline().path(instant)
+            source = Mock(metadata=Mock(return_value=file.read_bytes()), where=str(file))
+            file.unlink()
+        archived.append(ArchivedInstant(undoing.requested, None, undoing.action, source))
+    monkeypatch.setattr(slices, "load_archived", lambda storage, config: tuple(archived))
+    before = seen(table.read())
+    assert table.compact().instant == pending.requested
+    assert seen(table.read()) == before == theirs(tmp_path)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_planned_log_file_that_is_lost_is_missed(tmp_path: Path, version: int) -> None:
+    table, pending, there = stale_plan(tmp_path, version)
+    there[0].unlink()
+    with pytest.raises(CorruptTableError, match=there[0].name.lstrip(".")):
+        table.compact()
+    assert [i.requested for i in pending_compactions(table.timeline())] == [pending.requested]

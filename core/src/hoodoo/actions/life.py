@@ -274,11 +274,11 @@ def refuse_stale_plan(
     for other in now.writes():
         if other.requested not in known:
             told = now.metadata(storage, other)
-            written = {(s.partition_path, s.file_id) for s in told.stats}
-            touched = told.replaced_groups | written
+            touched = told.replaced_groups | {(s.partition_path, s.file_id) for s in told.stats}
             if not touched.isdisjoint(groups):
                 raise StalePlanError
-    if {i.requested for i in before.writes()} - {i.requested for i in now.writes()}:
+    ended = {*now.completed()} - {*before.completed()}
+    if {*before.writes()} - {*now.writes()} or any(i.traits.undoes for i in ended):
         raise StalePlanError  # something was undone, or archived
 
 

@@ -40,7 +40,7 @@ class CompactionAction:
         self, table: TableHandle, strategy: Any = None, engine: str | Engine | None = None
     ) -> Commit:
         commit = Commit("", "commit", "compact")
-        for pending in pending_compactions(table.timeline()):
+        for pending in pending_compactions(_undoing_ended(table)):
             try:
                 commit = self.run_planned(table, pending.requested, engine)
             except ConfigError:
@@ -53,9 +53,7 @@ class CompactionAction:
         table.check_writable()
         table.refresh()  # the keys may have become virtual
         _check_merged(table)
-        # Writes are let be that may only be slow: those of Spark have no heartbeat.
-        if any(i.traits.undoes for i in table.timeline().pending()):
-            recover(table.storage, table.config)
+        _undoing_ended(table)
         wanted = strategy or COMPACTION.read(table.options)
         found, ref = resolve("compaction", wanted, table.settings)
         instant = compaction.schedule(table.storage, table.config, found, ref.name)
@@ -144,6 +142,16 @@ class LogCompactionAction:
         from hoodoo_services.compaction import logs
 
         return logs.undo_dead(storage, timeline, living)
+
+
+def _undoing_ended(table: TableHandle) -> Timeline:
+    """The timeline; what a dead process was about to undo is undone. Writes are let be that may
+    only be slow: those of Spark have no heartbeat."""
+    timeline = table.timeline()
+    if any(i.traits.undoes for i in timeline.pending()):
+        recover(table.storage, table.config)
+        return table.timeline()
+    return timeline
 
 
 def _target(table: TableHandle, engine: str | Engine | None) -> compaction.CompactionTarget:
