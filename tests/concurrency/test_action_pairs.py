@@ -91,6 +91,17 @@ def test_no_compaction_is_planned_of_log_files_that_a_rollback_deletes(
     assert all(not isinstance(answer, BaseException) for answer in answers.values()), answers
 
 
+def test_a_compaction_ends_when_a_restore_is_about_to_undo_its_plan(
+    made: Made, still: World, tmp_path: Path
+) -> None:
+    """It is undone as one that is completed. The restore failed, and the next writer finished it."""
+    trial = PairTrial(scenario(("compaction", "restore")), MOR9, made(MOR9), still, tmp_path)
+    rollback = ".hoodie/.heartbeat/20260329120000601"
+    stops = [("A", "head", "300.compaction.inflight"), ("B", "put_if_absent", rollback)]
+    answers = stopping(trial, stops)
+    assert all(not isinstance(answer, BaseException) for answer in answers.values()), answers
+
+
 def test_what_is_inflight_without_a_plan_is_taken_back(
     made: Made, still: World, tmp_path: Path
 ) -> None:

@@ -254,7 +254,14 @@ def _undo(
     elif instant is None:  # it went before its rollback was told of
         return rollback.metadata(storage, "", named, Removed())
     else:
-        mine, plan = rollback.announce(storage, timeline, instant, beats, sliced=True)
+        try:
+            mine, plan = rollback.announce(storage, timeline, instant, beats, sliced=True)
+        except CommitConflictError:
+            now = rollback.found_now(storage, timeline, named)
+            if now is None or instant.is_completed or not now.is_completed:
+                raise
+            # A compaction, which may end beside a restore, has just ended.
+            return _undo(storage, timeline, named, None, beats)
     mine, removed = rollback.execute(storage, timeline, mine, instant or named, plan, sliced=True)
     return rollback.metadata(storage, mine.requested, named, removed)
 
