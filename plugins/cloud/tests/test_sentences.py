@@ -13,10 +13,12 @@ from uuid import uuid4
 
 import hoodoo
 import pytest
+import structlog
 from hoodoo.errors import ConfigError, StorageError
 from hoodoo.storage.api import Storage
 from hoodoo.table.settings import open_storage
 from hoodoo_cli.tables_below import TableBelow, tables_below
+from hoodoo_cloud import waiting
 from servers import Server
 from small_tables import created
 
@@ -144,6 +146,43 @@ def test_an_endpoint_that_is_silent() -> None:
             with pytest.raises(StorageError, match="gave no answer"):
                 call()
             assert time.monotonic() - began < 10
+
+
+def test_who_waits_for_a_silent_endpoint_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before it gives up: what it does, for whom it waits, and for how long it will."""
+    monkeypatch.setattr(waiting, "FIRST", 0.1)
+    monkeypatch.setattr(waiting, "NEXT", 0.3)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        endpoint = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        options = {**KEYS, "endpoint": endpoint}
+        store = open_storage("s3://b/t", options)
+        for call in (
+            lambda: hoodoo.open("s3://b/t", options),
+            lambda: store.put_if_absent("x", b"1"),
+        ):
+            with structlog.testing.capture_logs() as lines, pytest.raises(StorageError):
+                call()
+            told = [line for line in lines if line["event"] == "store_silent"]
+            assert len(told) > 1 and {line["log_level"] for line in told} == {"warning"}
+            assert told[0]["object"].startswith("s3://b/t") and told[0]["doing"]
+            assert told[0]["waits_for"] == f"an answer of {endpoint}"
+            assert told[0]["waited"] >= 0.1 and max(line["waited"] for line in told) >= 0.4
+            assert told[0]["gives_up_in"] == pytest.approx(1 - told[0]["waited"], abs=0.11)
+            assert "the-secret" not in str(told)
+
+
+def test_who_is_answered_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error is an answer, too; and a store that has just answered is not watched."""
+    monkeypatch.setattr(waiting, "FIRST", 0.5)
+    with _answering(403, "AccessDenied") as store, structlog.testing.capture_logs() as lines:
+        for _ in range(2):
+            with pytest.raises(StorageError):
+                store.get("x")
+        with pytest.raises(StorageError):
+            store.put_if_absent("x", b"1")
+    assert not lines
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,12 @@ def no_bucket(error: Exception) -> bool:
     return any(text in str(error) for text in _NO_BUCKET)
 
 
+def where_is(place: Place) -> str:
+    """The store, as messages name it."""
+    said = dict(place.settings)
+    return said.get("endpoint") or said.get("base_url") or "the cloud"
+
+
 def explained(
     error: Exception,
     place: Place,
@@ -141,8 +147,7 @@ def explained(
     if isinstance(error, StorageError):
         return error
     text, status = str(error), _status(error)
-    said = dict(place.settings)
-    where = said.get("endpoint") or said.get("base_url") or "the cloud"
+    said, where = dict(place.settings), where_is(place)
     code, message = code_of(error), _MESSAGE.search(text)
     page = is_page(error)
     details = ", ".join(

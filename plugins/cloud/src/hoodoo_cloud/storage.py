@@ -36,6 +36,7 @@ from hoodoo_cloud.faults import (
 from hoodoo_cloud.listing import is_gone, is_there, listing
 from hoodoo_cloud.places import Place
 from hoodoo_cloud.remembering import remembering
+from hoodoo_cloud.waiting import waiting
 
 _NOT_PLAIN = frozenset({"", ".", ".."})
 _MOST = 5000 << 20  # bytes of one put, which S3 and Azure take
@@ -302,13 +303,15 @@ class ObjectStorage:
                 f"has {size} bytes, and one put takes {_MOST} at most.",
                 "Write smaller files: hoodie.parquet.max.file.size.",
             )
-        creation.prove(self.place, self._below, self.root)
+        with waiting(self.place, self.root, "the first write"):
+            creation.prove(self.place, self._below, self.root)
 
     @contextmanager
     def _guard(self, doing: str, path: str) -> Iterator[None]:
         """FileNotFoundError is an answer of the reading methods, where there is a bucket."""
         try:
-            yield
+            with waiting(self.place, self._uri(path), doing):
+                yield
         except FileNotFoundError as error:
             if no_bucket(error):
                 raise explained(error, self.place, self._uri(path), doing) from None
