@@ -38,8 +38,9 @@ _TO_THE_END = 1_000_000  # steps
 
 @frozen
 class Action:
-    """``act``: what it does to a table whose writes were these instants; ``before``: what gives it something to do;
-    ``partly``: what readers see of it after a death until the next writer finishes it, where that is a part."""
+    """``act``: what it does to a table whose writes were these instants; ``before``: what gives
+    it something to do; ``partly``: a part of it, which readers see after a death until it is
+    finished."""
 
     act: Callable[[Table, Sequence[str]], object]
     before: Act | None = None
@@ -238,8 +239,8 @@ class PairTrial(Trial):
         seen = allowed if found in allowed else self.between(answers)
         assert found in seen, f"{found} is none of {seen}; {_told(answers)}"
         self._checked.add(key)
-        # What was planned is finished by the next writer, also a restore, say, whose process has died, and
-        # which has undone a part of what it undoes.
+        # What was planned is finished by the next writer, also a restore, say, whose process has
+        # died, and which has undone a part of what it undoes.
         self._check_goes_on(store, allowed if DIED in answers.values() else {found})
 
     def _check_goes_on(self, store: MemoryStorage, allowed: set[State]) -> None:

@@ -59,8 +59,8 @@ REPORTS: list[str] = []  # lines for the end of the run
 class Scenario:
     """Writers at a table. ``options`` are those of the table as a writer opens it; ``before`` is done to
     the table first; ``dead`` are taken for dead by all others, whether they are or not; ``excused`` are
-    errors that may end one: nothing of it is in the table then; ``partly``: of a writer that died, what readers may see
-    until it is finished."""
+    errors that may end one: nothing of it is in the table then; ``partly``: of a
+    writer that died, what readers may see until it is finished."""
 
     acts: Mapping[str, Act]
     options: Mapping[str, str] = field(factory=dict)

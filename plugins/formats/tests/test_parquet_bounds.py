@@ -1,4 +1,4 @@
-"""What a data page of a few bytes can become: as many as its header says, whatever it would inflate to.
+"""What a data page of a few bytes can become: as many as its header says, and no more.
 
 Arrow sees to it. The size that the footer has of the column chunk does not count."""
 
@@ -37,8 +37,8 @@ def field(delta: int, number: int) -> bytes:
 
 
 def with_page(path: Path, codec: str, inflated: int, claimed: int) -> ParquetReader:
-    """A file whose one data page has a header that says ``claimed`` bytes, and holds as many zeros as ``inflated``;
-    its footer is that of an honest file."""
+    """A file whose one data page has a header that says ``claimed`` bytes, and holds as many
+    zeros as ``inflated``; its footer is that of an honest file."""
     schema = pa.schema([pa.field("n", pa.int64(), nullable=False)])
     values = np.random.default_rng(1).integers(0, 1 << 62, _ROWS)  # they do not compress
     pq.write_table(

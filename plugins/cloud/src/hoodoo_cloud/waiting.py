@@ -1,4 +1,4 @@
-"""A sign of life of who waits for a store that says nothing: lines in the log, before it gives up."""
+"""A sign of life of who waits for a store that says nothing: lines in the log, until it fails."""
 
 from __future__ import annotations
 
