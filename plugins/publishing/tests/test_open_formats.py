@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +141,24 @@ def test_snapshots_of_cleaned_files_are_not_listed(tmp_path: Path) -> None:
     assert table.clean(commits_retained=1).instant
     check(table)
     assert len(snapshots(path)) < 5
+
+
+def test_a_clean_sweeps_what_dead_processes_left(tmp_path: Path) -> None:
+    table, path = made(tmp_path / "t"), tmp_path / "t"
+    for value in range(1, 4):
+        table.upsert(some_rows(range(6), value))
+    stray = [path / "metadata" / name for name in ("0a1b-new0.avro", "snap-5-1-0a1b.avro")]
+    fresh = path / "metadata/0c1d-new0.avro"
+    for file in (*stray, fresh):
+        file.write_bytes(b"")
+    long_ago = time.time() - 86_400
+    for file in (path / "metadata").iterdir():
+        if file != fresh:
+            os.utime(file, (long_ago, long_ago))
+    assert table.clean(commits_retained=1).instant
+    assert not any(file.exists() for file in stray) and fresh.exists()
+    check(table)
+    assert all(iceberg(str(path), s.snapshot_id).num_rows for s in snapshots(str(path)))
 
 
 def test_a_long_log_has_checkpoints(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 import hoodoo
 import pytest
-from hoodoo.testing.stores import Crash, CrashingStorage
+from hoodoo.errors import HoodooWarning
+from hoodoo.testing.stores import Crash, CrashingStorage, Delegating
 from open_readers import SCHEMA, check, delta, iceberg, snapshots, some_rows, texts
 
 OPTIONS = {"hoodoo.open.formats": "iceberg,delta", "hoodie.metadata.enable": "false"}
@@ -52,7 +53,7 @@ def test_two_writers(tmp_path: Path) -> None:
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("action", ["upsert", "clean"])
+@pytest.mark.parametrize("action", ["upsert", "clean", "rollback", "restore"])
 def test_readers_find_all_files_wherever_a_process_ends(
     tmp_path: Path, action: str, when: Any
 ) -> None:
@@ -60,11 +61,17 @@ def test_readers_find_all_files_wherever_a_process_ends(
     formats see the table as it was before the write or after it."""
     start = tmp_path / "start"
     table = made(start, **{"hoodie.clean.automatic": "false"})
-    for value in (1, 2, 3):
-        table.upsert(some_rows(range(4), value))
     names, inline = SCHEMA.names, {"hoodie.clean.automatic": "true"}
     inline["hoodie.clean.commits.retained"] = "1"
-    rights = {str(texts(table.read().to_arrow(), names))}
+    if action in ("rollback", "restore"):
+        inline = {}
+    rights = set()
+    for value in (1, 2, 3):
+        newest = table.upsert(some_rows(range(4), value))
+        if value == 1 and action == "restore":
+            point = table.savepoint()
+        if value == 3 or action == "restore":  # commits are undone one after another
+            rights.add(str(texts(table.read().to_arrow(), names)))
     at = 0
     while True:
         at += 1
@@ -76,8 +83,12 @@ def test_readers_find_all_files_wherever_a_process_ends(
         try:
             if action == "upsert":
                 table.upsert(some_rows(range(4), 9))
-            else:
+            elif action == "clean":
                 table.clean(commits_retained=1)
+            elif action == "rollback":
+                table.rollback(newest.instant)
+            else:
+                table.restore(getattr(point, "instant", point))
         except Crash:
             pass
         found = rights | {str(texts(hoodoo.open(str(target)).read().to_arrow(), names))}
@@ -85,12 +96,73 @@ def test_readers_find_all_files_wherever_a_process_ends(
         assert str(texts(delta(str(target)), names)) in found, (action, when, at)
         hoodoo.open(str(target)).publish()
         hint = (target / "metadata/version-hint.text").read_text()
-        newest = max(int(f.name[1:].split(".")[0]) for f in (target / "metadata").glob("v*.json"))
-        assert hint == str(newest), (action, when, at)
+        last = max(int(f.name[1:].split(".")[0]) for f in (target / "metadata").glob("v*.json"))
+        assert hint == str(last), (action, when, at)
         shutil.rmtree(target)
         if not store.crashed:
             break
     assert at > 5
+
+
+class AtDeletion(Delegating):
+    """Calls ``look`` before and after each deletion of a base file."""
+
+    look: Any = None
+
+    def around(self, op: str, path: str, call: Any) -> Any:
+        if op != "delete" or not path.endswith(".parquet") or self.look is None:
+            return call()
+        self.look()
+        done = call()
+        self.look()
+        return done
+
+
+@pytest.mark.parametrize("action", ["rollback", "restore"])
+def test_readers_find_all_files_while_commits_are_undone(tmp_path: Path, action: str) -> None:
+    table, path = made(tmp_path / "t"), str(tmp_path / "t")
+    seen = []
+    for value in (1, 2, 3):
+        newest = table.upsert(some_rows(range(4), value))
+        if value == 1:
+            point = table.savepoint()
+        seen.append(texts(table.read().to_arrow(), SCHEMA.names))
+    looks: list[int] = []
+
+    def look() -> None:
+        for found in (iceberg(path), delta(path)):
+            looks.append(seen.index(texts(found, SCHEMA.names)))
+        listed = {s.summary.additional_properties["hoodoo.instant"] for s in snapshots(path)}
+        assert newest.instant not in listed
+
+    store = AtDeletion(table.handle.storage)
+    store.look = look
+    table.handle.storage = store
+    if action == "rollback":
+        table.rollback(newest.instant)
+    else:
+        table.restore(getattr(point, "instant", point))
+    assert set(looks) == ({1} if action == "rollback" else {1, 0})
+    store.look = None
+    check(table)
+
+
+def test_a_rollback_goes_on_where_nothing_can_be_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = made(tmp_path / "t")
+    for value in (1, 2):
+        newest = table.upsert(some_rows(range(4), value))
+
+    def failing(*given: Any) -> Any:
+        raise OSError("no space")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hoodoo_publishing.delta.log.DeltaLog.publish", failing)
+        with pytest.warns(HoodooWarning, match=f"files of {newest.instant}, which is undone"):
+            table.rollback(newest.instant)
+    table.upsert(some_rows(range(2), 3))
+    check(table)
 
 
 @pytest.mark.sampled(3)

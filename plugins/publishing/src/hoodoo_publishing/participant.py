@@ -4,6 +4,7 @@ it."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from attrs import frozen
 from hoodoo.errors import (
@@ -21,6 +22,7 @@ from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.options.table import DROP_COLUMNS
 from hoodoo.storage.api import Storage
+from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_publishing import options
@@ -68,6 +70,22 @@ class Publisher(_AfterActions):
         """Publish new commits. Returns ``<format> <instant>`` of each new version."""
         return publish(request, self.formats)
 
+    def undone(self, storage: Storage, config: TableConfig, requested: str) -> None:
+        """Before the files of ``requested`` are deleted: no format shows them as its newest state
+        any more. A failure stops no rollback, which every writer may depend on."""
+        shown = [form for form in self.formats if _shows(form, storage, requested)]
+        if not shown:
+            return
+        try:
+            # A look alone: the rollback itself is pending.
+            look = partial(TableHandle(storage, config, {}).write_target, looks=True)
+            publish(RebuildRequest(storage, config, look), shown)
+        except Exception as error:
+            warn(
+                f"table {config.name}: until the next action, readers of other formats may miss "
+                f"files of {requested}, which is undone ({error})."
+            )
+
     def before_clean(self, request: RebuildRequest, paths: Sequence[str]) -> None:
         """The newest state of the table is published, and snapshots that name one of ``paths`` are
         not listed any more. CommitConflictError where the newest published state can't be replaced
@@ -89,6 +107,16 @@ class Publisher(_AfterActions):
                 form.expire(request.storage, paths)
             except Exception as error:  # the clean goes on: no reader needs these files by default
                 warn(f"{name}: older states may name files that are cleaned now ({error}).")
+
+
+def _shows(form: Format, storage: Storage, requested: str) -> bool:
+    """Whether the newest published state has the commit ``requested``, or files of it."""
+    try:
+        head = form.head(storage)
+    except Exception:  # nobody reads the table by it
+        return False
+    files = head.files.values()
+    return head.instant == requested or any(file.instant == requested for file in files)
 
 
 def _needed(form: Format, storage: Storage, paths: Sequence[str]) -> str | None:

@@ -52,6 +52,7 @@ _PROPERTIES = {
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": str(_VERSIONS),
 }
+_LATE = 3600.0  # seconds after which nobody publishes what was put before
 _KNOWN = 10_000  # entries of manifests that a process remembers
 _known: dict[tuple[str, str], tuple[Row, ...]] = {}
 _lock = threading.Lock()
@@ -189,6 +190,7 @@ class IcebergMetadata:
         naming = (n for n in numbers if wanted & _named_files(storage, root, listed[n], read))
         last = next(naming, None)
         if last is None:
+            _sweep(storage, state.metadata, state.manifests)
             return 0
         metadata = json.loads(json.dumps(state.metadata))
         metadata["snapshots"] = listed[last + 1 :]
@@ -196,6 +198,7 @@ class IcebergMetadata:
         if not _put(storage, metadata, head.version, time, state.versions):
             return self.expire(storage, paths)
         _discard_unlisted(storage, metadata, listed)
+        _sweep(storage, metadata, state.manifests)
         return last + 1
 
     def repair(self, storage: Storage, head: Head) -> None:
@@ -308,6 +311,24 @@ def _discard_unlisted(
     except _DAMAGE:  # what they name is not known
         named = set()
     discard(storage, [_below(root, s["manifest-list"]) for s in gone] + sorted(named))
+
+
+def _sweep(storage: Storage, metadata: dict[str, Any], current: Iterable[Manifest]) -> None:
+    """Delete lists and manifests of processes that ended before they could publish them: those that
+    no snapshot of ``metadata`` names, and that are not new. ``current``: the manifests of its
+    current snapshot."""
+    root, entries = metadata["location"], storage.list(FOLDER)
+    now = max((entry.modified for entry in entries), default=0.0)  # by the clock of the store
+    lists = [_below(root, snapshot["manifest-list"]) for snapshot in metadata["snapshots"]]
+    named = {*lists, *(_below(root, manifest.row["manifest_path"]) for manifest in current)}
+    stray = {e.path for e in entries if e.path.endswith(".avro") and e.modified < now - _LATE}
+    stray -= named
+    try:
+        for snapshot in metadata["snapshots"] if stray else ():
+            stray -= _manifests(storage, root, snapshot)
+    except _DAMAGE:  # what it names is not known
+        return
+    discard(storage, sorted(stray))
 
 
 def _manifests(storage: Storage, root: str, snapshot: dict[str, Any]) -> set[str]:
