@@ -356,17 +356,27 @@ class Brought:
         """
     # hoodoo-publishing
     def publish(
-        self, formats: str | Sequence[str] | None = None, *, keep: bool = False
+        self,
+        formats: str | Sequence[str] | None = None,
+        *,
+        catalog: str | Sequence[str] | None = None,
+        keep: bool = False,
     ) -> tuple[str, ...]:
         """Write the metadata of other formats for the newest state of the table: ``"delta"``,
         ``"iceberg"``, or both. By default those of the table's property ``hoodoo.open.formats``, which
         are also written after each action. ``keep`` stores ``formats`` in this property: from now on
         they, and no others, are written after each action; ``""`` switches all off.
 
-        Returns ``<format> <instant>`` of each new version; nothing if all are up to date. Raises
+        ``catalog``: catalogs that show the table as the format, by default those of the property
+        ``hoodoo.open.catalogs``: ``"glue://db.trips"``, ``"hms://host:9083/db.trips"``, or
+        ``"iceberg://name/db.trips"`` for a catalog that pyiceberg's configuration describes;
+        ``"iceberg=glue://db.trips"`` if several formats are published. ``keep`` stores them, too.
+
+        Returns ``<format> <instant>`` of each new version, and ``<format>=<catalog>`` of each entry
+        that has changed; nothing if all are up to date. Raises
         ConfigError for an unknown format, for a merge-on-read table without
         ``hoodoo.open.read.optimized``, SchemaError for a column that the format has no type for, and
-        CommitConflictError if other processes are always first.
+        CommitConflictError if other processes are always first; then the error of a catalog.
 
         >>> table.publish("delta")
         ('delta 20261128104500123',)

@@ -161,6 +161,7 @@ def _parsed(data: bytes, where: str, version: str) -> CatalogTable:
             {str(key): str(value) for key, value in said["parameters"].items()},
             str(said["view"]),
             version,
+            str(said.get("provider", "hudi")),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CatalogError(

@@ -15,13 +15,12 @@ from hoodoo.hookspecs.registration import Settings
 
 from hoodoo_catalogs import options
 from hoodoo_catalogs.hive_entry import (
-    INPUTS,
-    OUTPUT,
-    SERDE,
     Name,
     batches,
     lower,
+    provider_of,
     serde_parameters,
+    stored_as,
     view_of,
 )
 from hoodoo_catalogs.hookspecs.catalog import CatalogError, CatalogTable, Column, Values
@@ -82,6 +81,7 @@ class GlueCatalog:
             dict(known.get("Parameters", {})),
             view_of(stored.get("InputFormat", ""), serde),
             str(known.get("VersionId") or "0"),
+            provider_of(known.get("Parameters", {})),
         )
 
     def put(self, table: CatalogTable) -> bool:
@@ -206,19 +206,24 @@ class GlueCatalog:
 
     def _input(self, table: CatalogTable) -> dict[str, Any]:
         more = options.SERDE_PROPERTIES.given(self.options) or ""
+        made, output, serde = stored_as(table)
         listing = "TRUE" if options.GLUE_LISTING.read(self.options) else "FALSE"
         return {
             "Name": Name.of(table.name).table,
             "TableType": "EXTERNAL_TABLE",
-            "Parameters": {"EXTERNAL": "TRUE", **table.parameters, _LISTING: listing},
+            "Parameters": {
+                "EXTERNAL": "TRUE",
+                **table.parameters,
+                **({_LISTING: listing} if table.provider == "hudi" else {}),
+            },
             "PartitionKeys": _glue_columns(table.partition_keys),
             "StorageDescriptor": {
                 "Columns": _glue_columns(table.columns),
                 "Location": table.location,
-                "InputFormat": INPUTS[table.view],
-                "OutputFormat": OUTPUT,
+                "InputFormat": made,
+                "OutputFormat": output,
                 "SerdeInfo": {
-                    "SerializationLibrary": SERDE,
+                    "SerializationLibrary": serde,
                     "Parameters": serde_parameters(table, more),
                 },
             },

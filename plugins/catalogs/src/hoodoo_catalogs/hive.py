@@ -19,13 +19,12 @@ from hoodoo.hookspecs.registration import Settings
 
 from hoodoo_catalogs import options
 from hoodoo_catalogs.hive_entry import (
-    INPUTS,
-    OUTPUT,
-    SERDE,
     Name,
     batches,
     lower,
+    provider_of,
     serde_parameters,
+    stored_as,
     view_of,
 )
 from hoodoo_catalogs.hookspecs.catalog import CatalogError, CatalogTable, Column, Values
@@ -259,15 +258,16 @@ class HiveCatalog:
         from hive_metastore import ttypes
 
         more = options.SERDE_PROPERTIES.given(self.options) or ""
+        made, output, serde = stored_as(table)
         return ttypes.StorageDescriptor(
             cols=_fields(table.columns),
             location=location,
-            inputFormat=INPUTS[table.view],
-            outputFormat=OUTPUT,
+            inputFormat=made,
+            outputFormat=output,
             compressed=False,
             numBuckets=0,
             serdeInfo=ttypes.SerDeInfo(
-                name=None, serializationLib=SERDE, parameters=serde_parameters(table, more)
+                name=None, serializationLib=serde, parameters=serde_parameters(table, more)
             ),
             bucketCols=[],
             sortCols=[],
@@ -322,6 +322,7 @@ def _entry(name: Name, table: Any) -> CatalogTable:
         dict(table.parameters or {}),
         view_of(stored.inputFormat or "", serde),
         _version(table),
+        provider_of(table.parameters or {}),
     )
 
 

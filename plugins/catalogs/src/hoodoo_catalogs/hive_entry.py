@@ -23,6 +23,21 @@ INPUTS = {
 }
 OUTPUT = f"{_PARQUET}MapredParquetOutputFormat"
 SERDE = f"{_PARQUET}serde.ParquetHiveSerDe"
+_STORED = {view: (made, OUTPUT, SERDE) for view, made in INPUTS.items()}
+_LAZY = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
+# As Iceberg's own catalogs and Spark's Delta make entries: the parameters tell readers what it is.
+_OTHERS = {
+    "iceberg": (
+        "org.apache.hadoop.mapred.FileInputFormat",
+        "org.apache.hadoop.mapred.FileOutputFormat",
+        _LAZY,
+    ),
+    "delta": (
+        "org.apache.hadoop.mapred.SequenceFileInputFormat",
+        "org.apache.hadoop.hive.ql.io.HiveSequenceFileOutputFormat",
+        _LAZY,
+    ),
+}
 AS_RO = "hoodie.query.as.ro.table"
 _NAME = re.compile(r"\w+", re.ASCII)
 
@@ -52,8 +67,22 @@ class Name:
         return f"{self.database}.{self.table}"
 
 
+def stored_as(table: CatalogTable) -> tuple[str, str, str]:
+    """The classes of Hive that an entry names: input format, output format, serde."""
+    return _OTHERS.get(table.provider) or _STORED[table.view]
+
+
+def provider_of(parameters: Mapping[str, str]) -> str:
+    """The format whose metadata readers of an entry with these parameters use."""
+    kind = parameters.get("table_type", "").lower()
+    named = parameters.get("spark.sql.sources.provider", "").lower()
+    return next((one for one in _OTHERS if one in (kind, named)), "hudi")
+
+
 def serde_parameters(table: CatalogTable, more: str) -> dict[str, str]:
     """Those of the serde; ``more``: lines ``key=value``."""
+    if table.provider in _OTHERS:
+        return {"serialization.format": "1", "path": table.location}
     pairs = (line.partition("=") for line in more.splitlines() if line.strip())
     return {
         "serialization.format": "1",

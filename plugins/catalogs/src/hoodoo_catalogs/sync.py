@@ -157,6 +157,12 @@ def refuse_other(found: CatalogTable, wanted: CatalogTable) -> None:
             f"is the table at {found.location}, not the one at {wanted.location}.",
             "Give this table another name there, or drop the entry if it is not needed.",
         )
+    if found.provider != wanted.provider:
+        raise CatalogError(
+            f"{wanted.name} in the catalog",
+            f"shows the table as {found.provider}, not as {wanted.provider}.",
+            "Give each format a name of its own there.",
+        )
 
 
 def is_same_place(one: str, other: str) -> bool:

@@ -14,6 +14,14 @@ def publish(
         str | None,
         typer.Option("--as", help="delta, iceberg, or both with a comma; else the table's own."),
     ] = None,
+    catalog: Annotated[
+        str | None,
+        typer.Option(
+            "--catalog",
+            help="Catalogs that show the table as the format, with commas: glue://db.t, "
+            "hms://host:9083/db.t, iceberg://name/db.t of pyiceberg's configuration.",
+        ),
+    ] = None,
     keep: Annotated[
         bool,
         typer.Option("--keep", help='Also after each action from now on; --as "" ends it.'),
@@ -26,6 +34,8 @@ def publish(
     Example: hoodoo publish trips --as delta,iceberg --keep
     """
     table = arguments.opened(path, options)
-    done = table.publish(formats, keep=keep)
+    done = table.publish(
+        formats, catalog=None if catalog is None else catalog.split(","), keep=keep
+    )
     lines = [f"Published {one}." for one in done] or ["All is up to date."]
     arguments.answer({"published": list(done)}, as_json, "\n".join(lines))

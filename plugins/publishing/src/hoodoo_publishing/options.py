@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hoodoo.hookspecs.registration import Option
-from hoodoo.options import FLAG, NAMES
+from hoodoo.options import FLAG, NAMES, Duration
 
 FORMATS = Option(
     "hoodoo.open.formats",
@@ -20,4 +20,20 @@ READ_OPTIMIZED = Option(
     assumed=False,
     kind=FLAG,
 )
-ALL = (FORMATS, READ_OPTIMIZED)
+CATALOGS = Option(
+    "hoodoo.open.catalogs",
+    "Catalogs that show the table as a published format and are updated after each commit: "
+    "iceberg=glue://database.table, delta=hms://host:port/database.table, or "
+    "iceberg=iceberg://name/namespace.table for a catalog of pyiceberg's configuration.",
+    table_property=True,
+    assumed=False,
+    kind=NAMES,
+)
+WAIT = Option(
+    "hoodoo.open.catalogs.wait",
+    "How long an action waits for these catalogs at most; an update that takes longer goes on in "
+    "the background.",
+    "10",
+    kind=Duration("s", whole=False),
+)
+ALL = (FORMATS, READ_OPTIMIZED, CATALOGS, WAIT)

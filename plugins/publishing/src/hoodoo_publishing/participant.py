@@ -26,6 +26,7 @@ from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_publishing import options
+from hoodoo_publishing.catalogs.faces import Faces, faces
 from hoodoo_publishing.formats import named
 from hoodoo_publishing.sync import Format, sync
 
@@ -46,8 +47,13 @@ class OpenFormats(_AfterActions):
 
     @classmethod
     def from_settings(cls, settings: Settings) -> OpenFormats:
-        names = options.FORMATS.stored(settings.table.properties)
-        return cls((Publisher(tuple(named(names))),) if names else ())
+        stored = settings.table.properties
+        formats = named(options.FORMATS.stored(stored) or ())
+        if not formats:
+            return cls()
+        texts = options.CATALOGS.stored(stored) or ()
+        each = faces(texts, [form.name for form in formats], lenient=True)
+        return cls((Publisher(tuple(formats), Faces(each, settings.options)),))
 
 
 @frozen
@@ -57,9 +63,11 @@ class Publisher(_AfterActions):
     up."""
 
     formats: tuple[Format, ...]
+    faces: Faces = Faces()
 
     def new_table(self, config: TableConfig) -> TableConfig:
         check(config, self.formats)
+        faces(options.CATALOGS.stored(config.properties) or (), [f.name for f in self.formats])
         if config.create_schema:
             schema = without_meta(arrow_schema(config.create_schema))
             for form in self.formats:
@@ -68,7 +76,22 @@ class Publisher(_AfterActions):
 
     def after_action(self, request: RebuildRequest, timeline: Timeline) -> tuple[str, ...]:
         """Publish new commits. Returns ``<format> <instant>`` of each new version."""
-        return publish(request, self.formats)
+        news = True
+        try:
+            done = publish(request, self.formats)
+            news = bool(done)
+            return done
+        finally:  # of the other formats, where one failed
+            self._show(request.storage, request.config, news)
+
+    def _show(self, storage: Storage, config: TableConfig, published: bool = True) -> None:
+        """Update the catalogs. The table is right without them."""
+        for face, found in self.faces.update(storage, config, self.formats, published):
+            if isinstance(found, HoodooError):
+                warn(
+                    f"table {config.name}: the catalog entry {face} is not updated ({found}) The "
+                    "next action, or table.publish(), repeats it."
+                )
 
     def undone(self, storage: Storage, config: TableConfig, requested: str) -> None:
         """Before the files of ``requested`` are deleted: no format shows them as its newest state
@@ -80,6 +103,7 @@ class Publisher(_AfterActions):
             # A look alone: the rollback itself is pending.
             look = partial(TableHandle(storage, config, {}).write_target, looks=True)
             publish(RebuildRequest(storage, config, look), shown)
+            self._show(storage, config)
         except Exception as error:
             warn(
                 f"table {config.name}: until the next action, readers of other formats may miss "
@@ -107,6 +131,7 @@ class Publisher(_AfterActions):
                 form.expire(request.storage, paths)
             except Exception as error:  # the clean goes on: no reader needs these files by default
                 warn(f"{name}: older states may name files that are cleaned now ({error}).")
+        self._show(request.storage, request.config)
 
 
 def _shows(form: Format, storage: Storage, requested: str) -> bool:

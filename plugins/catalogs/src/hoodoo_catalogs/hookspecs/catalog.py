@@ -35,7 +35,8 @@ class CatalogTable:
     those that are no partition columns; these are ``partition_keys``. ``parameters``: texts, among
     them how far the entry is synced. ``view``: what a query of the entry reads: ``snapshot``,
     ``read_optimized`` or ``realtime``. ``version``: what the catalog calls this state of the entry;
-    None for a new one."""
+    None for a new one. ``provider``: the format whose metadata readers of the entry use: ``hudi``,
+    ``iceberg`` or ``delta``."""
 
     name: str
     location: str
@@ -44,6 +45,7 @@ class CatalogTable:
     parameters: Mapping[str, str] = Factory(dict)
     view: str = "snapshot"
     version: str | None = None
+    provider: str = "hudi"
 
 
 @runtime_checkable

@@ -56,7 +56,7 @@ _LATE = 3600.0  # seconds after which nobody publishes what was put before
 _KNOWN = 10_000  # entries of manifests that a process remembers
 _known: dict[tuple[str, str], tuple[Row, ...]] = {}
 _lock = threading.Lock()
-_INSTANT = "hoodoo.instant"
+INSTANT = "hoodoo.instant"
 _DAMAGE = (ValueError, KeyError, TypeError, IndexError, EOFError, FileNotFoundError)
 
 
@@ -118,7 +118,7 @@ class IcebergMetadata:
                 if isinstance(parsed, BaseFile):
                     files[path] = parsed
         current = state.current
-        return Head(newest, files, current["summary"].get(_INSTANT, "") if current else "", state)
+        return Head(newest, files, current["summary"].get(INSTANT, "") if current else "", state)
 
     def publish(
         self, state: TableState, head: Head, step: Step, read: dict[str, Footer]
@@ -263,6 +263,18 @@ def _note(storage: Storage, path: str, entries: tuple[Row, ...]) -> None:
 def _place(root: str) -> str:
     """``root`` without what is spelled in several ways: s3 and s3a are one bucket."""
     return _SCHEMES.sub(r"\1://", root).rstrip("/")
+
+
+def pointer(head: Head) -> str:
+    """The URI of the metadata file of ``head``, as catalogs name it."""
+    return f"{head.detail.metadata['location']}/{_path(head.version)}"
+
+
+def version_at(storage: Storage, uri: str) -> int | None:
+    """The version whose metadata file is at ``uri``; None for a file of another program."""
+    folder, _, name = uri.rpartition(f"/{FOLDER}/")
+    match = _VERSION.fullmatch(f"{FOLDER}/{name}")
+    return int(match[1]) if match and _place(folder) == _place(storage.root) else None
 
 
 def _below(root: str, uri: str) -> str:
@@ -513,7 +525,7 @@ def _summary(
     }
     return {
         "operation": _operation(step, bool(added), bool(deleted)),
-        _INSTANT: step.instant,
+        INSTANT: step.instant,
         "hoodoo.completed": step.completed,
         "hoodoo.operation": step.operation.value,
         **{name: str(count) for name, count in counts.items()},
@@ -537,7 +549,7 @@ def _that_stand(snapshots: list[dict[str, Any]], state: TableState) -> list[dict
     return [
         snapshot
         for snapshot in snapshots
-        if (instant := snapshot["summary"].get(_INSTANT, "")) < first
+        if (instant := snapshot["summary"].get(INSTANT, "")) < first
         or state.timeline.find(instant) is not None
     ]
 
