@@ -44,7 +44,7 @@ from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.markers import MARKERS
 from hoodoo.timeline.publish import Following
 from hoodoo.timeline.removed import taken_since
-from hoodoo.timeline.snapshot import Look, Snapshot
+from hoodoo.timeline.snapshot import Look, TableSnapshot
 from hoodoo.timeline.timeline import Timeline, from_names, load, reload
 
 SNAPSHOT_ATTEMPTS = 10
@@ -339,7 +339,7 @@ class TableHandle:
 
     def on_snapshot(
         self,
-        work: Callable[[Snapshot, Joined | None, bool], Work],
+        work: Callable[[TableSnapshot, Joined | None, bool], Work],
         *,
         check: Callable[[], object] = lambda: None,
         repair: bool = True,
@@ -402,7 +402,7 @@ class TableHandle:
                 )
                 still = shown and known is not None and known.decided == timeline.decided
                 schema = self.schema_at(timeline)
-                snapshot = Snapshot(self.storage, self.config, timeline, schema, slices)
+                snapshot = TableSnapshot(self.storage, timeline, self.config, schema, slices)
                 return work(snapshot, self.participants.join(timeline, now), still)
         raise AssertionError("not reached")
 

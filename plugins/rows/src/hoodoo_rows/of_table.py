@@ -40,7 +40,7 @@ from hoodoo.table.settings import generator_name, merger_name
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.plans import PLANNER, pending_clusterings, pending_groups
-from hoodoo.timeline.snapshot import Snapshot
+from hoodoo.timeline.snapshot import TableSnapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_rows.merge.rule import as_of_schema
@@ -270,7 +270,7 @@ def write_target(
 
 
 def _target(
-    table: TableHandle, runner: Engine, snapshot: Snapshot, joined: Joined | None, calm: bool
+    table: TableHandle, runner: Engine, snapshot: TableSnapshot, joined: Joined | None, calm: bool
 ) -> WriteTarget:
     timeline = snapshot.timeline
     policy = WritePolicy(

@@ -36,7 +36,7 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.markers import STAGED
-from hoodoo.timeline.snapshot import Snapshot
+from hoodoo.timeline.snapshot import TableSnapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_rows.merge.rule import MergeRule, Visible
@@ -151,7 +151,7 @@ class WriteTarget:
     takes part in what is made of this look at the table. ``calm``: nothing had been decided since
     this process did: the next decision may well be its own, too."""
 
-    snapshot: Snapshot
+    snapshot: TableSnapshot
     plugins: WritePlugins
     policy: WritePolicy
     engine: Engine
@@ -164,7 +164,7 @@ class WriteTarget:
 
     @property
     def config(self) -> TableConfig:
-        return self.snapshot.config
+        return self.snapshot.properties
 
     @property
     def timeline(self) -> Timeline:
