@@ -26,7 +26,7 @@ from hoodoo.timeline.plans import (
     read_plan,
     reading_order,
 )
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.snapshot import Snapshot
 
 ROOT = Path(__file__).resolve().parents[2]
 ZIPS = sorted(
@@ -59,15 +59,13 @@ def record(data: bytes) -> dict[str, Any]:
     return found
 
 
-def stored(
-    tmp_path: Path, content: bytes, version: int = 9
-) -> tuple[DirectoryStorage, Timeline, Instant]:
+def stored(tmp_path: Path, content: bytes, version: int = 9) -> tuple[Snapshot, Instant]:
     """A table on whose timeline a compaction with this plan is requested."""
     store = DirectoryStorage(str(tmp_path))
     values = {"hoodie.table.name": "t", "hoodie.table.version": str(version)}
     line = timeline.load(store, create.init_table(store, TableConfig(values)))
     instant = publish.request(store, line, "compaction", content)
-    return store, timeline.reload(store, line), instant
+    return Snapshot(store, timeline.reload(store, line)), instant
 
 
 def foreign(operations: Any, **more: Any) -> bytes:
@@ -213,9 +211,9 @@ def test_the_plans_of_golden_tables(tmp_path: Path) -> None:
     ids=["cut", "nonsense", "no json", "twice"],
 )
 def test_a_damaged_plan_is_named(tmp_path: Path, content: bytes) -> None:
-    store, line, instant = stored(tmp_path, content)
+    snapshot, instant = stored(tmp_path, content)
     with pytest.raises(CorruptTableError, match=rf"{instant.requested}\.compaction\.requested"):
-        read_plan(store, line, instant)
+        read_plan(snapshot, instant)
 
 
 @pytest.mark.parametrize(
@@ -224,32 +222,33 @@ def test_a_damaged_plan_is_named(tmp_path: Path, content: bytes) -> None:
     ids=["base", "log"],
 )
 def test_a_plan_of_files_that_are_none(tmp_path: Path, bad: dict[str, Any]) -> None:
-    store, line, instant = stored(tmp_path, foreign([operation(**bad)]))
+    snapshot, instant = stored(tmp_path, foreign([operation(**bad)]))
     with pytest.raises(CorruptTableError, match=r"nonsense.*not a file of a table") as caught:
-        read_plan(store, line, instant)
+        read_plan(snapshot, instant)
     assert instant.requested in caught.value.obj and "planned again" in caught.value.fix
 
 
 def test_a_plan_that_is_gone(tmp_path: Path) -> None:
-    store, line, instant = stored(tmp_path, foreign([operation()]))
-    store.delete(line.path(instant))
+    snapshot, instant = stored(tmp_path, foreign([operation()]))
+    snapshot.storage.delete(snapshot.path(instant))
     with pytest.raises(InstantGoneError, match="archived or undone"):
-        read_plan(store, line, instant)
+        read_plan(snapshot, instant)
 
 
 # --- pending --------------------------------------------------------------------------------------
 @pytest.mark.parametrize("version", [6, 9])
 def test_groups_of_pending_compactions(tmp_path: Path, version: int) -> None:
-    store, line, first = stored(tmp_path, encode_compaction(SLICES[:1]), version)
+    snapshot, first = stored(tmp_path, encode_compaction(SLICES[:1]), version)
+    store, line = snapshot.storage, snapshot.timeline
     second = publish.request(store, line, "compaction", encode_compaction(SLICES[1:]))
     publish.inflight(store, timeline.reload(store, line), second)
     line = timeline.reload(store, line)
     assert [i.requested for i in pending_compactions(line)] == [first.requested, second.requested]
     assert [i.state for i in pending_compactions(line)] == [State.REQUESTED, State.INFLIGHT]
-    assert pending_groups(store, line) == {
+    assert pending_groups(Snapshot(store, line)) == {
         (SLICES[0].partition_path, SLICES[0].file_id): first.requested,
         (SLICES[1].partition_path, SLICES[1].file_id): second.requested,
     }
     publish.complete(store, line, pending_compactions(line)[1], b"{}")
     line = timeline.reload(store, line)
-    assert set(pending_groups(store, line).values()) == {first.requested}
+    assert set(pending_groups(Snapshot(store, line)).values()) == {first.requested}

@@ -20,6 +20,7 @@ from hoodoo.hookspecs.engine import Stream
 from hoodoo.storage.api import Storage
 from hoodoo.testing.stores import Crash, Delegating
 from hoodoo.timeline.plans import pending_compactions, read_plan
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 from merge_on_read import INDEXES, check_compacts, logs, rows, run_planned, with_options
@@ -224,7 +225,7 @@ def test_a_compaction_is_planned_between_decision_and_completion(
     timeline = opened(target).timeline()
     (instant,) = pending_compactions(timeline)
     assert [instant.requested] == planned
-    names = {log for s in read_plan(LocalStorage(str(target)), timeline, instant).slices
+    names = {log for s in read_plan(Snapshot(LocalStorage(str(target)), timeline), instant).slices
              for log in s.log_files}  # fmt: skip
     assert set(commit.files) & {log.path for log in names} == {
         path for path in commit.files if ".log." in path
@@ -249,7 +250,7 @@ def test_a_write_between_listing_and_plan(
     assert opened(target, wrapped).schedule_compaction()
     timeline = opened(target).timeline()
     (instant,) = pending_compactions(timeline)
-    slices = read_plan(LocalStorage(str(target)), timeline, instant).slices
+    slices = read_plan(Snapshot(LocalStorage(str(target)), timeline), instant).slices
     planned = {log for slice_ in slices for log in slice_.log_files}
     assert planned == set(logs(target)), "the compaction was planned without the write"
     run_planned(opened(target))

@@ -25,6 +25,7 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.timeline import publish
 from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.plans import pending_compactions, read_plan
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_formats.parquet import reader as parquet_reader
 from hoodoo_rows.merge.meet import KeyJoin
 from hoodoo_services.compaction import run as compaction
@@ -218,7 +219,8 @@ def test_a_plan_waits_across_reopening(tmp_path: Path, version: int, index: str)
     assert waiting(table) == [instant]
     assert [i.state.value for i in table.timeline().pending()] == ["REQUESTED"]
     (plan,) = [
-        read_plan(storage(tmp_path), table.timeline(), i) for i in table.timeline().pending()
+        read_plan(Snapshot(storage(tmp_path), table.timeline()), i)
+        for i in table.timeline().pending()
     ]
     assert plan.strategy == "log_count" and [len(s.log_files) for s in plan.slices] == [3, 2, 1]
     assert table.schedule_compaction() is None, "all file groups are planned already"
@@ -429,7 +431,9 @@ def test_no_strategy(tmp_path: Path, bad: Any) -> None:
 
 
 def planned(table: hoodoo.Table, instant: Instant) -> list[str]:
-    plan = read_plan(storage(Path(table.path.removeprefix("file://"))), table.timeline(), instant)
+    plan = read_plan(
+        Snapshot(storage(Path(table.path.removeprefix("file://"))), table.timeline()), instant
+    )
     return [s.partition_path for s in plan.slices]
 
 

@@ -17,6 +17,7 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.model.log_block import BlockKind, Header, LogBlock
 from hoodoo.timeline import publish
 from hoodoo.timeline.plans import read_plan
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_rows.merge.log_rows import counting
 from hoodoo_services.compaction.merge_logs import CompactLogs
 
@@ -97,7 +98,7 @@ def test_its_plan_is_hudis(tmp_path: Path) -> None:
     runner = "org.apache.hudi.table.action.compact.LogCompactionExecutionHelper"
     assert raw["strategy"] == {"compactorClassName": runner, "strategyParams": {}, "version": 1}
     assert raw["preserveHoodieMetadata"] is True and raw["version"] == 2
-    plan = read_plan(storage, timeline, pending(table)[0])
+    plan = read_plan(Snapshot(storage, timeline), pending(table)[0])
     (slice_,) = table.file_slices()
     assert plan.slices[0].log_files == slice_.log_files
     assert table.run_planned("logcompaction", instant).instant == instant

@@ -163,9 +163,9 @@ def test_each_commit_is_read_once_and_no_more_than_so_many(
     seen: list[str] = []
     real = lost._read
 
-    def counted(storage: Any, timeline: Any, instant: Any) -> Any:
+    def counted(snapshot: Any, instant: Any) -> Any:
         seen.append(instant.requested)
-        return real(storage, timeline, instant)
+        return real(snapshot, instant)
 
     monkeypatch.setattr(lost, "_read", counted)
     table = hoodoo.open(table.path)

@@ -20,6 +20,7 @@ from hoodoo.errors import (
 from hoodoo.timeline import properties, publish
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.publish import withdraw
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_metadata.life.build import finish, retire
 from hoodoo_metadata.partitions.files.listing import told_files
 from hoodoo_metadata.table.metadata_table import FOLDER, MetadataTable, mark_of, told_as
@@ -167,7 +168,7 @@ def test_none_is_read_while_somebody_else_makes_them(tmp_path: Path) -> None:
     with Beating(storage) as beats:
         other = publish.request(storage, timeline, publish.INDEXING, b"", named=beats.add)
         assert finish(storage, config, ALL, ["v"]).metadata_partitions == ()
-        withdraw(storage, timeline, other)
+        withdraw(Snapshot(storage, timeline), other)
     assert finish(storage, config, ALL, ["v"]).metadata_partitions == ALL
     right(path, 6)
 

@@ -17,6 +17,7 @@ from hoodoo.model.instant import State
 from hoodoo.timeline import properties
 from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.placement import FOLLOWS, rows_follow_columns
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_standard.storage.local import LocalStorage
 
 pytestmark = pytest.mark.sampled(4)
@@ -57,7 +58,7 @@ def made(
 
 
 def follows(table: hoodoo.Table) -> bool:
-    return rows_follow_columns(LocalStorage(table.path), table.timeline())
+    return rows_follow_columns(Snapshot(LocalStorage(table.path), table.timeline()))
 
 
 def answers(read: Callable[..., Any]) -> Iterator[tuple[Any, Any]]:

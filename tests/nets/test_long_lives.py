@@ -15,6 +15,7 @@ import pytest
 import test_verify_finds_it as damages
 from effort import MORE, effort
 from hoodoo.timeline.placement import rows_follow_columns
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_cli.commandline import main
 from hoodoo_cli.reports.examination import examine
 from hoodoo_metadata.partitions.record_index.verify_growing import may_outlive_rows
@@ -70,7 +71,9 @@ def test_damage_of_an_old_table_is_found(number: int, tmp_path: Path) -> None:
     more = "virtual" if life.kind.virtual else "metadata" if life.kind.metadata else "plain"
     kind = damages.Kind(old.config.table_type, life.kind.version, life.kind.index, more)
     for damage, fits in damages.DAMAGES:
-        if damage is damages.moved_row and not rows_follow_columns(storage, old.timeline()):
+        if damage is damages.moved_row and not rows_follow_columns(
+            Snapshot(storage, old.timeline())
+        ):
             continue  # readers know of no rule that the row breaks
         if damage is damages.stale_entry and may_outlive_rows(old.config):
             continue  # deletes leave such entries, and nobody goes by them

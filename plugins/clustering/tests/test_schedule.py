@@ -22,6 +22,7 @@ from hoodoo.participants.listing import build
 from hoodoo.timeline import codec, properties, timeline
 from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.plans import PLANNER, clustered_groups
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_clustering.changed import last_plan
 from hoodoo_clustering.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo_clustering.options import SORT_COLUMNS
@@ -101,7 +102,7 @@ class Made:
 
     def scope(self) -> Scope:
         loaded = timeline.load(self.storage, CONFIG)
-        busy = clustered_groups(self.storage, loaded)
+        busy = clustered_groups(Snapshot(self.storage, loaded))
         return Scope(self.storage, loaded, ParquetFormat(), self.schema, tuple(self.slices), busy)
 
     def plan(self, planner: Any = None, orders: bool | None = None, **given: Any) -> Any:

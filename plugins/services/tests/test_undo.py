@@ -21,6 +21,7 @@ from hoodoo.timeline import create, timeline
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.layouts import layout_of
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 from hoodoo_services import savepoint as savepoint_action
 from hoodoo_services.restore import run as restore
@@ -314,7 +315,7 @@ def test_a_pending_clean(tmp_path: Path, version: int) -> None:
     table.pending(3, "clean", codec_avro.encode("HoodieCleanerPlan", plan))
     with pytest.raises(CommitConflictError, match=r"clean \d+ is pending .* p/a_"):
         make_plan(table.store, table.line, t(1))
-    refuse_missing(table.store, table.line, [], data_files(table.store), "now")
+    refuse_missing(Snapshot(table.store, table.line), [], data_files(table.store), "now")
 
 
 def test_the_files_of_a_savepoint(tmp_path: Path, version: int) -> None:
@@ -334,7 +335,7 @@ def test_a_completed_write_goes_without_its_pending_files(tmp_path: Path, versio
     table.base("a", 2)
     stat = WriteStat("p", "a", f"p/a_0-0-0_{t(2)}.parquet", t(1))
     newest = table.done(2, pending=False, stats=(stat,), operation=Operation.UPSERT)
-    found = rollback.rollback(table.store, table.line, newest)
+    found = rollback.rollback(Snapshot(table.store, table.line), newest)
     assert found.files == (f"p/a_0-0-0_{t(2)}.parquet",)
     assert table.found(2) == [] and table.names() == ["a_0-0-0_00001.parquet"]
 
@@ -353,7 +354,7 @@ def test_a_rollback_that_was_only_asked_for(tmp_path: Path, version: int) -> Non
     }  # fmt: skip
     table.pending(3, "rollback", codec_avro.encode("HoodieRollbackPlan", plan))
     (mine,) = [i for i in table.line.pending() if i.action == "rollback"]
-    assert rollback.resume(table.store, table.line, mine) is None
+    assert rollback.resume(Snapshot(table.store, table.line), mine) is None
     assert table.found(3) == [] and len(table.names()) == 2 and table.line.find(t(1)) is not None
 
 
@@ -363,17 +364,17 @@ def test_what_may_not_be_rolled_back(tmp_path: Path) -> None:
     second = table.done(3, "deltacommit", at=6)
     table.done(4, "deltacommit", at=5)
     with pytest.raises(ConfigError, match="not the newest completed write"):
-        rollback.rollback(table.store, table.line, first)
+        rollback.rollback(Snapshot(table.store, table.line), first)
     with pytest.raises(ConfigError, match="not the newest completed write"):
-        rollback.rollback(table.store, table.line, second)  # by its request it is not
+        rollback.rollback(Snapshot(table.store, table.line), second)  # by its request it is not
     overlapped = table.line.find(t(4))
     assert overlapped is not None
     with pytest.raises(ConfigError, match="not the newest completed write"):
-        rollback.rollback(table.store, table.line, overlapped)  # by its end it is not
+        rollback.rollback(Snapshot(table.store, table.line), overlapped)  # by its end it is not
     newest = table.done(7, "deltacommit")
     table.pending(8, "deltacommit")
     with pytest.raises(CommitConflictError, match="may build on it"):
-        rollback.rollback(table.store, table.line, newest)
+        rollback.rollback(Snapshot(table.store, table.line), newest)
     assert table.line.find(t(7)) is not None and not table.found(9)
 
 
@@ -394,7 +395,7 @@ def test_blocks_among_others(tmp_path: Path) -> None:
     table.log("c", 3)
     added = WriteStat("p", "c", f"p/c_0-0-0_{t(3)}.parquet")
     newest = table.done(3, "deltacommit", stats=(stat("a"), stat("b"), added))
-    found = rollback.rollback(table.store, table.line, newest)
+    found = rollback.rollback(Snapshot(table.store, table.line), newest)
     assert table.names() == [
         ".a_00001.log.1_0-0-0",
         f".a_00001.log.2_0-0-{int(found.rollback[8:])}",
@@ -504,9 +505,9 @@ def test_a_rollback_at_work(tmp_path: Path, version: int) -> None:
     with Beating(table.store) as beats:
         beats.add(t(3))
         with pytest.raises(CommitConflictError, match="of it is in progress"):
-            rollback.rollback(table.store, table.line, failed)
+            rollback.rollback(Snapshot(table.store, table.line), failed)
         with pytest.raises(CommitConflictError, match="in progress"):
             restore.schedule(table.store, table.config, t(1))
-    found = rollback.rollback(table.store, table.line, failed)
+    found = rollback.rollback(Snapshot(table.store, table.line), failed)
     assert (found.rollback, found.files) == (t(3), (f"p/a_0-0-0_{t(2)}.parquet",))
     assert table.line.pending() == ()

@@ -20,6 +20,7 @@ from hoodoo.model.schema.avro import avro_text
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import placement
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_standard.engine.local import LocalEngine
 
 REAL = "real"
@@ -75,7 +76,7 @@ def with_files(
             engine=LocalEngine(2),
         )  # fmt: skip
         beside = joined.begin(change)
-    noted = placement.noted(storage, timeline, life.instant)
+    noted = placement.noted(Snapshot(storage, timeline), life.instant)
     if named and not metadata:
         stats = tuple(_stat(number, life.requested, size=0) for number in range(files))
     names = stats if named else ()

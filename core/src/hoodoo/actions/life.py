@@ -32,6 +32,7 @@ from hoodoo.timeline.markers import MARKERS, STAGED, created
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans import pending_clusterings, pending_compactions
 from hoodoo.timeline.publish import Check, CoupledCommit, Following, Outcome, Result
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import list_data
 
@@ -254,12 +255,10 @@ def _delete(storage: Storage, prefix: str) -> None:
         storage.delete_prefix(prefix)
 
 
-def schema_then(
-    storage: Storage, timeline: Timeline, requested: str, schema: pa.Schema
-) -> pa.Schema:
+def schema_then(snapshot: Snapshot, requested: str, schema: pa.Schema) -> pa.Schema:
     """The table's own schema when the action ``requested`` was planned, ``schema`` if nobody said one until
     then: who reads as of it must be able to read its files, and what it rewrites is as old."""
-    text = timeline.latest_schema_text(storage, requested)
+    text = snapshot.timeline.latest_schema_text(snapshot.storage, requested)
     return schema if text is None else without_meta(arrow_schema(text))
 
 
@@ -268,8 +267,8 @@ def refuse_stale_plan(
 ) -> None:
     """StalePlanError if a write of ``groups`` (partition path, file id) has completed between the two, something
     was undone, or a service has been planned, perhaps of the same."""
-    known = {i.requested for i in (*before.writes(), *_planned(storage, before))}
-    if any(i.requested not in known for i in _planned(storage, now)):
+    known = {i.requested for i in (*before.writes(), *_planned(Snapshot(storage, before)))}
+    if any(i.requested not in known for i in _planned(Snapshot(storage, now))):
         raise StalePlanError
     for other in now.writes():
         if other.requested not in known:
@@ -282,17 +281,17 @@ def refuse_stale_plan(
         raise StalePlanError  # something was undone, or archived
 
 
-def refuse_undoing(storage: Storage, timeline: Timeline, what: str) -> None:
+def refuse_undoing(snapshot: Snapshot, what: str) -> None:
     """CommitConflictError while a restore or a rollback is in progress."""
-    for other in timeline.pending():
+    for other in snapshot.pending():
         if other.traits.undoes:
             raise CommitConflictError(
-                f"{storage.root}: {what}",
+                f"{snapshot.root}: {what}",
                 f"{other} is in progress, and may delete what a {what} planned now would read.",
                 "Schedule it when that has ended; if its process died, table.rollback() finishes it.",
             )
 
 
-def _planned(storage: Storage, timeline: Timeline) -> list[Instant]:
-    clusterings = (plan.instant for plan in pending_clusterings(storage, timeline))
-    return [*pending_compactions(timeline), *clusterings]
+def _planned(snapshot: Snapshot) -> list[Instant]:
+    clusterings = (plan.instant for plan in pending_clusterings(snapshot))
+    return [*pending_compactions(snapshot.timeline), *clusterings]

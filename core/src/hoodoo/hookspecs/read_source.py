@@ -9,6 +9,7 @@ from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 
@@ -27,3 +28,8 @@ class ReadSource:
     key_generator: KeyGenerator | None = None
     merger: Merger | None = None
     whole: bool = True
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The table as the read sees it."""
+        return Snapshot(self.storage, self.timeline)

@@ -12,6 +12,7 @@ from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.together import at_once
 from hoodoo.timeline import view
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 _SHOWN = "the files"
@@ -64,9 +65,9 @@ def build_whole(
     entries = lister and lister.list_files(storage, timeline, partitions)
     files = view.parsed(view.list_data(storage, partitions) if lister is None else entries)
     found = view.from_files(storage, timeline, files)
-    refuse_unknown(storage, timeline, found, partitions)
+    refuse_unknown(Snapshot(storage, timeline), found, partitions)
     if lister is None:
-        refuse_lost(storage, timeline, found, paths=partitions)
+        refuse_lost(Snapshot(storage, timeline), found, paths=partitions)
     if at_once(storage) > 1:
         timeline.noted[_SHOWN] = KnownFiles(timeline, found, partitions)
     return found

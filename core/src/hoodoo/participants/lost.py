@@ -26,7 +26,8 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import undoing
 from hoodoo.timeline.removed import Removed, removed_by, was_removed
-from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo.timeline.snapshot import Snapshot
+from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import FileSystemView, Key
 
 # More than the default of hoodie.keep.max.commits would be read for nothing where a table is archived.
@@ -69,56 +70,56 @@ class _ByPath:
 
 
 def refuse_lost(
-    storage: Storage,
-    timeline: Timeline,
+    snapshot: Snapshot,
     view: FileSystemView,
     as_of: str | None = None,
     paths: Collection[str] | None = None,
 ) -> None:
     """Raise CorruptTableError where ``view``, made of a listing (of the partition ``paths`` only, if given) and
-    of ``timeline`` up to the requested time ``as_of``, lacks a file that its newest slices need, or has a base file of
+    of ``snapshot`` up to the requested time ``as_of``, lacks a file that its newest slices need, or has a base file of
     another size than its commit says.
 
     CommitConflictError where it is missing because its commit has just been undone. Nothing is missed while a
     restore or a rollback of a completed write is pending: it deletes files before it takes their commits away,
     and if it died, the next writer finishes it.
     """
-    missing = list(_missing(storage, timeline, view, as_of, paths))
+    missing = list(_missing(snapshot, view, as_of, paths))
     if not missing:
         return
-    fresh = reload(storage, timeline)
+    fresh = snapshot.reload()
     gone: Mapping[Removed, str] | None = None
     for path, instant in missing:
-        if undoing(storage, fresh):
+        if undoing(fresh):
             return
-        if not fresh.contains_or_before_start(instant):
+        if not fresh.timeline.contains_or_before_start(instant):
             raise CommitConflictError(
-                f"{storage.root}/{path}", "its commit was rolled back while the files were listed.",
+                f"{snapshot.root}/{path}", "its commit was rolled back while the files were listed.",
                 "Read again.",
             )  # fmt: skip
         if gone is None:
-            gone = removed_files(storage, fresh)
+            gone = removed_files(fresh)
         if not was_removed(gone, path):
             commit = fresh.find(instant)
             # The file of the commit is named, too: a damaged one may name what was never there.
             where = "" if commit is None else f" ({fresh.path(commit)})"
-            raise lost_file(storage, path, f"the commit {instant}{where}")
+            raise lost_file(snapshot.storage, path, f"the commit {instant}{where}")
 
 
 def refuse_unknown(
-    storage: Storage, timeline: Timeline, view: FileSystemView, paths: Collection[str] | None = None
+    snapshot: Snapshot, view: FileSystemView, paths: Collection[str] | None = None
 ) -> None:
     """Raise CorruptTableError where ``view``, as for :func:`refuse_lost`, has no file of a file group that a
     replacecommit took out of the table, and no clean has come since that may have deleted them: what it did take out
     is read again. Whether one that came deleted them is for verify to find out."""
     gone = {k: by for k, by in view.replaced_in_vain().items() if paths is None or k[0] in paths}
-    if not _uncleaned(timeline, gone):
+    if not _uncleaned(snapshot.timeline, gone):
         return
     # A clean may have come, or the replacecommit been undone, beside the listing.
-    fresh = reload(storage, timeline)
-    for (path, file_id), instant in () if undoing(storage, fresh) else _uncleaned(fresh, gone):
+    fresh = snapshot.reload()
+    late = () if undoing(fresh) else _uncleaned(fresh.timeline, gone)
+    for (path, file_id), instant in late:
         raise CorruptTableError(
-            f"{storage.root}/{fresh.path(instant)}", f"it replaced file group {file_id} of {path or 'the table'}, of which there is no file, though no clean has deleted any since: what this commit did replace would be read again.",
+            f"{snapshot.root}/{fresh.path(instant)}", f"it replaced file group {file_id} of {path or 'the table'}, of which there is no file, though no clean has deleted any since: what this commit did replace would be read again.",
             "This file is damaged: restore it from a copy, or restore the table to an instant before it (table.restore).",
         )  # fmt: skip
 
@@ -140,34 +141,35 @@ def lost_file(storage: Storage, path: str, who: str) -> CorruptTableError:
     )
 
 
-def removed_files(storage: Storage, timeline: Timeline) -> dict[Removed, str]:
+def removed_files(snapshot: Snapshot) -> dict[Removed, str]:
     """What cleans took away, and which. Only asked where something is missing."""
-    archived = [i for i in load_archived(storage, timeline.config) if i.instant.traits.deletes]
+    every = load_archived(snapshot.storage, snapshot.config)
+    archived = [i for i in every if i.instant.traits.deletes]
     found = {r: i.requested for i in archived for r in removed_by(i.contents())}
-    for instant in (i for i in timeline.instants if i.traits.deletes):
+    for instant in (i for i in snapshot.instants if i.traits.deletes):
         at = instant if instant.is_completed else instant.at(State.REQUESTED)
         with suppress(FileNotFoundError):  # archived meanwhile, or ended
-            found |= dict.fromkeys(removed_by(timeline.contents(storage, at)), at.requested)
+            found |= dict.fromkeys(removed_by(snapshot.contents(at)), at.requested)
     return found
 
 
 def _missing(
-    storage: Storage, timeline: Timeline, view: FileSystemView, as_of: str | None, paths: Collection[str] | None
+    snapshot: Snapshot, view: FileSystemView, as_of: str | None, paths: Collection[str] | None
 ) -> Iterator[tuple[str, str]]:  # fmt: skip
     """Of each file that is lost its path below the table root, and the instant of the commit that names it."""
     newest = {(s.partition_path, s.file_id): s for s in view.slices}
     headless = {key for key, slice_ in newest.items() if slice_.base_file is None}
     there, sizes = view.paths, {b.path: b.size for s in view.slices if (b := s.base_file)}
-    for instant, one in named(storage, timeline, as_of, paths):
+    for instant, one in named(snapshot, as_of, paths):
         for path in one.files.keys() & sizes.keys():
             said, has = one.files[path].size, sizes.pop(path)
             if said and has and said != has:  # 0: not known. The newest commit counts.
-                who = f"the commit {instant.requested} ({timeline.path(instant)})"
-                raise another_file(f"{storage.root}/{path}", has, said, who)
+                who = f"the commit {instant.requested} ({snapshot.path(instant)})"
+                raise another_file(f"{snapshot.root}/{path}", has, said, who)
         for path in one.files.keys() - there:
             file = one.files[path]
             key = (file.partition_path, file.file_id)
-            if view.replaced_by(*key) is None and _needed(timeline, newest.get(key), file):
+            if view.replaced_by(*key) is None and _needed(snapshot.timeline, newest.get(key), file):
                 yield path, instant.requested
         for path, base in one.logs.items() if headless else ():
             file = one.files[path]
@@ -177,23 +179,25 @@ def _missing(
 
 
 def named(
-    storage: Storage, timeline: Timeline, as_of: str | None = None, paths: Collection[str] | None = None
+    snapshot: Snapshot, as_of: str | None = None, paths: Collection[str] | None = None
 ) -> Iterator[tuple[Instant, Named]]:  # fmt: skip
     """What each of the newest commits names in the partition ``paths`` (None: anywhere), the newest first. Each commit is
     read once for a timeline."""
     limit = None if as_of is None else order_key(as_of)
-    writes = [i for i in timeline.writes() if limit is None or order_key(i.requested) <= limit]
+    writes = [i for i in snapshot.writes() if limit is None or order_key(i.requested) <= limit]
     newest_first = writes[: -MOST_COMMITS - 1 : -1]
-    todo = [i for i in newest_first if i.requested not in timeline.noted]
-    read = partial(_read, storage, timeline)
+    todo = [i for i in newest_first if i.requested not in snapshot.timeline.noted]
+    read = partial(_read, snapshot)
     if len(todo) > 1:
         with ThreadPoolExecutor(min(_AT_ONCE, len(todo))) as pool:
             made = list(pool.map(read, todo))
     else:
         made = list(map(read, todo))
-    timeline.noted.update((i.requested, one) for i, one in zip(todo, made, strict=True) if one)
+    snapshot.timeline.noted.update(
+        (i.requested, one) for i, one in zip(todo, made, strict=True) if one
+    )
     for instant in newest_first:
-        one = timeline.noted.get(instant.requested)
+        one = snapshot.timeline.noted.get(instant.requested)
         found: Sequence[Named] = ()
         with suppress(HoodooError):  # verify tells what can't be read
             found = one.within(paths) if isinstance(one, _ByPath) else ()
@@ -219,10 +223,10 @@ def _named_after(timeline: Timeline, instant: str) -> bool:
     return timeline.contains_or_before_start(instant) or instant in pending
 
 
-def _read(storage: Storage, timeline: Timeline, instant: Instant) -> _ByPath | None:
+def _read(snapshot: Snapshot, instant: Instant) -> _ByPath | None:
     """None: it has been archived since the look; or it can't be read, which verify tells."""
     try:
-        return _ByPath(timeline.metadata(storage, instant).stats)
+        return _ByPath(snapshot.metadata(instant).stats)
     except (FileNotFoundError, HoodooError):
         return None
 

@@ -25,7 +25,7 @@ from hoodoo.storage.together import at_once, together
 from hoodoo.timeline.instants import order_key, parse_point
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.removed import READABLE, Taken, last_clean, planned_files, taken_since
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.view import FileSystemView, from_files
 
 _NUMBER = re.compile(r"-?[1-9]\d{0,5}")
@@ -105,7 +105,7 @@ def view_as_of(
     CorruptTableError if a file that a commit names is lost.
     """
     there = {e.path: e.size for e in list_data(source.storage, source.timeline, paths)}
-    look = partial(taken_since, source.storage, source.timeline)
+    look = partial(taken_since, source.snapshot)
     taken: Taken
     taken, _none = together(source.storage, look, partial(_read_ahead, source, bound))
     if taken.undone or (taken.cleans and paths is not None):
@@ -116,7 +116,7 @@ def view_as_of(
     deleted = {
         p: c.requested
         for c in cleans
-        for p in deleted_by(source.storage, taken.timeline, c)
+        for p in deleted_by(Snapshot(source.storage, taken.timeline), c)
         if paths is None or p.rpartition("/")[0] in paths
     }
     gone = {path: clean for path, clean in deleted.items() if path not in there}
@@ -142,9 +142,9 @@ def view_as_of(
             "ask for a later point in time; to keep more history, raise hoodie.clean.commits.retained, set hoodie.clean.policy=by_hours, or make a savepoint.",
         )
     if source.whole:
-        refuse_unknown(source.storage, taken.timeline, view, paths)
+        refuse_unknown(Snapshot(source.storage, taken.timeline), view, paths)
     if source.whole and not is_known(source.timeline):
-        refuse_lost(source.storage, source.timeline, view, bound, paths)
+        refuse_lost(source.snapshot, view, bound, paths)
     return view
 
 
@@ -154,7 +154,7 @@ def _read_ahead(source: ReadSource, bound: str | None) -> None:
         return
     with suppress(HoodooError, FileNotFoundError):  # who needs it says so
         if source.whole and not is_known(source.timeline):
-            list(named(source.storage, source.timeline, bound, ()))
+            list(named(source.snapshot, bound, ()))
         for newest in source.timeline.writes()[-1:] if bound is None else ():
             source.timeline.metadata(source.storage, newest)
 
@@ -162,7 +162,7 @@ def _read_ahead(source: ReadSource, bound: str | None) -> None:
 def _may_lack(source: ReadSource, bound: str) -> bool:
     if any(i.traits.deletes for i in source.timeline.pending()):
         return True
-    last = last_clean(source.storage, source.timeline)
+    last = last_clean(source.snapshot)
     if last is None:
         return False
     # Cleans of others say less: what they retain, or by their policy nothing.
@@ -179,11 +179,11 @@ def undone_meanwhile(storage: Storage, taken: Taken) -> CommitConflictError:
     )
 
 
-def deleted_by(storage: Storage, timeline: Timeline, clean: Instant) -> Iterable[str]:
+def deleted_by(snapshot: Snapshot, clean: Instant) -> Iterable[str]:
     """The files that ``clean`` deleted, or is about to. InstantGoneError if it is archived just now."""
     with suppress(FileNotFoundError):  # archiving takes the plan first, and the clean's end later
-        return planned_files(storage, timeline, clean)
-    metadata = timeline.contents(storage, clean)
+        return planned_files(snapshot, clean)
+    metadata = snapshot.contents(clean)
     return [
         path_of(partition, str(name).rpartition("/")[2])
         for partition, part in (metadata.get("partitionMetadata") or {}).items()

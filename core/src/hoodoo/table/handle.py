@@ -44,7 +44,7 @@ from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.markers import MARKERS
 from hoodoo.timeline.publish import Following
 from hoodoo.timeline.removed import taken_since
-from hoodoo.timeline.snapshot import Look, TableSnapshot
+from hoodoo.timeline.snapshot import Look, Snapshot, TableSnapshot
 from hoodoo.timeline.timeline import Timeline, from_names, load, reload
 
 SNAPSHOT_ATTEMPTS = 10
@@ -316,7 +316,7 @@ class TableHandle:
     # --- writing ----------------------------------------------------------------------------------
     def undo(self, instant: Instant) -> None:
         """Roll ``instant`` back: its files are deleted, and it is no more on the timeline."""
-        rollback(self.storage, load(self.storage, self.config), instant)
+        rollback(Snapshot(self.storage, load(self.storage, self.config)), instant)
 
     def newest_slices(
         self, listed: Timeline | None = None, checked: bool = True
@@ -330,7 +330,7 @@ class TableHandle:
                 slices = build_whole(self.storage, timeline).slices
             except CommitConflictError:  # undone since it was read
                 continue
-            if not checked or not taken_since(self.storage, timeline):
+            if not checked or not taken_since(Snapshot(self.storage, timeline)):
                 return timeline, slices
         raise CommitConflictError(
             f"table {self.config.name}", f"files were deleted {SNAPSHOT_ATTEMPTS} times while they were listed.",

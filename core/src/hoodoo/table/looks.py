@@ -20,6 +20,6 @@ def file_slices(table: TableHandle, as_of: str | date | int | None = None) -> tu
     def look(source: ReadSource) -> tuple[FileSlice, ...]:
         view = view_as_of(source, bound_of(source, as_of))
         found = (evolve(s, log_files=s.row_logs) for s in view.slices)
-        return with_committed_sizes(source.storage, source.timeline, found)
+        return with_committed_sizes(source.snapshot, found)
 
     return table.plan_read(look)

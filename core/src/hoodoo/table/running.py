@@ -11,6 +11,7 @@ from hoodoo.kernel.resolve import resolve
 from hoodoo.model.outcome import RolledBack
 from hoodoo.table.call_action import call_action
 from hoodoo.table.handle import TableHandle
+from hoodoo.timeline.snapshot import Snapshot
 
 
 def run(table: TableHandle, action: Any, /, **options: Any) -> Any:
@@ -78,9 +79,9 @@ def rollback(table: TableHandle, instant: str | None = None) -> tuple[str, ...] 
     held = participants.before_rollback(instant, lambda: check_rollback(table, instant))
     table.check_writable()
     timeline = table.timeline()
-    found = undoable(table.storage, timeline, instant)
+    found = undoable(Snapshot(table.storage, timeline), instant)
     participants.drop_stale()
-    undone = undo(table.storage, timeline, found)
+    undone = undo(Snapshot(table.storage, timeline), found)
     participants.after_rollback(held)
     table.after_writes.by_hand()
     return undone
@@ -89,4 +90,4 @@ def rollback(table: TableHandle, instant: str | None = None) -> tuple[str, ...] 
 def check_rollback(table: TableHandle, instant: str) -> None:
     """Raises the errors that ``rollback`` of ``instant`` would raise before it changes anything."""
     table.check_writable()
-    check(table.storage, table.timeline(), instant)
+    check(Snapshot(table.storage, table.timeline()), instant)

@@ -11,13 +11,10 @@ from collections.abc import Iterable
 from attrs import evolve
 
 from hoodoo.model.filegroup import FileSlice, LogFile
-from hoodoo.storage.api import Storage
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.snapshot import Snapshot
 
 
-def with_committed_sizes(
-    storage: Storage, timeline: Timeline, slices: Iterable[FileSlice]
-) -> tuple[FileSlice, ...]:
+def with_committed_sizes(snapshot: Snapshot, slices: Iterable[FileSlice]) -> tuple[FileSlice, ...]:
     """``slices``, where log files that are shorter than a completed commit says have the ``size``
     that it says (bytes): the log reader names what is missing.
 
@@ -27,8 +24,8 @@ def with_committed_sizes(
     slices = tuple(slices)
     logs = [log for slice_ in slices for log in slice_.log_files]
     sizes: dict[str, int] = {}
-    for instant in timeline.layout.log_writers({log.instant for log in logs}, timeline):
-        for stat in timeline.metadata(storage, instant).stats:
+    for instant in snapshot.layout.log_writers({log.instant for log in logs}, snapshot.timeline):
+        for stat in snapshot.metadata(instant).stats:
             if stat.log_version is not None:
                 sizes[stat.path] = max(stat.file_size, sizes.get(stat.path, 0))
 

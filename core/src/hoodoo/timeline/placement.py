@@ -20,10 +20,9 @@ from attrs import frozen
 from hoodoo.model.commit import Operation
 from hoodoo.model.instant import Instant
 from hoodoo.options.kinds import FLAG
-from hoodoo.storage.api import Storage
 from hoodoo.timeline.codec.bounded import reading
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.snapshot import Snapshot
 
 # The property of a table, and the entry in the extra metadata of its commits.
 FOLLOWS = "hoodoo.partition.rows.follow.columns"
@@ -47,24 +46,24 @@ class _Look:
         return order_key(write.requested) > self.upto or write.requested in self.pending
 
 
-def rows_follow_columns(storage: Storage, timeline: Timeline) -> bool:
+def rows_follow_columns(snapshot: Snapshot) -> bool:
     """Whether every row that ``timeline`` shows lies where its columns say. ``False``: it is not known.
 
     Reads the newest commit, which a read has parsed for the schema already, and those that were
     pending at the same time. Raises CorruptTableError naming a commit whose entry can't be read.
     """
-    if not FLAG.stored(timeline.config.get(FOLLOWS) or ""):
+    if not FLAG.stored(snapshot.config.get(FOLLOWS) or ""):
         return False
-    left = sorted(timeline.writes(), key=lambda write: order_key(write.completion_order))
+    left = sorted(snapshot.writes(), key=lambda write: order_key(write.completion_order))
     known = not left
     while left:
         write = left.pop()
-        metadata = timeline.metadata(storage, write)
+        metadata = snapshot.metadata(write)
         text = metadata.extra.get(FOLLOWS)
         if text is not None:
             # What is left had completed before: nothing of it appeared later with an older time, as clocks of other
             # programs may differ.
-            look = _parsed(text, f"{storage.root}/{timeline.path(write)}")
+            look = _parsed(text, f"{snapshot.root}/{snapshot.path(write)}")
             left, known = [w for w in left if look.lacks(w)], True
         elif metadata.operation not in _MOVES_NOTHING:
             return False
@@ -72,13 +71,13 @@ def rows_follow_columns(storage: Storage, timeline: Timeline) -> bool:
     return known
 
 
-def noted(storage: Storage, timeline: Timeline, instant: Instant) -> dict[str, str]:
+def noted(snapshot: Snapshot, instant: Instant) -> dict[str, str]:
     """What the commit of ``instant``, whose rows follow their columns, says of it in its ``extraMetadata``:
     nothing where that is not known of the rows before. ``timeline``: as it is when the commit is decided."""
-    if not rows_follow_columns(storage, timeline):
+    if not rows_follow_columns(snapshot):
         return {}
-    begun = [i.requested for i in timeline.pending() if i.completes_as_write]
-    done = (i.requested for i in timeline.writes()[-1:])
+    begun = [i.requested for i in snapshot.pending() if i.completes_as_write]
+    done = (i.requested for i in snapshot.writes()[-1:])
     upto = max((*begun, *done), key=order_key, default=instant.requested)
     pending = sorted(requested for requested in begun if requested != instant.requested)
     return {FOLLOWS: json.dumps({"upto": upto, "pending": pending}, separators=(",", ":"))}

@@ -15,11 +15,11 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.model.action import ACTIONS
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile, path_of
 from hoodoo.model.instant import Instant, State
-from hoodoo.storage.api import Storage
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.codec.bounded import reading
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 Groups = dict[tuple[str, str], str]  # path, file id -> the instant that a plan of it waits for
@@ -55,29 +55,29 @@ def pending_compactions(timeline: Timeline) -> tuple[Instant, ...]:
     return tuple(i for i in timeline.pending() if i.traits.begins_slices)
 
 
-def read_plan(storage: Storage, timeline: Timeline, instant: Instant) -> Plan:
+def read_plan(snapshot: Snapshot, instant: Instant) -> Plan:
     """The plan of a compaction, pending or completed, from its requested file. CorruptTableError naming the file, and
     InstantGoneError."""
     own = (a.name for a in ACTIONS.values() if a.begins_slices and a.completes_as == instant.action)
     instant = Instant(instant.requested, next(own, instant.action), instant.state)
     requested = instant.at(State.REQUESTED)
-    where = f"{storage.root}/{timeline.path(requested)}"
-    found = timeline.contents(storage, requested)
+    where = f"{snapshot.root}/{snapshot.path(requested)}"
+    found = snapshot.contents(requested)
     extra = texts(found.get("extraMetadata"))
     strategy = extra.pop(STRATEGY, "")
     slices = planned_slices(found.get("operations"), where, instant.action)
     return Plan(instant, slices, strategy, extra=extra)
 
 
-def pending_groups(storage: Storage, timeline: Timeline) -> Groups:
+def pending_groups(snapshot: Snapshot) -> Groups:
     """The file groups of pending compactions."""
-    plans = (read_plan(storage, timeline, i) for i in pending_compactions(timeline))
+    plans = (read_plan(snapshot, i) for i in pending_compactions(snapshot.timeline))
     return {group: plan.instant.requested for plan in plans for group in plan.file_groups}
 
 
-def planned_logs(storage: Storage, timeline: Timeline) -> frozenset[str]:
+def planned_logs(snapshot: Snapshot) -> frozenset[str]:
     """The log files that pending compactions are about to read."""
-    plans = (read_plan(storage, timeline, i) for i in pending_compactions(timeline))
+    plans = (read_plan(snapshot, i) for i in pending_compactions(snapshot.timeline))
     return frozenset(log.path for plan in plans for s in plan.slices for log in s.log_files)
 
 
@@ -112,48 +112,46 @@ def encode_compaction(
 
 
 # --- plans whose files replace file groups: clusterings -------------------------------------------------
-def pending_clusterings(storage: Storage, timeline: Timeline) -> tuple[Plan, ...]:
+def pending_clusterings(snapshot: Snapshot) -> tuple[Plan, ...]:
     """Those that are planned and not completed, the oldest first."""
-    found = (clustering_plan(storage, timeline, i) for i in timeline.pending())
+    found = (clustering_plan(snapshot, i) for i in snapshot.pending())
     return tuple(plan for plan in found if plan is not None)
 
 
-def clustered_groups(storage: Storage, timeline: Timeline) -> Groups:
+def clustered_groups(snapshot: Snapshot) -> Groups:
     """The file groups of pending clusterings."""
-    plans = pending_clusterings(storage, timeline)
+    plans = pending_clusterings(snapshot)
     return {group: plan.instant.requested for plan in plans for group in plan.file_groups}
 
 
-def is_clustering(storage: Storage, timeline: Timeline, instant: Instant) -> bool:
+def is_clustering(snapshot: Snapshot, instant: Instant) -> bool:
     """Whether the pending ``instant`` is a clustering."""
     traits = instant.traits
     return (traits.is_service and traits.replaces) or (
-        clustering_record(storage, timeline, instant) is not None
+        clustering_record(snapshot, instant) is not None
     )
 
 
-def clustering_record(
-    storage: Storage, timeline: Timeline, instant: Instant
-) -> Mapping[str, Any] | None:
+def clustering_record(snapshot: Snapshot, instant: Instant) -> Mapping[str, Any] | None:
     """The clustering plan in the requested file of ``instant``; None if it has none, or if the
     instant was archived or undone since the timeline was loaded."""
-    traits, filed = instant.traits, timeline.layout.plans_as_writes
+    traits, filed = instant.traits, snapshot.layout.plans_as_writes
     if not traits.replaces or not (traits.is_service or filed):
         return None
     try:
-        said = timeline.contents(storage, instant.at(State.REQUESTED))
+        said = snapshot.contents(instant.at(State.REQUESTED))
     except FileNotFoundError:
         return None
     found: Mapping[str, Any] | None = said.get("clusteringPlan")
     return found
 
 
-def clustering_plan(storage: Storage, timeline: Timeline, instant: Instant) -> Plan | None:
+def clustering_plan(snapshot: Snapshot, instant: Instant) -> Plan | None:
     """The plan of the clustering ``instant``; None as for :func:`clustering_record`."""
-    found = clustering_record(storage, timeline, instant)
+    found = clustering_record(snapshot, instant)
     if found is None:
         return None
-    where = f"{storage.root}/{timeline.path(instant.at(State.REQUESTED))}"
+    where = f"{snapshot.root}/{snapshot.path(instant.at(State.REQUESTED))}"
     slices = (
         slice_
         for group in found.get("inputGroups") or ()

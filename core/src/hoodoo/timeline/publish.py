@@ -33,6 +33,7 @@ from hoodoo.timeline import codec
 from hoodoo.timeline.instants import next_instant, order_key
 from hoodoo.timeline.ledger import Decision, Whole, decided, locked, put_file
 from hoodoo.timeline.names import completed_action
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, reload
 
 _REQUEST_ATTEMPTS = 20
@@ -123,10 +124,10 @@ def request(
             is_own = True
         else:
             requested = _alone(
-                storage, timeline, partial(_new_instant, timeline, after, now, named)
+                Snapshot(storage, timeline), partial(_new_instant, timeline, after, now, named)
             )
             instant = Instant(requested, action, State.REQUESTED)
-            is_own = _put_requested(storage, timeline, instant, plan, last=attempt > 0)
+            is_own = _put_requested(Snapshot(storage, timeline), instant, plan, last=attempt > 0)
             seen = reload(storage, timeline)
         if is_own and not _rivals(seen, instant):
             if check is not None and not named_action(action).is_heeded:
@@ -138,7 +139,7 @@ def request(
             saw(seen)
             return instant
         if is_own:
-            withdraw(storage, timeline, instant)
+            withdraw(Snapshot(storage, timeline), instant)
         log.debug(
             "instant_race_lost", instant=instant.requested, action=action, attempt=attempt + 1
         )
@@ -161,8 +162,8 @@ def request_later(
     beside what else is done. It raises CommitConflictError; the request is the caller's
     to take back then. None where the instant was another one's."""
     new = partial(_new_instant, timeline, timeline.last_instant_time(), now, named)
-    instant = Instant(_alone(storage, timeline, new), action, State.REQUESTED)
-    if not _put_requested(storage, timeline, instant, plan):
+    instant = Instant(_alone(Snapshot(storage, timeline), new), action, State.REQUESTED)
+    if not _put_requested(Snapshot(storage, timeline), instant, plan):
         return None
 
     def confirm() -> None:
@@ -188,10 +189,10 @@ def _rivals(seen: Timeline, instant: Instant) -> list[Instant]:
     return found
 
 
-def _alone(storage: Storage, timeline: Timeline, new: Callable[[], str]) -> str:
+def _alone(snapshot: Snapshot, new: Callable[[], str]) -> str:
     """``new()``; under the table's lock if it has one. Hudi takes its instants so (RFC-66): two writers that took the
     same millisecond would put the same file, and Hudi's fails then."""
-    with locked(storage, timeline) as held:
+    with locked(snapshot.storage, snapshot.timeline) as held:
         found = new()
         if held is not None:
             time.sleep(0.001)  # who has the lock next reads a later clock
@@ -293,7 +294,7 @@ def complete(
         if known is not None:
             # From an earlier attempt of this writer, if the bytes are equal.
             own_bytes = content if isinstance(content, bytes) else made[-1][1] if made else b""
-            raise _Settled(_compare(storage, fresh, known, instant, own_bytes))
+            raise _Settled(_compare(Snapshot(storage, fresh), known, instant, own_bytes))
         if reason := _fenced(storage, fresh, instant):
             raise _Settled(Outcome(Result.CONFLICTED, instant, reason))
         if check is not None:
@@ -327,7 +328,7 @@ def complete(
     except StorageUnknownError as error:
         log.warning("publish_unknown", instant=instant.requested, error=str(error))
         if made:
-            return _look_again(storage, timeline, instant, made[-1][1])
+            return _look_again(Snapshot(storage, timeline), instant, made[-1][1])
         return Outcome(Result.UNKNOWN, instant, f"the store gave no clear answer ({error})")
     if mark is not None:
         seen = evolve(looked[-1], decided=(looked[-1].decided or 0) + 1)
@@ -336,7 +337,7 @@ def complete(
             marked()
             return Outcome(Result.COMMITTED, made[-1][0])
         return Outcome(Result.COMMITTED, made[-1][0], "", marked, seen, tuple(followed))
-    found = _compare(storage, timeline, made[-1][0], instant, decision.content)
+    found = _compare(Snapshot(storage, timeline), made[-1][0], instant, decision.content)
     if found.result is not Result.UNKNOWN:
         return found
     return Outcome(
@@ -364,7 +365,7 @@ def _marked(
     if now is None or not _rivals(now, followed[0]):
         return followed
     with suppress(StorageError):
-        withdraw(storage, now, followed[0])
+        withdraw(Snapshot(storage, now), followed[0])
     return ()
 
 
@@ -385,10 +386,10 @@ def _whole(
     return steps, Whole(files, found.gone, kept)
 
 
-def withdraw(storage: Storage, timeline: Timeline, mine: Instant) -> None:
+def withdraw(snapshot: Snapshot, mine: Instant) -> None:
     """Take the pending action ``mine`` off the timeline, which has changed nothing that counts before its end."""
     for state in (State.INFLIGHT, State.REQUESTED):
-        storage.delete(timeline.path(mine.at(state)))
+        snapshot.storage.delete(snapshot.path(mine.at(state)))
 
 
 def refuse_unknown(outcome: Outcome, what: str, fix: str) -> None:
@@ -418,22 +419,20 @@ class _Settled(Exception):
         super().__init__(outcome)
 
 
-def _look_again(storage: Storage, timeline: Timeline, instant: Instant, content: bytes) -> Outcome:
+def _look_again(snapshot: Snapshot, instant: Instant, content: bytes) -> Outcome:
     """After an unknown answer: committed where the completed file shows it, else unknown."""
     with suppress(StorageError):
-        known = _completed(reload(storage, timeline), instant)
+        known = _completed(snapshot.reload().timeline, instant)
         if known is not None:
-            return _compare(storage, timeline, known, instant, content)
+            return _compare(snapshot, known, instant, content)
     return Outcome(Result.UNKNOWN, instant, "the store gave no clear answer, and there is no file")
 
 
-def _compare(
-    storage: Storage, timeline: Timeline, done: Instant, instant: Instant, content: bytes
-) -> Outcome:
+def _compare(snapshot: Snapshot, done: Instant, instant: Instant, content: bytes) -> Outcome:
     """Whose file ``done`` is. Not there, or not readable, leaves the outcome open."""
     unclear = partial(Outcome, Result.UNKNOWN, instant)
     try:
-        found = get_if_there(storage, timeline.path(done))
+        found = get_if_there(snapshot.storage, snapshot.path(done))
     except StorageError as error:
         return unclear(f"the store gave no clear answer ({error})")
     if found is None:
@@ -472,38 +471,39 @@ def _fenced(storage: Storage, fresh: Timeline, instant: Instant) -> str:
             return f"restore {other.requested} was requested"
         if not later:
             continue
-        if other.action == "rollback" and target_of(storage, fresh, other) == instant.requested:
+        if (
+            other.action == "rollback"
+            and target_of(Snapshot(storage, fresh), other) == instant.requested
+        ):
             return f"rollback {other.requested} of it was requested"
     return ""
 
 
-def target_of(storage: Storage, timeline: Timeline, rollback: Instant) -> str | None:
+def target_of(snapshot: Snapshot, rollback: Instant) -> str | None:
     """The instant that a rollback undoes, by its plan; None if the plan was deleted."""
-    path = timeline.path(rollback.at(State.REQUESTED))
-    data = get_if_there(storage, path)
-    plan = codec.decode(data, f"{storage.root}/{path}") if data else {}
+    path = snapshot.path(rollback.at(State.REQUESTED))
+    data = get_if_there(snapshot.storage, path)
+    plan = codec.decode(data, f"{snapshot.root}/{path}") if data else {}
     found = (plan.get("instantToRollback") or {}).get("commitTime")
     return None if found is None else str(found)
 
 
-def undoing(storage: Storage, timeline: Timeline) -> bool:
+def undoing(snapshot: Snapshot) -> bool:
     """Whether somebody is about to undo what is completed on ``timeline``: until it is, what it replaced looks
     old, and nothing of it may be put where it is for good."""
-    for instant in timeline.pending():
+    for instant in snapshot.pending():
         if instant.traits.rewinds:
             return True
         if instant.action == "rollback":
-            target = target_of(storage, timeline, instant)
-            if target is None or timeline.find(target) is not None:
+            target = target_of(snapshot, instant)
+            if target is None or snapshot.find(target) is not None:
                 return True
     return False
 
 
-def _put_requested(
-    storage: Storage, timeline: Timeline, instant: Instant, plan: bytes, last: bool = False
-) -> bool:
+def _put_requested(snapshot: Snapshot, instant: Instant, plan: bytes, last: bool = False) -> bool:
     try:
-        return storage.put_if_absent(timeline.path(instant), plan)
+        return snapshot.storage.put_if_absent(snapshot.path(instant), plan)
     except StorageUnknownError:
         if last:  # a store that loses answers is not asked again without end
             raise

@@ -13,10 +13,10 @@ from attrs import frozen
 from hoodoo.errors import CorruptTableError
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import Instant, State
-from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo.timeline.snapshot import Snapshot
+from hoodoo.timeline.timeline import Timeline
 
 
 @frozen
@@ -33,11 +33,11 @@ class Taken:
         return bool(self.cleans or self.undone)
 
 
-def taken_since(storage: Storage, timeline: Timeline) -> Taken:
+def taken_since(snapshot: Snapshot) -> Taken:
     """What happened since ``timeline`` was looked at. One listing."""
-    now, known = reload(storage, timeline), {i.requested for i in timeline.others()}
+    now, known = snapshot.reload().timeline, {i.requested for i in snapshot.timeline.others()}
     cleans = tuple(i for i in now.others() if i.traits.deletes and i.requested not in known)
-    return Taken(now, cleans, now.undone_since(timeline))
+    return Taken(now, cleans, now.undone_since(snapshot.timeline))
 
 
 Removed = tuple[str, str]  # partition path, name of a file; or "" for all files of the partition
@@ -66,7 +66,7 @@ def was_removed(removed: Mapping[Removed, str], path: str) -> bool:
     return (partition, name) in removed or bool(file and order_key(file.instant) < order_key(whole))
 
 
-def planned_files(storage: Storage, timeline: Timeline, instant: Instant) -> tuple[str, ...]:
+def planned_files(snapshot: Snapshot, instant: Instant) -> tuple[str, ...]:
     """The files that ``instant`` deletes, by its plan, as paths below the table root, whatever the table's
     address was when it was made. Old plans, which hold names, are understood.
 
@@ -74,8 +74,8 @@ def planned_files(storage: Storage, timeline: Timeline, instant: Instant) -> tup
     it is not there.
     """
     requested = instant.at(State.REQUESTED)
-    where = f"{storage.root}/{timeline.path(requested)}"
-    return files_of_plan(timeline.contents(storage, requested), where)
+    where = f"{snapshot.root}/{snapshot.path(requested)}"
+    return files_of_plan(snapshot.contents(requested), where)
 
 
 def files_of_plan(said: Mapping[str, Any], where: str) -> tuple[str, ...]:
@@ -91,13 +91,13 @@ def files_of_plan(said: Mapping[str, Any], where: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def last_clean(storage: Storage, timeline: Timeline) -> tuple[Instant, Mapping[str, Any]] | None:
+def last_clean(snapshot: Snapshot) -> tuple[Instant, Mapping[str, Any]] | None:
     """The newest completed clean of the active timeline, and what it says; one with an empty file counts as none."""
-    done = newest(timeline)
+    done = newest(snapshot.timeline)
     if done is None:
         return None
     try:
-        found = timeline.contents(storage, done)
+        found = snapshot.contents(done)
     except FileNotFoundError:  # archived meanwhile
         return None
     return (done, found) if found else None

@@ -30,30 +30,38 @@ class Snapshot:
 
     @property
     def root(self) -> str:
+        """The address of the table."""
         return self.storage.root
 
     @property
     def config(self) -> TableConfig:
+        """The properties, as reads use them."""
         return self.timeline.config
 
     @property
     def layout(self) -> TimelineLayout:
+        """What differs between table versions on the timeline."""
         return self.timeline.layout
 
     @property
     def instants(self) -> tuple[Instant, ...]:
+        """Those of the timeline."""
         return self.timeline.instants
 
     def pending(self) -> tuple[Instant, ...]:
+        """As :meth:`Timeline.pending`."""
         return self.timeline.pending()
 
     def completed(self) -> tuple[Instant, ...]:
+        """As :meth:`Timeline.completed`."""
         return self.timeline.completed()
 
     def writes(self) -> tuple[Instant, ...]:
+        """As :meth:`Timeline.writes`."""
         return self.timeline.writes()
 
     def find(self, requested: str) -> Instant | None:
+        """As :meth:`Timeline.find`."""
         return self.timeline.find(requested)
 
     def at(self, timeline: Timeline) -> Snapshot:

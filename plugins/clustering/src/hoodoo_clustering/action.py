@@ -28,6 +28,7 @@ from hoodoo.participants.listing import build_whole
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.plans import PLANNER, clustered_groups, pending_groups
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.task_fence import fence_of
 from hoodoo.timeline.timeline import Timeline
 from hoodoo_rows.api import Commit, StoredFiles, Writes
@@ -163,7 +164,7 @@ class ClusteringAction:
         timeline = table.timeline()
         for pending, _plan in pending_clusterings(table.storage, timeline):
             if pending.requested == instant:
-                return rollback(table.storage, timeline, pending)
+                return rollback(Snapshot(table.storage, timeline), pending)
         raise ConfigError(
             f"clustering {instant}",
             "is not pending in this table.",
@@ -248,8 +249,8 @@ def _scheduled(
 
     def make(timeline: Timeline) -> ClusteringPlan | None:
         busy = {
-            *pending_groups(table.storage, timeline),
-            *clustered_groups(table.storage, timeline),
+            *pending_groups(Snapshot(table.storage, timeline)),
+            *clustered_groups(Snapshot(table.storage, timeline)),
         }
         scope = Scope(
             storage=table.storage,
@@ -298,7 +299,7 @@ def _announced(
 
         def check(fresh: Timeline) -> None:
             refuse_stale_plan(table.storage, timeline, fresh, made.file_groups)
-            refuse_undoing(table.storage, fresh, CLUSTERING)
+            refuse_undoing(Snapshot(table.storage, fresh), CLUSTERING)
 
         slices = (slice_ for group in made.groups for slice_ in group.slices)
         sources = StoredFiles.sources(table.storage, table.config, slices)

@@ -13,6 +13,7 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.plans import clustering_record, planned_slices, texts
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 CLUSTERING = "clustering"
@@ -101,7 +102,7 @@ def pending_clusterings(
 
 
 def _plan_of(storage: Storage, timeline: Timeline, instant: Instant) -> ClusteringPlan | None:
-    found = clustering_record(storage, timeline, instant)
+    found = clustering_record(Snapshot(storage, timeline), instant)
     if found is None:
         return None
     where = f"{storage.root}/{timeline.path(instant.at(State.REQUESTED))}"

@@ -31,6 +31,7 @@ from hoodoo.model.schema.avro import avro_text
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.log_sizes import with_committed_sizes
 from hoodoo.timeline.plans import PLANNER, is_clustering
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.task_fence import fence_of
 from hoodoo.timeline.timeline import Timeline
 from hoodoo_rows.api import (
@@ -141,7 +142,7 @@ def _run(
     life = Life(storage, timeline, instant, CLUSTERING)
     instant = life.begin()
     events.step("planned", groups=len(plan.groups), strategy=how.name)
-    schema = schema_then(storage, timeline, order.requested, target.schema)
+    schema = schema_then(Snapshot(storage, timeline), order.requested, target.schema)
     # Names differ from run to run: what tasks of an earlier one leave can't be taken for what these
     # write.
     attempt = uuid.uuid4().hex[:12]
@@ -188,7 +189,7 @@ def _as_it_is(
                     "It is undone: plan another one (table.cluster()).",
                 )
             found.append(evolve(now, log_files=now.row_logs))
-        sized = with_committed_sizes(target.storage, target.timeline, found)
+        sized = with_committed_sizes(target.snapshot, found)
         groups.append(evolve(group, slices=sized))
     return evolve(plan, groups=tuple(groups))
 
@@ -341,7 +342,7 @@ class _NobodyElse:
             self.instant.requested, "replacecommit", Operation.CLUSTER, rewritten=self.groups
         )
         for other in fresh.pending():
-            writes = other.is_write and not is_clustering(storage, fresh, other)
+            writes = other.is_write and not is_clustering(Snapshot(storage, fresh), other)
             if not writes:
                 continue
             change = self._under_way(fresh, other)

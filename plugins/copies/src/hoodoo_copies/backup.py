@@ -26,6 +26,7 @@ from hoodoo.timeline import properties
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.removed import taken_since
+from hoodoo.timeline.snapshot import Snapshot
 
 from hoodoo_copies.outcome import BackedUp
 from hoodoo_copies.savepoints import comments
@@ -141,7 +142,7 @@ class Copy:
                 self._transfer(seen.data)
                 self._transfer(seen.archive)
                 content = {e.path: table.storage.get(e.path) for e in seen.steps}
-                if taken_since(table.storage, timeline) or self._moved(seen):
+                if taken_since(Snapshot(table.storage, timeline)) or self._moved(seen):
                     continue
                 self._publish(seen, content)
                 return seen

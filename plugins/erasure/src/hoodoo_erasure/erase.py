@@ -21,6 +21,7 @@ from hoodoo.table.running import rollback
 from hoodoo.timeline import ledger
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans import is_clustering, pending_compactions
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.view import list_data as listed_files
 from hoodoo_rows.api import ArrivingRows, Reads, Writes
 
@@ -105,7 +106,7 @@ class Erasure:
             )
         for instant in timeline.pending():
             merges_logs = instant.action == "logcompaction"
-            if merges_logs or is_clustering(table.storage, timeline, instant):
+            if merges_logs or is_clustering(Snapshot(table.storage, timeline), instant):
                 raise CommitConflictError(
                     f"{table.storage.root}: {instant}",
                     "is pending, and needs older files.",

@@ -12,6 +12,7 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.plans import clustering_record
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_hashing.ring import Node, nodes_of, nodes_text
@@ -55,7 +56,7 @@ def children_of(extra: Mapping[str, str], where: str) -> tuple[Node, ...]:
 def planned(storage: Storage, timeline: Timeline, instant: Instant) -> dict[str, Resize]:
     """What the clustering ``instant`` does, by partition path; empty where it is none, or no
     resize."""
-    record = clustering_record(storage, timeline, instant)
+    record = clustering_record(Snapshot(storage, timeline), instant)
     found: dict[str, Resize] = {}
     for group in (record or {}).get("inputGroups") or ():
         for path, resize in _of_group(group, instant.requested).items():

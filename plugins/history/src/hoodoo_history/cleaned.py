@@ -21,6 +21,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.removed import taken_since, was_removed
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import DataFile
 
@@ -43,7 +44,7 @@ class CleanedFiles:
         Raises CommitConflictError if a write was undone between the two."""
         entries = list_data(source.storage, source.timeline)
         found = [f for e in entries if (f := parse_path(e.path, e.size)) is not None]
-        taken = taken_since(source.storage, source.timeline)
+        taken = taken_since(source.snapshot)
         if taken.undone:
             raise undone_meanwhile(source.storage, taken)
         if not cleans and not taken.cleans:
@@ -52,7 +53,7 @@ class CleanedFiles:
         deleted = _deleted(source.storage, taken.timeline)
         gone = {path: clean for path, clean in deleted.items() if path not in there}
         # Those of writes that were undone since are of no state.
-        undone = taken_back(source.storage, taken.timeline) if gone else ()
+        undone = taken_back(Snapshot(source.storage, taken.timeline)) if gone else ()
         files = (parse_path(path, 0) for path in gone)
         lost = [file for file in files if file is not None and file.instant not in undone]
         return cls((*found, *lost), gone, source)
@@ -75,7 +76,7 @@ class CleanedFiles:
         """The error about the file ``path``, which is not there: a clean took it, perhaps one that
         is archived, or it is lost."""
         storage = self.source.storage
-        if was_removed(removed_files(storage, self.source.timeline), path):
+        if was_removed(removed_files(Snapshot(storage, self.source.timeline)), path):
             return cleaned(asked, path)
         return lost_file(storage, path, "a commit")
 
@@ -146,5 +147,5 @@ def _deleted(storage: Storage, timeline: Timeline) -> dict[str, str]:
         path: clean.requested
         for clean in timeline.instants
         if clean.traits.deletes
-        for path in deleted_by(storage, timeline, clean)
+        for path in deleted_by(Snapshot(storage, timeline), clean)
     }

@@ -69,7 +69,7 @@ def plan_incremental(
     bound = window.then.layout.request_bound(window.until)
     view = from_files(source.storage, window.then, history.files, bound)
     if source.whole and not window.bounded and not is_known(source.timeline):
-        refuse_lost(source.storage, source.timeline, view)
+        refuse_lost(source.snapshot, view)
     everything = window.from_the_beginning and not window.bounded
     touched, changed = ({}, []) if everything else _touched(source, window)
     if not window.from_the_beginning:

@@ -40,7 +40,7 @@ from hoodoo.table.settings import generator_name, merger_name
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.plans import PLANNER, pending_clusterings, pending_groups
-from hoodoo.timeline.snapshot import TableSnapshot
+from hoodoo.timeline.snapshot import Snapshot, TableSnapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_rows.merge.rule import as_of_schema
@@ -276,7 +276,7 @@ def _target(
     policy = WritePolicy(
         options=table.options,
         logs=log_settings(table.settings, snapshot.schema),
-        compacting=pending_groups(table.storage, timeline),
+        compacting=pending_groups(Snapshot(table.storage, timeline)),
         clusterings=_pending_plans(table, timeline),
         refuse_inexact=lambda grown: refuse_inexact(
             evolve(table.source(), timeline=timeline), runner, grown
@@ -301,7 +301,7 @@ def _pending_plans(table: TableHandle, timeline: Timeline) -> tuple[PendingPlan,
             action=plan.instant.action,
             is_foreign=undone or PLANNER not in plan.extra,
         )
-        for plan in pending_clusterings(table.storage, timeline)
+        for plan in pending_clusterings(Snapshot(table.storage, timeline))
     )
 
 

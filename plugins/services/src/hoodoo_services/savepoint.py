@@ -20,6 +20,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.instants import next_instant, order_key
 from hoodoo.timeline.ledger import Decision, decide, settled
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import from_files
 
@@ -89,7 +90,7 @@ def _create(
         _refuse_undone(storage, fresh, _chosen(storage, fresh, requested))
         after = [i for i in fresh.writes() if order_key(i.requested) > order_key(requested)]
         files = data_files(storage)
-        refuse_missing(storage, fresh, after, files, f"instant {requested}")
+        refuse_missing(Snapshot(storage, fresh), after, files, f"instant {requested}")
         slices = from_files(storage, fresh, files, requested).slices
         if fresh.layout.log_names_slice and (after or any(i.is_write for i in fresh.pending())):
             slices = tuple(_without_later(storage, fresh, s, requested) for s in slices)

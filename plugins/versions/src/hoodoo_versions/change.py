@@ -28,6 +28,7 @@ from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.ledger import settled
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load, reload
 
 from hoodoo_versions import timelines
@@ -106,11 +107,11 @@ def run(table: TableHandle, to: int) -> VersionChange:
             _switch(table, planned, reload(table.storage, timeline), fence)
         except Exception:
             if properties.load(table.storage).version == planned.before.version:
-                publish.withdraw(table.storage, timeline, fence)
+                publish.withdraw(Snapshot(table.storage, timeline), fence)
                 table.refresh()
             raise
         if not planned.moves:
-            publish.withdraw(table.storage, table.load_timeline(), fence)
+            publish.withdraw(Snapshot(table.storage, table.load_timeline()), fence)
     table.participants.repair()
     return VersionChange(told.before.version, to, told.steps, told.lost, done=True)
 
@@ -136,7 +137,7 @@ def _undo_late(storage: Storage, before: Timeline) -> None:
         if instant.traits.is_undone:
             if Liveness(storage).is_alive(instant.requested):
                 raise _pending(storage, instant)
-            rollback(storage, before, instant)
+            rollback(Snapshot(storage, before), instant)
 
 
 def _switch(table: TableHandle, planned: Planned, seen: Timeline, fence: Instant) -> None:

@@ -18,7 +18,7 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.markers import MARKERS
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.snapshot import Snapshot
 
 _MARKER = re.compile(r"(.+)\.marker\.[A-Z]+")
 Group = tuple[str, str]  # partition path, file id
@@ -33,15 +33,15 @@ class FailedLogs:
     shared: tuple[LogFile, ...] = ()
 
 
-def touched_groups(storage: Storage, timeline: Timeline, instant: Instant) -> frozenset[Group]:
+def touched_groups(snapshot: Snapshot, instant: Instant) -> frozenset[Group]:
     """The file groups that ``instant`` may have written log files into."""
     found = {
         (file.partition_path, file.file_id)
-        for path in _marked(storage, instant.requested)
+        for path in _marked(snapshot.storage, instant.requested)
         if (file := parse_path(path)) is not None
     }
     try:
-        profile = timeline.metadata(storage, instant.at(State.INFLIGHT))
+        profile = snapshot.metadata(instant.at(State.INFLIGHT))
     except FileNotFoundError:
         return frozenset(found)
     found.update((s.partition_path, s.file_id) for s in profile.stats if s.file_id)

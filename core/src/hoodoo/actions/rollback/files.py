@@ -26,6 +26,7 @@ from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path, pending_action
 from hoodoo.timeline.publish import same
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import list_data
 
@@ -65,33 +66,33 @@ class Removed:
     taken_back: tuple[LogFile, ...] = ()
 
 
-def traces(storage: Storage, timeline: Timeline, instant: Instant, sliced: bool) -> RollbackFiles:
+def traces(snapshot: Snapshot, instant: Instant, sliced: bool) -> RollbackFiles:
     """Of ``instant`` as the timeline shows it. ``sliced``: nothing that was written into the slices
     that it began is to stay."""
-    old = timeline.layout.log_names_slice
+    old = snapshot.layout.log_names_slice
     groups: frozenset[Group] = frozenset()
-    beside = _named_after(timeline, instant)
+    beside = _named_after(snapshot.timeline, instant)
     if not instant.is_completed:
         if old or beside:
-            groups = touched_groups(storage, timeline, instant)
+            groups = touched_groups(snapshot, instant)
         # What others put into the file groups of a clustering is in those that stay, too.
         return RollbackFiles(None, groups, old and (sliced or instant.traits.replaces), beside)
-    stats = timeline.metadata(storage, instant).stats
+    stats = snapshot.metadata(instant).stats
     if old or beside:
         groups = frozenset((s.partition_path, s.file_id) for s in stats if s.file_id)
     return RollbackFiles(frozenset(s.partition_path for s in stats), groups, old, beside)
 
 
-def find(storage: Storage, timeline: Timeline, requested: str, where: RollbackFiles) -> Found:
+def find(snapshot: Snapshot, requested: str, where: RollbackFiles) -> Found:
     """The files of the instant ``requested`` as they are now. Costs a listing; in version 6 the log
     files of the file groups are opened."""
-    parsed = (parse_path(e.path, e.size) for e in list_data(storage, where.partitions))
+    parsed = (parse_path(e.path, e.size) for e in list_data(snapshot.storage, where.partitions))
     named = [f for f in parsed if f is not None and f.instant == requested]
-    if not timeline.layout.log_names_slice:
-        opener = log_files(timeline.config)
+    if not snapshot.layout.log_names_slice:
+        opener = log_files(snapshot.config)
         more = [
             log
-            for log in failed_logs(storage, where.groups, requested, opener, where.beside).whole
+            for log in failed_logs(snapshot.storage, where.groups, requested, opener, where.beside).whole
             if log not in named
         ] if where.beside else []  # fmt: skip
         return Found((*named, *more))
@@ -99,7 +100,7 @@ def find(storage: Storage, timeline: Timeline, requested: str, where: RollbackFi
     whole = [f for f in named if isinstance(f, BaseFile) or f.suffix or where.own_slices]
     left = FailedLogs()
     if where.groups:
-        left = failed_logs(storage, where.groups, requested, log_files(timeline.config))
+        left = failed_logs(snapshot.storage, where.groups, requested, log_files(snapshot.config))
     whole += [log for log in left.whole if log not in whole]
     shared = [log for log in left.shared if not (where.own_slices and log.instant == requested)]
     return Found(tuple(whole), tuple(shared))
@@ -118,8 +119,7 @@ def _named_after(timeline: Timeline, instant: Instant) -> frozenset[str]:
 
 
 def take_away(
-    storage: Storage,
-    timeline: Timeline,
+    snapshot: Snapshot,
     mine: str,
     instant: Instant,
     where: RollbackFiles,
@@ -129,62 +129,60 @@ def take_away(
 
     The files are looked for once more: a task that outlived its driver may have added some."""
     requested = instant.requested
-    unpublish(storage, timeline, instant)
+    unpublish(snapshot, instant)
     # Before the instant leaves the timeline: of what is unknown there nobody can tell that it was undone.
-    Participants.of_table(timeline.config).undone(storage, timeline.config, requested)
-    if timeline.layout.log_names_slice:
+    Participants.of_table(snapshot.config).undone(snapshot.storage, snapshot.config, requested)
+    if snapshot.layout.log_names_slice:
         planned = {(str(a.get("partitionPath") or ""), str(a.get("fileId"))) for a in requests}
         where = evolve(where, groups=where.groups | {g for g in planned if g[1]})
-    found = find(storage, timeline, requested, where)
-    gone = {f.path for f in found.whole} | _planned(storage, requested, requests)
+    found = find(snapshot, requested, where)
+    gone = {f.path for f in found.whole} | _planned(snapshot.storage, requested, requests)
     if instant.traits.replaces and any(isinstance(parse_path(path), LogFile) for path in gone):
         # Writers put them into the groups to come, and participants know them by the commits of these.
-        Participants.of_table(timeline.config).retire(storage, timeline.config)
-    discard(storage, sorted(gone))
-    taken_back = tuple(_take_back(storage, timeline, log, mine, requested) for log in found.shared)
+        Participants.of_table(snapshot.config).retire(snapshot.storage, snapshot.config)
+    discard(snapshot.storage, sorted(gone))
+    taken_back = tuple(_take_back(snapshot, log, mine, requested) for log in found.shared)
     if taken_back:  # files that no commit tells of
-        Participants.of_table(timeline.config).retire(storage, timeline.config)
+        Participants.of_table(snapshot.config).retire(snapshot.storage, snapshot.config)
     # The inflight file first: without its requested file nobody could tell what it is.
-    for pending in _pending_files(storage, timeline, instant):
-        storage.delete(timeline.path(pending))
-    if back := _timeline_files(storage, timeline, instant):
+    for pending in _pending_files(snapshot, instant):
+        snapshot.storage.delete(snapshot.path(pending))
+    if back := _timeline_files(snapshot, instant):
         # Of its writer, which slept since its decision, and put its file meanwhile.
-        discard(storage, [timeline.path(found) for found in back])
-        Participants.of_table(timeline.config).undone(storage, timeline.config, requested)
+        discard(snapshot.storage, [snapshot.path(found) for found in back])
+        Participants.of_table(snapshot.config).undone(snapshot.storage, snapshot.config, requested)
     # What a task put while the above went on. From here on no task leaves a file: it looks at the
     # inflight file after it has put its own (`produce/pending.py` of hoodoo-rows).
-    if timeline.layout.log_names_slice or where.beside:
+    if snapshot.layout.log_names_slice or where.beside:
         # Only its marker says that a log file is there, and it may have been put since.
-        where = evolve(where, groups=where.groups | touched_groups(storage, timeline, instant))
-    late = {f.path for f in find(storage, timeline, requested, where).whole}
-    discard(storage, sorted(late))
+        where = evolve(where, groups=where.groups | touched_groups(snapshot, instant))
+    late = {f.path for f in find(snapshot, requested, where).whole}
+    discard(snapshot.storage, sorted(late))
     return Removed(tuple(sorted(gone | late)), taken_back)
 
 
-def take_own(
-    storage: Storage, timeline: Timeline, requested: str, groups: frozenset[Group]
-) -> None:
+def take_own(snapshot: Snapshot, requested: str, groups: frozenset[Group]) -> None:
     """Take away what this process, and it alone, has put into ``groups`` for an instant that was not published. Who
     has undone it meanwhile may have looked before the last file was there, and its markers may be gone."""
     where = RollbackFiles(frozenset(path for path, _ in groups), groups)
-    discard(storage, [file.path for file in find(storage, timeline, requested, where).whole])
+    discard(snapshot.storage, [file.path for file in find(snapshot, requested, where).whole])
 
 
-def unpublish(storage: Storage, timeline: Timeline, instant: Instant) -> None:
+def unpublish(snapshot: Snapshot, instant: Instant) -> None:
     """A completed ``instant`` is pending again; no reader sees its files from here on."""
-    files = _timeline_files(storage, timeline, instant)
+    files = _timeline_files(snapshot, instant)
     completed = [i for i in files if i.is_completed]
     if not completed:
         return
     if not any(i.state is State.INFLIGHT for i in files):  # another writer's, or archived
-        action = _pending_action(storage, timeline, completed[0])
+        action = _pending_action(snapshot, completed[0])
         for state in (State.REQUESTED, State.INFLIGHT):
             made = Instant(instant.requested, action, state)
             replaces = state is State.REQUESTED and named(action).replaces
             plan = codec_avro.encode("HoodieRequestedReplaceMetadata", {}) if replaces else b""
-            storage.put_if_absent(timeline.path(made), plan)
+            snapshot.storage.put_if_absent(snapshot.path(made), plan)
     for done in completed:
-        storage.delete(timeline.path(done))
+        snapshot.storage.delete(snapshot.path(done))
 
 
 def relative(storage: Storage, path: str) -> str | None:
@@ -213,20 +211,20 @@ def _planned(storage: Storage, instant: str, requests: Iterable[Mapping[str, Any
     return found
 
 
-def _pending_files(storage: Storage, timeline: Timeline, instant: Instant) -> list[Instant]:
-    found = [i for i in _timeline_files(storage, timeline, instant) if not i.is_completed]
+def _pending_files(snapshot: Snapshot, instant: Instant) -> list[Instant]:
+    found = [i for i in _timeline_files(snapshot, instant) if not i.is_completed]
     return sorted(found, key=lambda i: i.state is State.REQUESTED)
 
 
-def _timeline_files(storage: Storage, timeline: Timeline, instant: Instant) -> list[Instant]:
+def _timeline_files(snapshot: Snapshot, instant: Instant) -> list[Instant]:
     """Each file of ``instant``: the action in the name depends on the state."""
-    names = names_in(storage, timeline.config.timeline_path)
-    parsed = map(timeline.layout.parse_instant, names)
+    names = names_in(snapshot.storage, snapshot.config.timeline_path)
+    parsed = map(snapshot.layout.parse_instant, names)
     return [i for i in parsed if i is not None and same(i, instant)]
 
 
-def _pending_action(storage: Storage, timeline: Timeline, completed: Instant) -> str:
-    operation = timeline.metadata(storage, completed).operation
+def _pending_action(snapshot: Snapshot, completed: Instant) -> str:
+    operation = snapshot.metadata(completed).operation
     return pending_action(operation, completed.action)
 
 
@@ -242,14 +240,12 @@ def _ask(
     }
 
 
-def _take_back(
-    storage: Storage, timeline: Timeline, log: LogFile, mine: str, target: str
-) -> LogFile:
+def _take_back(snapshot: Snapshot, log: LogFile, mine: str, target: str) -> LogFile:
     """Add a rollback block behind ``log``, in a log file of its own."""
     made = evolve(log, version=log.version + 1, write_token=f"0-0-{int(mine[8:])}")
-    with scratch_file(storage) as local:
-        writer = log_files(timeline.config).writer(local)
+    with scratch_file(snapshot.storage) as local:
+        writer = log_files(snapshot.config).writer(local)
         writer.rollback_block(mine, target)
         made = evolve(made, size=writer.close())
-        storage.put_file_if_absent(made.path, local)
+        snapshot.storage.put_file_if_absent(made.path, local)
     return made

@@ -34,8 +34,9 @@ from hoodoo.timeline.markers import MARKERS
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans import PLANNER, is_clustering, pending_clusterings, planned_logs
 from hoodoo.timeline.publish import INDEXING, target_of, withdraw
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.task_fence import fence_of
-from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import list_data
 
 # What an instant may leave below MARKERS: its folder of markers, its door, and its staged rows, which
@@ -70,7 +71,7 @@ def recover(
     if as_before:
         seen = settled(storage, config)
         if not seen.pending():
-            sweep_undone(storage, seen, recent=True)
+            sweep_undone(Snapshot(storage, seen), recent=True)
             return Recovered((), seen)
     swept = Liveness(storage)
 
@@ -78,63 +79,63 @@ def recover(
         with suppress(StorageError):  # the sweep looks again
             swept.look()
 
-    timeline, marked, _none = together(
+    seen, marked, _none = together(
         storage, partial(settled, storage, config), partial(storage.list, MARKERS), beats
     )
-    calm = None if timeline.pending() else timeline
-    timeline, living = without_planless(storage, timeline), Liveness(storage)
+    calm = None if seen.pending() else seen
+    snapshot, living = without_planless(Snapshot(storage, seen)), Liveness(storage)
     done: list[RolledBack] = []
-    for action in _recovering(storage, timeline):
-        done += _finished(storage, timeline, living, action)
+    for action in _recovering(snapshot):
+        done += _finished(snapshot, living, action)
     if done:
-        timeline, living = reload(storage, timeline), Liveness(storage)
+        snapshot, living = snapshot.reload(), Liveness(storage)
     undoing: set[str] = set()
-    for mine in (i for i in timeline.pending() if i.action == "rollback"):
+    for mine in (i for i in snapshot.pending() if i.action == "rollback"):
         if living.is_alive(mine.requested):
-            undoing.add(target := target_of(storage, timeline, mine) or "")
-            if timeline.find(target) is not None:  # what is read now would be built on it
+            undoing.add(target := target_of(snapshot, mine) or "")
+            if snapshot.find(target) is not None:  # what is read now would be built on it
                 raise CommitConflictError(
                     f"{storage.root}: {mine}", f"it will undo {target}, the newest write.",
                     "Repeat this call when the rollback has ended.",
                 )  # fmt: skip
         else:
             with suppress(CommitConflictError):  # another process has ended it
-                done += filter(None, [resume(storage, timeline, mine)])
+                done += filter(None, [resume(snapshot, mine)])
     if done:
-        timeline, living = reload(storage, timeline), Liveness(storage)
+        snapshot, living = snapshot.reload(), Liveness(storage)
     # Newest first, as each instant may build on the one before.
-    for instant in reversed(timeline.pending()):
+    for instant in reversed(snapshot.pending()):
         if not instant.traits.is_undone or instant.requested in undoing:
             continue
-        if living.is_alive(instant.requested) or is_clustering(storage, timeline, instant):
+        if living.is_alive(instant.requested) or is_clustering(snapshot, instant):
             continue
         with suppress(CommitConflictError):  # it was completed, or another one undoes it
-            done.append(rollback(storage, timeline, instant))
-        timeline = reload(storage, timeline)
-    if abandoned := _abandoned(storage, config, timeline, spare):
+            done.append(rollback(snapshot, instant))
+        snapshot = snapshot.reload()
+    if abandoned := _abandoned(snapshot, config, spare):
         done += abandoned
-        timeline = reload(storage, timeline)
-    for building in timeline.pending():
+        snapshot = snapshot.reload()
+    for building in snapshot.pending():
         if building.action == INDEXING and not living.is_alive(building.requested):
-            withdraw(storage, timeline, building)
+            withdraw(snapshot, building)
     living = Liveness(storage)  # listed after what is pending, before which heartbeats are there
-    for saved in timeline.pending():
+    for saved in snapshot.pending():
         # It keeps nothing yet (or nothing any more), and nobody is at it.
         if saved.traits.keeps and not living.is_alive(saved.requested):
-            storage.delete(timeline.path(saved))
-    waits = _sweep(storage, timeline, marked, swept)
+            storage.delete(snapshot.path(saved))
+    waits = _sweep(snapshot, marked, swept)
     return Recovered(tuple(done), calm, waits)
 
 
-def without_planless(storage: Storage, timeline: Timeline) -> Timeline:
-    """``timeline`` without actions that are inflight and have no plan: who began these had slept, while another process
+def without_planless(snapshot: Snapshot) -> Snapshot:
+    """``snapshot`` without actions that are inflight and have no plan: who began these had slept, while another process
     ended them. Nobody could finish them. Their files are deleted."""
-    if lost := _planless(timeline):
+    if lost := _planless(snapshot.timeline):
         # A listing may lack one of two files that came while it lasted; not so the next one.
-        lost &= _planless(reload(storage, timeline))
-        discard(storage, [timeline.path(i) for i in lost])
-        timeline = reload(storage, timeline)
-    return timeline
+        lost &= _planless(snapshot.reload().timeline)
+        discard(snapshot.storage, [snapshot.path(i) for i in lost])
+        snapshot = snapshot.reload()
+    return snapshot
 
 
 def _planless(timeline: Timeline) -> set[Instant]:
@@ -143,14 +144,14 @@ def _planless(timeline: Timeline) -> set[Instant]:
 
 
 def _finished(
-    storage: Storage, timeline: Timeline, living: Liveness, found: tuple[str, Recovers]
+    snapshot: Snapshot, living: Liveness, found: tuple[str, Recovers]
 ) -> tuple[RolledBack, ...]:
     name, action = found
     done: tuple[RolledBack, ...] = ()
     conflict: CommitConflictError | None = None
-    with action_events(name, timeline.config.name, storage.root, quiet=True) as events:
+    with action_events(name, snapshot.config.name, snapshot.root, quiet=True) as events:
         try:
-            done = action.recover(storage, timeline, living)
+            done = action.recover(snapshot.storage, snapshot.timeline, living)
         except CommitConflictError as error:  # somebody is at it: it has not failed
             conflict = error
         if not done:
@@ -160,107 +161,108 @@ def _finished(
     return done
 
 
-def _recovering(storage: Storage, timeline: Timeline) -> list[tuple[str, Recovers]]:
+def _recovering(snapshot: Snapshot) -> list[tuple[str, Recovers]]:
     """The actions that finish what is pending of their kind before anybody writes."""
     found = []
-    for name in sorted({i.action for i in timeline.pending()}):
+    for name in sorted({i.action for i in snapshot.pending()}):
         offer = kernel().find("action", name)
         if offer is not None:
-            action = make(offer, Settings(timeline.config))
+            action = make(offer, Settings(snapshot.config))
             found += [(name, action)] if isinstance(action, Recovers) else []
         elif named(name).rewinds:  # nobody may write before it is finished
             raise PluginError(
-                f"{storage.root}: {name}", "is pending, and no installed plugin can finish it.",
+                f"{snapshot.root}: {name}", "is pending, and no installed plugin can finish it.",
                 "Install the distribution hoodoo-services.",
             )  # fmt: skip
     return found
 
 
-def _abandoned(
-    storage: Storage, config: TableConfig, timeline: Timeline, spare: Collection[str]
-) -> list[RolledBack]:
+def _abandoned(snapshot: Snapshot, config: TableConfig, spare: Collection[str]) -> list[RolledBack]:
     done: list[RolledBack] = []
-    living = Liveness(storage)
-    for plan in pending_clusterings(storage, timeline):
+    living = Liveness(snapshot.storage)
+    for plan in pending_clusterings(snapshot):
         instant = plan.instant
         begun = instant.state is State.INFLIGHT and PLANNER in plan.extra
         # Without Hoodoo's fence another tool runs it, which has no heartbeat.
-        is_own = begun and fence_of(instant.requested, config).was_opened(storage)
+        is_own = begun and fence_of(instant.requested, config).was_opened(snapshot.storage)
         if is_own and instant.requested not in spare and not living.is_alive(instant.requested):
             with suppress(CommitConflictError):  # it was completed, or another one undoes it
-                done.append(rollback(storage, timeline, instant))
+                done.append(rollback(snapshot, instant))
     return done
 
 
-def sweep_undone(storage: Storage, timeline: Timeline, recent: bool = False) -> None:
+def sweep_undone(snapshot: Snapshot, recent: bool = False) -> None:
     """Delete what tasks of undone instants put after these were undone. Lists the table if there may be
     some. ``recent``: only of what was undone since the newest write was requested; archiving looks once more
     at all."""
-    undone = taken_back(storage, timeline, recent)
-    discard(storage, _left_behind(storage, timeline, undone) if undone else ())
+    undone = taken_back(snapshot, recent)
+    discard(snapshot.storage, _left_behind(snapshot, undone) if undone else ())
     if undone:
-        Participants.of_table(timeline.config).sweep(storage, undone)
+        Participants.of_table(snapshot.config).sweep(snapshot.storage, undone)
 
 
-def _sweep(
-    storage: Storage, timeline: Timeline, marked: Collection[Entry], living: Liveness
-) -> bool:
+def _sweep(snapshot: Snapshot, marked: Collection[Entry], living: Liveness) -> bool:
     """What is left of writers that died: markers and staged rows of instants that are not pending,
     files of tasks that finished after the rollback, and the store's own old temporaries. Lists the
     table only if there has been a rollback. Whether files of a completed write may come yet."""
     waits = False
     left = [(e, m[1]) for e in marked if (m := _LEFT.fullmatch(e.path))]
     if left:  # looked at after the listing: a writer is on the timeline before it leaves anything
-        fresh, living = reload(storage, timeline), Liveness(storage)
+        fresh, living = snapshot.reload(), Liveness(snapshot.storage)
         pending = {i.requested for i in fresh.pending()}
         # A clustering that is planned and was not begun has left nothing that it needs.
         pending -= {
             plan.instant.requested
-            for plan in pending_clusterings(storage, fresh)
+            for plan in pending_clusterings(fresh)
             if plan.instant.state is State.REQUESTED
         }
         for entry, instant in left:
             if instant not in pending and not living.is_alive(instant):
-                if entry.name == instant and _sweep_late(storage, fresh, instant):
+                if entry.name == instant and _sweep_late(fresh, instant):
                     waits = True  # its markers say which files may come yet
                 else:
-                    storage.delete_prefix(entry.path)
+                    snapshot.storage.delete_prefix(entry.path)
     with suppress(StorageError):  # they say nothing any more
         living.sweep()
-    sweep_undone(storage, timeline, recent=True)
-    sweep = getattr(storage, "sweep", None)
+    sweep_undone(snapshot, recent=True)
+    sweep = getattr(snapshot.storage, "sweep", None)
     if sweep is not None:
         with suppress(StorageError):  # it only saves room
             sweep()
     return waits
 
 
-def _sweep_late(storage: Storage, timeline: Timeline, requested: str) -> bool:
+def _sweep_late(snapshot: Snapshot, requested: str) -> bool:
     """Delete base files of the completed instant ``requested`` that no stat names: tasks have put them after the
     publish, and have died before they could delete them. A commit that says nothing of files proves nothing. Whether
     such a file may come yet: a task puts it right after its marker, but may be slow."""
-    instant = timeline.find(requested)
-    if instant is None or not (marked := not_named(storage, requested, ())):
+    instant = snapshot.find(requested)
+    if instant is None or not (marked := not_named(snapshot.storage, requested, ())):
         return False
     with suppress(HoodooError, FileNotFoundError):  # it may be archived meanwhile, or damaged
-        named = {p for stat in timeline.metadata(storage, instant).stats for p in stat.paths}
+        named = {p for stat in snapshot.metadata(instant).stats for p in stat.paths}
         late = {path: put for path, put in marked.items() if named and path not in named}
-        discard(storage, [*late])
-        return bool(late) and store_time(storage, FOLDER) - max(late.values()) < LATE
+        discard(snapshot.storage, [*late])
+        return bool(late) and store_time(snapshot.storage, FOLDER) - max(late.values()) < LATE
     return False
 
 
-def _left_behind(storage: Storage, timeline: Timeline, undone: set[str]) -> list[str]:
+def _left_behind(snapshot: Snapshot, undone: set[str]) -> list[str]:
     """Data files of the instants ``undone``, which tasks put after the rollback."""
-    files = [f for e in list_data(storage) if (f := parse_path(e.path, e.size)) is not None]
-    if not timeline.layout.log_names_slice:
+    files = [
+        f for e in list_data(snapshot.storage) if (f := parse_path(e.path, e.size)) is not None
+    ]
+    if not snapshot.layout.log_names_slice:
         return [file.path for file in files if file.instant in undone]
     found = [f.path for f in files if isinstance(f, BaseFile) and f.instant in undone]
     logs = left_behind(
-        storage, (f for f in files if isinstance(f, LogFile)), undone, log_files(timeline.config)
+        snapshot.storage,
+        (f for f in files if isinstance(f, LogFile)),
+        undone,
+        log_files(snapshot.config),
     )
     if not logs:
         return found
     # A compaction that was planned meanwhile names them (they change no row), and would miss them.
-    planned = planned_logs(storage, timeline)
+    planned = planned_logs(snapshot)
     return [*found, *(log.path for log in logs if log.path not in planned)]

@@ -29,42 +29,43 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline import publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating, Liveness
-from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo.timeline.snapshot import Snapshot
+from hoodoo.timeline.timeline import Timeline
 
 _INSTANT = re.compile(r"\d{17}|\d{14}")
 
 
-def undoable(storage: Storage, timeline: Timeline, requested: str) -> Instant:
+def undoable(snapshot: Snapshot, requested: str) -> Instant:
     """The instant ``requested`` that somebody wants to undo: pending, or completed. ConfigError if
     there is none, or it is no write and no plan of one."""
-    found = [i for i in timeline.instants if i.requested == requested and i.completes_as_write]
+    found = [i for i in snapshot.instants if i.requested == requested and i.completes_as_write]
     if not found:
         raise ConfigError(
-            f"{storage.root}: instant {requested}",
+            f"{snapshot.root}: instant {requested}",
             "is not a write of the active timeline, neither pending nor completed.",
             "table.timeline().instants lists the instants.",
         )
     return found[0]
 
 
-def check(storage: Storage, timeline: Timeline, requested: str) -> None:
+def check(snapshot: Snapshot, requested: str) -> None:
     """Raises what a rollback of the instant ``requested`` raises before it changes anything."""
-    found = undoable(storage, timeline, requested)
-    begun = (i for i in timeline.pending() if i.action == "rollback")
-    if all(publish.target_of(storage, timeline, mine) != requested for mine in begun):
-        _refuse(storage, timeline, found)
+    found = undoable(snapshot, requested)
+    begun = (i for i in snapshot.pending() if i.action == "rollback")
+    if all(publish.target_of(snapshot, mine) != requested for mine in begun):
+        _refuse(snapshot, found)
 
 
-def _refuse(storage: Storage, timeline: Timeline, instant: Instant) -> None:
+def _refuse(snapshot: Snapshot, instant: Instant) -> None:
     if instant.is_completed:
-        refuse_unless_newest(storage, timeline, instant)
+        refuse_unless_newest(snapshot, instant)
         what = f"rollback of {instant.requested}"
-        refuse_missing(storage, timeline, [instant], data_files(storage), what)
+        refuse_missing(snapshot, [instant], data_files(snapshot.storage), what)
     else:
-        refuse_begun_slices(storage, timeline, instant)
+        refuse_begun_slices(snapshot, instant)
 
 
-def rollback(storage: Storage, timeline: Timeline, instant: Instant) -> RolledBack:
+def rollback(snapshot: Snapshot, instant: Instant) -> RolledBack:
     """Undo ``instant``: a pending one, or the newest completed write.
 
     A rollback of it that somebody left half done is finished. Raises CommitUnknownError if the end
@@ -72,45 +73,39 @@ def rollback(storage: Storage, timeline: Timeline, instant: Instant) -> RolledBa
     to be completed or something that may build on a completed one is pending, ConfigError if a
     completed one is not the newest, is kept by a savepoint, or what it replaced has been cleaned.
     """
-    done = _begun(storage, timeline, instant)
+    done = _begun(snapshot, instant)
     if done is not None:
         return done
-    _refuse(storage, timeline, instant)
-    with Beating(storage) as beats, _told(storage, timeline, instant) as events:
-        mine, plan = announce(storage, timeline, instant, beats)
-        mine, removed = execute(storage, timeline, mine, instant, plan)
-        return _publish(storage, timeline, mine, instant, removed, events)
+    _refuse(snapshot, instant)
+    with Beating(snapshot.storage) as beats, _told(snapshot, instant) as events:
+        mine, plan = announce(snapshot, instant, beats)
+        mine, removed = execute(snapshot, mine, instant, plan)
+        return _publish(snapshot, mine, instant, removed, events)
 
 
-def resume(storage: Storage, timeline: Timeline, mine: Instant) -> RolledBack | None:
+def resume(snapshot: Snapshot, mine: Instant) -> RolledBack | None:
     """Finish the pending rollback ``mine``, whoever began it.
 
     None: what it names is completed, so that nothing has been undone yet, and it is withdrawn. Others
     may have built on that write since, or it completed after the rollback of a failed one was asked
     for. (Spark Hudi 1.2 leaves such a rollback behind where it refuses one, and would run it later.)
     """
-    instant, plan = target_of(storage, timeline, mine)
+    instant, plan = target_of(snapshot, mine)
     if instant.is_completed:
-        publish.withdraw(storage, timeline, mine)
+        publish.withdraw(snapshot, mine)
         return None
-    with _told(storage, timeline, instant) as events:
-        mine, removed = execute(storage, timeline, mine, instant, plan)
-        return _publish(storage, timeline, mine, instant, removed, events)
+    with _told(snapshot, instant) as events:
+        mine, removed = execute(snapshot, mine, instant, plan)
+        return _publish(snapshot, mine, instant, removed, events)
 
 
-def _told(
-    storage: Storage, timeline: Timeline, instant: Instant
-) -> AbstractContextManager[ActionEvents]:
+def _told(snapshot: Snapshot, instant: Instant) -> AbstractContextManager[ActionEvents]:
     """What is done inside is a run of a rollback. ``undoes``: the instant, in the details of its events."""
-    return action_events("rollback", timeline.config.name, storage.root, undoes=instant.requested)
+    return action_events("rollback", snapshot.config.name, snapshot.root, undoes=instant.requested)
 
 
 def announce(
-    storage: Storage,
-    timeline: Timeline,
-    instant: Instant,
-    beats: Beating | None = None,
-    sliced: bool = False,
+    snapshot: Snapshot, instant: Instant, beats: Beating | None = None, sliced: bool = False
 ) -> tuple[Instant, dict[str, Any]]:
     """Put the plan of a rollback of ``instant`` on the timeline; the rollback and the plan.
 
@@ -118,11 +113,11 @@ def announce(
     restore): nothing that was written into slices which the instant began is to stay. Raises
     CommitConflictError if the instant is not any more what it was.
     """
-    where = traces(storage, timeline, instant, sliced)
+    where = traces(snapshot, instant, sliced)
     plan = {
         "instantToRollback": _info(instant),
-        "RollbackRequests": find(storage, timeline, instant.requested, where).requests(
-            storage, instant.requested
+        "RollbackRequests": find(snapshot, instant.requested, where).requests(
+            snapshot.storage, instant.requested
         ),
         "version": 1,
     }
@@ -132,52 +127,54 @@ def announce(
         found = fresh.find(instant.requested)
         if not instant.is_completed and found is not None:
             raise CommitConflictError(
-                f"{storage.root}: instant {instant.requested}",
+                f"{snapshot.root}: instant {instant.requested}",
                 "is completed: it can't be rolled back as a failed write.",
                 "Look at table.timeline().",
             )
         if instant.is_completed and not sliced:
-            refuse_unless_newest(storage, fresh, instant)
-            Participants.of_table(fresh.config).refuse_undo(storage, fresh, instant.requested)
+            refuse_unless_newest(snapshot.at(fresh), instant)
+            Participants.of_table(fresh.config).refuse_undo(
+                snapshot.storage, fresh, instant.requested
+            )
 
     encoded = codec_avro.encode("HoodieRollbackPlan", plan)
     named = beats.add if beats is not None else None
-    mine = publish.request(storage, timeline, "rollback", encoded, check=check, named=named)
+    mine = publish.request(
+        snapshot.storage, snapshot.timeline, "rollback", encoded, check=check, named=named
+    )
     return mine, plan
 
 
-def target_of(
-    storage: Storage, timeline: Timeline, mine: Instant
-) -> tuple[Instant, dict[str, Any]]:
+def target_of(snapshot: Snapshot, mine: Instant) -> tuple[Instant, dict[str, Any]]:
     """What a pending rollback undoes, as it stands on the timeline, and the plan. CorruptTableError
     naming the file if the plan names no instant."""
-    plan = timeline.contents(storage, mine.at(State.REQUESTED))
+    plan = snapshot.contents(mine.at(State.REQUESTED))
     target = plan.get("instantToRollback") or {}
     requested, action = str(target.get("commitTime")), str(target.get("action"))
     if not _INSTANT.fullmatch(requested) or action not in ACTIONS:
         raise CorruptTableError(
-            f"{storage.root}/{timeline.path(mine.at(State.REQUESTED))}",
+            f"{snapshot.root}/{snapshot.path(mine.at(State.REQUESTED))}",
             f"a rollback whose plan names no instant (but {requested}, {action}).",
             "Delete this rollback's files by hand; the next write rolls back what is pending.",
         )  # fmt: skip
     gone = Instant(requested, action, State.INFLIGHT)
-    return found_now(storage, timeline, gone) or gone, plan
+    return found_now(snapshot, gone) or gone, plan
 
 
-def found_now(storage: Storage, timeline: Timeline, instant: Instant) -> Instant | None:
+def found_now(snapshot: Snapshot, instant: Instant) -> Instant | None:
     """``instant`` as the timeline shows it now."""
-    return next((i for i in reload(storage, timeline).instants if publish.same(i, instant)), None)
+    return next((i for i in snapshot.reload().timeline.instants if publish.same(i, instant)), None)
 
 
 def execute(
-    storage: Storage, timeline: Timeline, mine: Instant, instant: Instant, plan: dict[str, Any],
-    sliced: bool = False,
+    snapshot: Snapshot, mine: Instant, instant: Instant, plan: dict[str, Any],
+    sliced: bool = False
 ) -> tuple[Instant, Removed]:  # fmt: skip
     """Begin the rollback ``mine`` of ``instant`` and do all of it but publish it."""
-    where = traces(storage, timeline, instant, sliced)
-    mine = publish.inflight(storage, timeline, mine)
+    where = traces(snapshot, instant, sliced)
+    mine = publish.inflight(snapshot.storage, snapshot.timeline, mine)
     requests = plan.get("RollbackRequests") or []
-    return mine, take_away(storage, timeline, mine.requested, instant, where, requests)
+    return mine, take_away(snapshot, mine.requested, instant, where, requests)
 
 
 def metadata(storage: Storage, mine: str, instant: Instant, removed: Removed) -> dict[str, Any]:
@@ -209,38 +206,35 @@ def metadata(storage: Storage, mine: str, instant: Instant, removed: Removed) ->
     }
 
 
-def _begun(storage: Storage, timeline: Timeline, instant: Instant) -> RolledBack | None:
+def _begun(snapshot: Snapshot, instant: Instant) -> RolledBack | None:
     """The rollback of ``instant`` that somebody left half done, finished. CommitConflictError if it is
     being done right now."""
-    for mine in (i for i in timeline.pending() if i.action == "rollback"):
-        if publish.target_of(storage, timeline, mine) != instant.requested:
+    for mine in (i for i in snapshot.pending() if i.action == "rollback"):
+        if publish.target_of(snapshot, mine) != instant.requested:
             continue
-        if Liveness(storage).is_alive(mine.requested):
+        if Liveness(snapshot.storage).is_alive(mine.requested):
             raise CommitConflictError(
-                f"{storage.root}: instant {instant.requested}", f"{mine} of it is in progress.",
+                f"{snapshot.root}: instant {instant.requested}", f"{mine} of it is in progress.",
                 "Wait until it has ended.",
             )  # fmt: skip
-        done = resume(storage, timeline, mine)
+        done = resume(snapshot, mine)
         if done is not None:
             return done
     return None
 
 
 def _publish(
-    storage: Storage,
-    timeline: Timeline,
-    mine: Instant,
-    instant: Instant,
-    removed: Removed,
-    events: ActionEvents,
+    snapshot: Snapshot, mine: Instant, instant: Instant, removed: Removed, events: ActionEvents
 ) -> RolledBack:
     content = codec_avro.encode(
-        "HoodieRollbackMetadata", metadata(storage, mine.requested, instant, removed)
+        "HoodieRollbackMetadata", metadata(snapshot.storage, mine.requested, instant, removed)
     )
     unknown = "Open the table again: the next write finishes the rollback."
     # Not published: another process has finished it.
-    Life(storage, timeline, mine, "rollback", unknown=unknown).complete(content, lost=lambda: True)
-    tidy(storage, instant.requested)
+    Life(snapshot.storage, snapshot.timeline, mine, "rollback", unknown=unknown).complete(
+        content, lost=lambda: True
+    )
+    tidy(snapshot.storage, instant.requested)
     events.report(removed_figures(removed.paths), instant=mine.requested)
     return RolledBack(instant.requested, mine.requested, removed.paths)
 

@@ -20,6 +20,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_data_file, parse_path
 from hoodoo.timeline.removed import Removed, removed_by
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import FileSystemView, Key, from_files, list_data
 
@@ -39,60 +40,58 @@ def without(timeline: Timeline, undone: Iterable[Instant]) -> Timeline:
     return evolve(timeline, instants=kept)
 
 
-def refuse_missing(
-    storage: Storage, timeline: Timeline, undone: Sequence[Instant], files: Files, what: str
-) -> None:
+def refuse_missing(snapshot: Snapshot, undone: Sequence[Instant], files: Files, what: str) -> None:
     """Raises ConfigError if files that the table needs without ``undone`` were deleted, and
     CommitConflictError if a pending clean will delete some. ``files``: all that exist; ``what``: a
     name for messages. Reads the metadata of ``undone`` and of the cleans."""
-    now = from_files(storage, without(timeline, undone), files)
-    lost = _replaced(storage, timeline, undone, files)
+    now = from_files(snapshot.storage, without(snapshot.timeline, undone), files)
+    lost = _replaced(snapshot, undone, files)
     listed = {f.path for f in files}
-    for clean in timeline.completed():
+    for clean in snapshot.completed():
         if clean.traits.deletes:
-            deleted = _files(removed_by(timeline.contents(storage, clean)))
+            deleted = _files(removed_by(snapshot.contents(clean)))
             gone = tuple(
                 f for f in deleted if f.path not in listed
             )  # it may have failed to delete some
-            lost |= _needed(timeline, now, undone, gone)
-    lost = _needed_still(storage, timeline, lost)
+            lost |= _needed(snapshot.timeline, now, undone, gone)
+    lost = _needed_still(snapshot, lost)
     if lost:
         raise ConfigError(
-            f"{storage.root}: {what}",
+            f"{snapshot.root}: {what}",
             f"a clean has deleted files that it needs: {_some(sorted(lost))}.",
             "Choose a later instant. A savepoint protects its files from cleans.",
         )
     there = {f.path for s in now.slices for f in (s.base_file, *s.log_files) if f is not None}
-    for clean in timeline.pending():
+    for clean in snapshot.pending():
         if not clean.traits.deletes:
             continue
         try:
-            planned = _files(removed_by(timeline.contents(storage, clean.at(State.REQUESTED))))
+            planned = _files(removed_by(snapshot.contents(clean.at(State.REQUESTED))))
         except FileNotFoundError:
             continue  # it has gone
         taken = {f.path for f in planned if f.path in there}
-        taken |= _needed_still(storage, timeline, _needed(timeline, now, undone, planned))
+        taken |= _needed_still(snapshot, _needed(snapshot.timeline, now, undone, planned))
         if taken:
             raise CommitConflictError(
-                f"{storage.root}: {what}",
+                f"{snapshot.root}: {what}",
                 f"clean {clean.requested} is pending and will delete files that it needs: "
                 f"{_some(sorted(taken))}.",
                 "Run table.clean(), then choose a later instant.",
             )
 
 
-def refuse_unless_newest(storage: Storage, timeline: Timeline, instant: Instant) -> None:
+def refuse_unless_newest(snapshot: Snapshot, instant: Instant) -> None:
     """Raises ConfigError if the completed ``instant`` is not the newest write, or a savepoint
     keeps it; CommitConflictError if it is not completed, or a pending write may build on it."""
-    obj = f"{storage.root}: instant {instant.requested}"
-    if timeline.find(instant.requested) is None:
+    obj = f"{snapshot.root}: instant {instant.requested}"
+    if snapshot.find(instant.requested) is None:
         raise CommitConflictError(obj, "is not completed any more.", "Look at table.timeline().")
-    if instant.requested in timeline.savepointed():
+    if instant.requested in snapshot.timeline.savepointed():
         raise ConfigError(
             obj, "is kept by a savepoint.",
             f'Call table.delete_savepoint("{instant.requested}") first.',
         )  # fmt: skip
-    later = [i for i in timeline.writes() if _later(storage, timeline, i, instant)]
+    later = [i for i in snapshot.writes() if _later(snapshot, i, instant)]
     if later:
         raise ConfigError(
             obj, f"is not the newest completed write: {later[-1]} came after it.",
@@ -100,7 +99,7 @@ def refuse_unless_newest(storage: Storage, timeline: Timeline, instant: Instant)
             "table.restore(instant), where instant is the last write that you want to keep.",
         )  # fmt: skip
     waiting = [
-        i for i in timeline.pending()
+        i for i in snapshot.pending()
         if i.completes_as_write and order_key(i.requested) > order_key(instant.requested)
     ]  # fmt: skip
     if waiting:
@@ -110,19 +109,22 @@ def refuse_unless_newest(storage: Storage, timeline: Timeline, instant: Instant)
         )  # fmt: skip
 
 
-def refuse_begun_slices(storage: Storage, timeline: Timeline, instant: Instant) -> None:
+def refuse_begun_slices(snapshot: Snapshot, instant: Instant) -> None:
     """Raises ConfigError if log files are named after the pending compaction ``instant`` (version 6):
     without its base files other readers would take them for the whole slice."""
-    if not timeline.layout.log_names_slice or not instant.traits.begins_slices:
+    if not snapshot.layout.log_names_slice or not instant.traits.begins_slices:
         return
-    if any(isinstance(f, LogFile) and f.instant == instant.requested for f in data_files(storage)):
+    if any(
+        isinstance(f, LogFile) and f.instant == instant.requested
+        for f in data_files(snapshot.storage)
+    ):
         raise ConfigError(
-            f"{storage.root}: {instant}", "already has newer log files.",
+            f"{snapshot.root}: {instant}", "already has newer log files.",
             f'Run it: table.run_compaction("{instant.requested}").',
         )  # fmt: skip
 
 
-def taken_back(storage: Storage, timeline: Timeline, recent: bool = False) -> set[str]:
+def taken_back(snapshot: Snapshot, recent: bool = False) -> set[str]:
     """Instants that rollbacks and restores undid (since the newest write was requested, if ``recent``), and
     that are not on the timeline (again), active or archived.
 
@@ -130,9 +132,9 @@ def taken_back(storage: Storage, timeline: Timeline, recent: bool = False) -> se
     has looked at. What comes later yet stays invisible as long as its instant is younger than the timeline's
     start, and archiving looks once more before that changes.
     """
-    newest = next((i.requested for i in timeline.writes()[-1:]), "")
+    newest = next((i.requested for i in snapshot.writes()[-1:]), "")
     found: set[str] = set()
-    for instant in timeline.others():
+    for instant in snapshot.timeline.others():
         if not instant.is_completed:
             continue
         if recent and newest and order_key(instant.completion_order) <= order_key(newest):
@@ -140,16 +142,16 @@ def taken_back(storage: Storage, timeline: Timeline, recent: bool = False) -> se
         if instant.traits.undoes:
             # One that is archived meanwhile: who archives has looked first.
             with suppress(FileNotFoundError):
-                contents = timeline.contents(storage, instant)
+                contents = snapshot.contents(instant)
                 found.update(contents.get(instant.traits.undid) or ())
-    found -= {i.requested for i in timeline.instants if not i.traits.undoes}
+    found -= {i.requested for i in snapshot.instants if not i.traits.undoes}
     if found:  # Spark Hudi runs a compaction that it has undone again: it may be archived by now
         since = min(found, key=order_key)
-        found -= {i.requested for i in load_archived(storage, timeline.config, since)}
+        found -= {i.requested for i in load_archived(snapshot.storage, snapshot.config, since)}
     return found
 
 
-def _later(storage: Storage, timeline: Timeline, one: Instant, other: Instant) -> bool:
+def _later(snapshot: Snapshot, one: Instant, other: Instant) -> bool:
     """Whether ``one`` may build on ``other``. Compactions and clusterings change no row, and
     contain nothing that completed after their plan was made."""
     if order_key(one.requested) > order_key(other.requested):
@@ -157,13 +159,11 @@ def _later(storage: Storage, timeline: Timeline, one: Instant, other: Instant) -
     if one.completion_order <= other.completion_order:
         return False
     if one.action == "replacecommit":
-        return timeline.metadata(storage, one).operation is not Operation.CLUSTER
-    return not (timeline.config.table_type == "MERGE_ON_READ" and one.action == "commit")
+        return snapshot.metadata(one).operation is not Operation.CLUSTER
+    return not (snapshot.config.table_type == "MERGE_ON_READ" and one.action == "commit")
 
 
-def _replaced(
-    storage: Storage, timeline: Timeline, undone: Sequence[Instant], files: Files
-) -> set[str]:
+def _replaced(snapshot: Snapshot, undone: Sequence[Instant], files: Files) -> set[str]:
     """Base files that ``undone`` replaced and that are not there: the oldest of them that wrote a
     base file of a group names the one before."""
     names = {f.path for f in files}
@@ -173,7 +173,7 @@ def _replaced(
     found: set[str] = set()
     completed = [i for i in undone if i.is_completed]
     for instant in sorted(completed, key=lambda i: (i.completion_order, i.requested)):
-        for stat in timeline.metadata(storage, instant).stats:
+        for stat in snapshot.metadata(instant).stats:
             key = (stat.partition_path, stat.file_id)
             if stat.log_version is not None or key in known:
                 continue
@@ -210,17 +210,17 @@ def _needed(
     return found
 
 
-def _needed_still(storage: Storage, timeline: Timeline, paths: set[str]) -> set[str]:
+def _needed_still(snapshot: Snapshot, paths: set[str]) -> set[str]:
     """``paths`` without those that nobody needs: of instants that were undone before, and of file groups that an
     archived instant replaced. Reads the undoing and the archived instants, if there are any paths."""
     files = {path: parse_path(path) for path in paths}
     oldest = min((f.instant for f in files.values() if f is not None), key=order_key, default=None)
     if oldest is None:
         return paths
-    undone = taken_back(storage, timeline)
+    undone = taken_back(snapshot)
     replaced = {
         (partition, file_id)
-        for instant in load_archived(storage, timeline.config, since=oldest)
+        for instant in load_archived(snapshot.storage, snapshot.config, since=oldest)
         if instant.action == "replacecommit"
         for partition, file_ids in instant.metadata().replaced.items()
         for file_id in file_ids

@@ -19,6 +19,7 @@ from hoodoo.errors import ConfigError, HoodooError
 from hoodoo.table.table import Table
 from hoodoo.timeline.instants import to_datetime
 from hoodoo.timeline.plans import clustering_plan
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_cli.reports import plain
@@ -203,7 +204,7 @@ class ShownTable:
         # Its requested file has the name of the service, and in version 6 that of the write.
         for one in () if newest is None else (evolve(newest, action="clustering"), newest):
             try:
-                plan = clustering_plan(table.handle.storage, timeline, one)
+                plan = clustering_plan(Snapshot(table.handle.storage, timeline), one)
             except (HoodooError, FileNotFoundError):
                 continue
             wanted.append("" if plan is None else plan.params.get(_SORT_COLUMNS) or "")

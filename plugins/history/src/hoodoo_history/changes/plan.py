@@ -22,6 +22,7 @@ from hoodoo.participants.lost import refuse_lost
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.log_sizes import with_committed_sizes
 from hoodoo.timeline.placement import rows_follow_columns
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import DataFile, from_files
 from hoodoo_rows.api import MergeRule, Reads, RowSpec, StoredFiles
@@ -142,7 +143,7 @@ def plan_changes(
     if not is_known(source.timeline):
         bound = window.then.layout.request_bound(window.until)
         state = from_files(source.storage, window.then, history.files, bound)
-        refuse_lost(source.storage, window.then, state, bound)
+        refuse_lost(Snapshot(source.storage, window.then), state, bound)
     planner = _Planner(source, window, history, history.by_group(), spec, f"since={since!r}")
     units = _by_partition(planner.units(), asked, source)
     for unit in units:
@@ -181,7 +182,7 @@ def _by_partition(
 ) -> list[ChangeUnit]:
     found = list(units)
     gone = StoredFiles.outside(source, (unit.partition_path for unit in found), asked)
-    if not gone or not rows_follow_columns(source.storage, source.timeline):
+    if not gone or not rows_follow_columns(source.snapshot):
         return found
     return [unit for unit in found if unit.partition_path not in gone]
 
@@ -281,7 +282,9 @@ class _Planner:
         slices = tuple(evolve(s, log_files=s.row_logs) for s in slices)
         self.history.check(slices, self.asked)
         if any(s.log_files for s in slices):
-            slices = with_committed_sizes(self.source.storage, self.window.timeline, slices)
+            slices = with_committed_sizes(
+                Snapshot(self.source.storage, self.window.timeline), slices
+            )
         return {(s.partition_path, s.file_id): s for s in slices}
 
     def _unit(

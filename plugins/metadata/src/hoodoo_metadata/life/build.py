@@ -28,6 +28,7 @@ from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.instants import from_datetime, order_key, to_datetime
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.publish import INDEXING, CoupledCommit
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load, reload
 from hoodoo_rows.api import Pending
 
@@ -106,7 +107,7 @@ def build(
             columns = _build(storage, mine, wanted, look, evolve(settings, told=told))
         except BaseException as error:
             with suppress(HoodooError):
-                publish.withdraw(storage, timeline, mine)
+                publish.withdraw(Snapshot(storage, timeline), mine)
             if isinstance(error, FileNotFoundError) or NOT_THERE in str(error):
                 raise CommitConflictError(
                     f"metadata table of {config.name}",
@@ -379,7 +380,7 @@ def refuse_another(storage: Storage, timeline: Timeline, mine: Instant | None = 
                 "is still in progress.",
                 "Wait until it has ended.",
             )
-        publish.withdraw(storage, timeline, other)
+        publish.withdraw(Snapshot(storage, timeline), other)
 
 
 def infos(wanted: Iterable[str], timeline: Timeline) -> list[dict[str, object]]:

@@ -13,6 +13,7 @@ from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import publish
 from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.partitions.api import Missed, Work
@@ -51,7 +52,7 @@ def covers(storage: Storage, look: Timeline, fresh: Timeline) -> None:
     round; CommitConflictError while something is being undone that it may have."""
     if _told(look) != _told(fresh):
         raise Behind("metadata table", "others have written meanwhile.", "Catch up.")
-    if publish.undoing(storage, fresh):
+    if publish.undoing(Snapshot(storage, fresh)):
         raise CommitConflictError(
             f"metadata table of {fresh.config.name}",
             "a commit is being undone while it is built.",

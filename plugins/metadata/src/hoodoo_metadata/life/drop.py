@@ -15,6 +15,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties, publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import load, reload
 
 from hoodoo_metadata.life.build import infos, refuse_another, request_indexing
@@ -96,5 +97,5 @@ def drop(storage: Storage, config: TableConfig, gone: Sequence[str]) -> TableCon
                 storage.delete_prefix(FOLDER)
         finally:
             with suppress(HoodooError):
-                publish.withdraw(storage, timeline, mine)
+                publish.withdraw(Snapshot(storage, timeline), mine)
     return config

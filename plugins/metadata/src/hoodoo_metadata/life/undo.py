@@ -22,6 +22,7 @@ from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.markers import MARKERS
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans import planned_logs
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import load
 
 from hoodoo_metadata.table.below import Below
@@ -73,7 +74,7 @@ def sweep_forgotten(storage: Storage, undone: Collection[str]) -> None:
     if not layout_of(config).log_names_slice:
         _delete(table, _partitions(table), undone)
         return
-    planned = planned_logs(table, load(table, own_config(config)))
+    planned = planned_logs(Snapshot(table, load(table, own_config(config))))
     for folder in _partitions(table):
         parsed = (parse_path(e.path, e.size) for e in table.list(folder) if not e.is_dir)
         logs = [file for file in parsed if isinstance(file, LogFile)]
@@ -124,7 +125,7 @@ def _take_back(
     """In version 6: log files of ``requested`` alone go, but for those that a compaction is about
     to read; of others its blocks are taken back."""
     found = logs_of(table, folders, requested, log_files(), groups)
-    planned = planned_logs(table, load(table, own_config(config)))
+    planned = planned_logs(Snapshot(table, load(table, own_config(config))))
     for log in found.whole:
         if log.path not in planned:
             table.delete(log.path)

@@ -22,6 +22,7 @@ from hoodoo.timeline.instants import next_instant, order_key
 from hoodoo.timeline.ledger import Decision
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans import encode_compaction, pending_compactions, read_plan
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo_rows.api import NewFiles, Pending
 
@@ -104,7 +105,7 @@ def compact(
 def _stands(table: MetadataTable, instant: Instant) -> bool:
     """Whether the files that a plan names are there. If not, the metadata table was rebuilt since,
     and the plan goes."""
-    plan = read_plan(table.storage, table.timeline, instant)
+    plan = read_plan(Snapshot(table.storage, table.timeline), instant)
     there = {e.path for p in {s.partition_path for s in plan.slices} for e in table.storage.list(p)}
     for slice_ in plan.slices:
         files = (slice_.base_file, *slice_.log_files)
@@ -126,7 +127,7 @@ def schedule(storage: Storage, data: Timeline, partitions: Sequence[str]) -> Ins
         undecided = {i.requested for i in fresh.pending()}
         told = {i.requested for i in table.timeline.writes()}
         waits = told & undecided or pending_compactions(table.timeline)
-        if waits or publish.undoing(storage, fresh):
+        if waits or publish.undoing(Snapshot(storage, fresh)):
             return Decision()
         by_slice = table.timeline.layout.log_names_slice
         requested = _behind_newest(table) if by_slice else None
@@ -204,7 +205,7 @@ def _run(
     engine: Engine,
     partitions: Sequence[str],
 ) -> str:
-    plan = read_plan(table.storage, table.timeline, instant)
+    plan = read_plan(Snapshot(table.storage, table.timeline), instant)
     if table.timeline.layout.log_names_slice:
         # All that was decided when it was planned; a file of the plan may get blocks of others
         # since.

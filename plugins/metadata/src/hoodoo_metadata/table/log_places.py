@@ -14,6 +14,7 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import NewLog
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans import pending_groups
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import reload
 
 from hoodoo_metadata.table.metadata_table import MetadataTable
@@ -47,7 +48,7 @@ class LogPlaces:
         about to be completed, too: those of a partition that is being made."""
         timeline = reload(table.storage, table.timeline)
         known = {i.requested for i in timeline.instants}
-        planned = pending_groups(table.storage, timeline)
+        planned = pending_groups(Snapshot(table.storage, timeline))
         found: dict[tuple[str, str], LogPlace] = {}
         for partition in partitions:
             bases: dict[str, list[BaseFile]] = {}

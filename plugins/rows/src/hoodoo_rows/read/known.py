@@ -38,7 +38,7 @@ def asked_paths(
     source: ReadSource, spec: RowSpec, stored: pa.Schema, bound: str | None
 ) -> Collection[str] | None:
     """The partition paths that all rows of the result lie in, as pruners know; None: any."""
-    if not by_path(source, spec) or not rows_follow_columns(source.storage, source.timeline):
+    if not by_path(source, spec) or not rows_follow_columns(source.snapshot):
         return None
     request = _request(source, spec, stored, bound)
     asked = (p.paths(request) for p in _pruners(source) if isinstance(p, PrunesPaths))

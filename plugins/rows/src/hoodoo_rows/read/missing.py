@@ -11,6 +11,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.properties import load as load_properties
 from hoodoo.timeline.removed import planned_files
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import load
 
 
@@ -46,7 +47,7 @@ def cleaned_by(storage: Storage, path: str) -> str | None:
         if not instant.traits.deletes:
             continue
         try:
-            if path in planned_files(storage, timeline, instant):
+            if path in planned_files(Snapshot(storage, timeline), instant):
                 return instant.requested
         except FileNotFoundError:  # archived meanwhile
             continue

@@ -192,7 +192,7 @@ def plan_scan(
     if spec.where is not None and kept and not given and not moves(file_format, spec):
         kept = pruned(source, spec, stored, kept, bound, mode == SNAPSHOT)
     if any(slice_.log_files for slice_ in kept):
-        kept = with_committed_sizes(source.storage, source.timeline, kept)
+        kept = with_committed_sizes(source.snapshot, kept)
     for slice_ in kept:
         check_extension(slice_, file_format)
     rule = None
@@ -309,7 +309,7 @@ def _by_partition(
     if not paths:
         return slices
     gone = [s for s in slices if s.partition_path in paths]
-    if not rows_follow_columns(source.storage, source.timeline):
+    if not rows_follow_columns(source.snapshot):
         gone = [*prune.without_rows(source, file_format, spec, gone)]
     left_out = frozenset(gone)
     return tuple(s for s in slices if s not in left_out)

@@ -28,6 +28,7 @@ from hoodoo.timeline import properties, publish
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.plans import pending_clusterings, pending_compactions, read_plan
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_rows.write import batches
@@ -106,7 +107,7 @@ class CommitCheck:
         look again."""
         if undone := fresh.undone_since(self.target.timeline):
             raise self._undone(undone[0])
-        if publish.undoing(self.target.storage, fresh):
+        if publish.undoing(Snapshot(self.target.storage, fresh)):
             raise CommitConflictError(
                 f"instant {self.instant.requested}",
                 "a rollback is undoing what this write has read.",
@@ -194,7 +195,7 @@ class CommitCheck:
         storage, known = self.target.storage, {p.instant for p in self.target.policy.clusterings}
         touched = {(s.partition_path, s.file_id) for s in self.metadata.stats}
         touched |= self.metadata.replaced_groups
-        for plan in pending_clusterings(storage, fresh):
+        for plan in pending_clusterings(Snapshot(storage, fresh)):
             if plan.instant.requested not in known and plan.file_groups & touched:
                 raise self._conflict(plan.instant, "it clusters rows that this write changes")
 
@@ -353,7 +354,7 @@ def refuse_under_compaction(
     exposed = rewritten | (logs if now.layout.log_names_slice else set())
     old, new = _compactions(before), _compactions(now)
     for requested in sorted(new.keys() - old.keys()) if exposed else ():
-        planned = read_plan(storage, now, new[requested]).slices
+        planned = read_plan(Snapshot(storage, now), new[requested]).slices
         if any((s.partition_path, s.file_id) in exposed for s in planned):
             raise _conflict(instant, f"compaction {requested} was planned")
     gone = {i.requested for i in pending_compactions(before)} - new.keys()

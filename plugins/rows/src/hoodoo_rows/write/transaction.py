@@ -34,6 +34,7 @@ from hoodoo.timeline import partitions, placement, properties, publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.publish import Following
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, reload
 
 from hoodoo_rows.merge.rule import LATEST_SCHEMA, history_of
@@ -189,7 +190,7 @@ class Transaction:
     def _withdraw(self, instant: Instant) -> None:
         storage, timeline = self.life.storage, self.life.timeline
         if at_once(storage) > 1:  # it may have begun
-            publish.withdraw(storage, timeline, instant)
+            publish.withdraw(Snapshot(storage, timeline), instant)
         else:
             storage.delete(timeline.path(instant))
 
@@ -341,7 +342,7 @@ class Transaction:
         target, instant = self.target, self.life.instant
         extra = batches.extra_metadata(target.storage, fresh, instant, self.request.batch)
         if self.planned is None or not self.planned.misplaced:
-            extra = {**extra, **placement.noted(target.storage, fresh, instant)}
+            extra = {**extra, **placement.noted(Snapshot(target.storage, fresh), instant)}
         if target.joined is not None:
             extra = {**extra, **target.joined.noted}
         self._metadata = evolve(metadata, extra={**noted, **extra})
@@ -380,10 +381,10 @@ class Transaction:
     def _undo(self, instant: Instant) -> None:
         """Undo the write; and, if another writer took it for dead, what that one has not seen."""
         storage, timeline = self.target.storage, self.target.timeline
-        now = found_now(storage, timeline, instant)
+        now = found_now(Snapshot(storage, timeline), instant)
         is_own = now is None or not now.is_completed
         if is_own and self.planned is not None and alone(self.target):
-            take_own(storage, timeline, instant.requested, self.planned.groups)
+            take_own(Snapshot(storage, timeline), instant.requested, self.planned.groups)
         try:
             self.request.undo(instant)
         except CommitConflictError:

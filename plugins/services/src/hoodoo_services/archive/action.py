@@ -14,6 +14,7 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.archived import archived_timeline
 from hoodoo.model.instant import Instant
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_services.archive import run as archive
@@ -64,7 +65,7 @@ def _archive(table: TableHandle, settings: ArchiveSettings, timeline: Timeline) 
     def before() -> None:
         table.participants.drop_stale()
         # What is older than the timeline's start counts as committed.
-        sweep_undone(table.storage, table.load_timeline())
+        sweep_undone(Snapshot(table.storage, table.load_timeline()))
 
     kept = archived_timeline(table.settings)
     return archive.archive(table.storage, timeline, settings, kept, needed, before)

@@ -18,6 +18,7 @@ from hoodoo.timeline import codec, removed
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.plans import texts
 from hoodoo.timeline.removed import files_of_plan
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 CLEAN = "clean"
@@ -175,7 +176,7 @@ def last_clean(storage: Storage, timeline: Timeline) -> LastClean | None:
     """The newest completed clean of the active timeline; one with an empty file counts as none."""
     noted = timeline.noted.get(CLEAN)
     if not isinstance(noted, Noted) or noted.instant != removed.newest(timeline):
-        last = removed.last_clean(storage, timeline)
+        last = removed.last_clean(Snapshot(storage, timeline))
         if last is None:
             return None
         noted = Noted(*last)

@@ -12,6 +12,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import from_datetime, order_key
 from hoodoo.timeline.partitions import FILE_NAME
 from hoodoo.timeline.plans import clustering_plan, read_plan
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_services.hookspecs.cleaning import Aged
@@ -107,9 +108,9 @@ def _changes_files(instant: Instant) -> bool:
 
 
 def _planned(storage: Storage, timeline: Timeline) -> frozenset[str]:
-    plans = [clustering_plan(storage, timeline, i) for i in timeline.pending()]
+    plans = [clustering_plan(Snapshot(storage, timeline), i) for i in timeline.pending()]
     plans += [
-        read_plan(storage, timeline, i)
+        read_plan(Snapshot(storage, timeline), i)
         for i in timeline.pending()
         if i.action in ("compaction", "logcompaction")
     ]

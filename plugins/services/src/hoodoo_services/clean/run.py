@@ -24,6 +24,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.storage.together import at_once, discard, together
 from hoodoo.timeline import partitions, publish
 from hoodoo.timeline.publish import CoupledCommit
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import FileSystemView, build
 
@@ -67,7 +68,7 @@ def run(
             )
         plan = _plan(storage, timeline, found[0])
         if plan is None:
-            publish.withdraw(storage, timeline, found[0])
+            publish.withdraw(Snapshot(storage, timeline), found[0])
             return Cleaned()
         planned = Scheduled(found[0], timeline, plan, is_known=False)
     with action_events(CLEAN, timeline.config.name, storage.root, requested) as events:

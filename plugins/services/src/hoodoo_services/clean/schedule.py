@@ -20,6 +20,7 @@ from hoodoo.timeline import publish
 from hoodoo.timeline.instants import next_instant, order_key, to_datetime
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.removed import READABLE
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import FileSystemView, from_files, list_data
 
@@ -137,7 +138,7 @@ def make_plan(
             return None
     elif not writes:
         return None
-    if publish.undoing(storage, timeline):
+    if publish.undoing(Snapshot(storage, timeline)):
         return None
     held = hold(storage, timeline, settings.window, now)
     if earliest is not None:

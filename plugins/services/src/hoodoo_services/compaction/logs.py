@@ -38,6 +38,7 @@ from hoodoo.timeline.plans import (
     read_plan,
     reading_order,
 )
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.task_fence import fence_of
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo_rows.api import Batches, Commit, Pending, Visible
@@ -79,25 +80,20 @@ def kind(threshold: int) -> Kind:
     )
 
 
-def _busy(storage: Storage, now: Timeline) -> set[tuple[str, str]]:
-    plans = [read_plan(storage, now, i) for i in pending_log_compactions(now)]
+def _busy(now: Snapshot) -> set[tuple[str, str]]:
+    plans = [read_plan(now, i) for i in pending_log_compactions(now.timeline)]
     own = (group for plan in plans for group in plan.file_groups)
-    return {*pending_groups(storage, now), *own}
+    return {*pending_groups(now), *own}
 
 
-def _fitting(
-    least: int, storage: Storage, now: Timeline, candidates: list[Candidate]
-) -> list[Candidate]:
+def _fitting(least: int, now: Snapshot, candidates: list[Candidate]) -> list[Candidate]:
     """Those with at least ``least`` blocks that count. Reads what the log files have beside their
     rows."""
-    visible, opener = Visible.of(now, None), log_files(now.config)
-    slices = with_committed_sizes(
-        storage, now, [evolve(c.slice, log_files=c.slice.row_logs) for c in candidates]
-    )
-    counts = together(
-        storage,
-        *(partial(Batches.count_blocks, storage, s.log_files, opener, visible) for s in slices),
-    )
+    visible, opener = Visible.of(now.timeline, None), log_files(now.config)
+    rows = [evolve(c.slice, log_files=c.slice.row_logs) for c in candidates]
+    slices = with_committed_sizes(now, rows)
+    count = partial(Batches.count_blocks, now.storage)
+    counts = together(now.storage, *(partial(count, s.log_files, opener, visible) for s in slices))
     return [Candidate(s) for s, count in zip(slices, counts, strict=True) if count >= least]
 
 
@@ -107,7 +103,7 @@ def _refuse_plan(
     refuse_stale_plan(storage, before, now, groups)
     if set(pending_log_compactions(now)) - set(pending_log_compactions(before)):
         raise StalePlanError
-    refuse_undoing(storage, now, LOG_COMPACTION)
+    refuse_undoing(Snapshot(storage, now), LOG_COMPACTION)
     why = "its log files would come between those that are merged"
     refuse_writes(storage, now, LOG_COMPACTION, why)
 
@@ -166,7 +162,7 @@ def run(target: CompactionTarget, requested: str, undo: Callable[[Instant], obje
 def _run(target: CompactionTarget, life: Life, events: ActionEvents) -> Commit:
     storage, timeline, requested = target.storage, life.timeline, life.requested
     joined = target.join(timeline)
-    plan = read_plan(storage, timeline, life.instant)
+    plan = read_plan(Snapshot(storage, timeline), life.instant)
     slices = _as_planned(storage, timeline, plan, requested)
     # Before it is begun: who finds it begun without a fence knows that another tool runs it.
     fence_of(requested, target.config).open(storage)
@@ -180,7 +176,7 @@ def _run(target: CompactionTarget, life: Life, events: ActionEvents) -> Commit:
 
     def check(fresh: Timeline) -> None:
         _as_planned(storage, fresh, plan, requested)
-        refuse_undoing(storage, fresh, LOG_COMPACTION)
+        refuse_undoing(Snapshot(storage, fresh), LOG_COMPACTION)
 
     return work.publish(Operation.LOG_COMPACT, slices, stats, damages, check, events)
 
@@ -196,9 +192,9 @@ def _as_planned(storage: Storage, now: Timeline, plan: Plan, requested: str) -> 
     """
     for other in now.pending():
         older = other.is_write and order_key(other.requested) < order_key(requested)
-        if older and not is_clustering(storage, now, other):
+        if older and not is_clustering(Snapshot(storage, now), other):
             raise _conflict(requested, f"{other}, which is older, is in progress")
-    taken = {**pending_groups(storage, now), **clustered_groups(storage, now)}
+    taken = {**pending_groups(Snapshot(storage, now)), **clustered_groups(Snapshot(storage, now))}
     view = build(storage, now, partitions={s.partition_path for s in plan.slices})
     found = []
     for planned in plan.slices:
@@ -211,7 +207,7 @@ def _as_planned(storage: Storage, now: Timeline, plan: Plan, requested: str) -> 
             raise _conflict(requested, f"file group {key[1]} of its plan has changed since")
         logs = tuple(log for log in newest.row_logs if log in planned.log_files)
         found.append(evolve(planned, base_file=newest.base_file, log_files=logs))
-    return with_committed_sizes(storage, now, found)
+    return with_committed_sizes(Snapshot(storage, now), found)
 
 
 def _changed(planned: FileSlice, now: FileSlice, requested: str) -> bool:
@@ -244,5 +240,5 @@ def undo_dead(storage: Storage, seen: Timeline, living: Liveness) -> tuple[Rolle
             tidy(storage, requested)
             continue
         with suppress(CommitConflictError):  # it was completed, or another one undoes it
-            done.append(rollback(storage, reload(storage, seen), pending))
+            done.append(rollback(Snapshot(storage, reload(storage, seen)), pending))
     return tuple(done)

@@ -48,6 +48,7 @@ from hoodoo.timeline.plans import (
     pending_groups,
     read_plan,
 )
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo_rows.api import Commit, MergeRule, NewFiles, Pending, StoredFiles, Visible
 
@@ -90,7 +91,7 @@ def _refuse(
     """StalePlanError where the plan is not right any more; CommitConflictError under writes of
     version 6."""
     refuse_stale_plan(storage, before, now, groups)
-    refuse_undoing(storage, now, COMPACTION)
+    refuse_undoing(Snapshot(storage, now), COMPACTION)
     if now.layout.log_names_slice:
         why = "in table version 6 a compaction planned now would lose its log files"
         refuse_writes(storage, now, COMPACTION, why)
@@ -99,7 +100,7 @@ def _refuse(
 def refuse_writes(storage: Storage, now: Timeline, what: str, why: str) -> None:
     """CommitConflictError while a write is in progress."""
     for other in now.pending():
-        if other.is_write and not is_clustering(storage, now, other):
+        if other.is_write and not is_clustering(Snapshot(storage, now), other):
             raise CommitConflictError(
                 f"{storage.root}: {what}",
                 f"{other} is in progress, and {why}.",
@@ -115,8 +116,8 @@ class Kind:
 
     action: str = COMPACTION
     pending: Callable[[Timeline], tuple[Instant, ...]] = pending_compactions
-    busy: Callable[[Storage, Timeline], Collection[tuple[str, str]]] = pending_groups
-    fitting: Callable[[Storage, Timeline, list[Candidate]], list[Candidate]] = lambda s, t, c: c
+    busy: Callable[[Snapshot], Collection[tuple[str, str]]] = pending_groups
+    fitting: Callable[[Snapshot, list[Candidate]], list[Candidate]] = lambda seen, found: found
     refuse: Callable[[Storage, Timeline, Collection[tuple[str, str]], Timeline], None] = _refuse
     fields: Mapping[str, Any] = Factory(dict)
 
@@ -140,10 +141,11 @@ def schedule(
         pending = kind.pending(timeline)
         if known is None:
             known = frozenset(i.requested for i in pending)
-        busy = {*kind.busy(storage, timeline), *clustered_groups(storage, timeline)}
+        seen = Snapshot(storage, timeline)
+        busy = {*kind.busy(seen), *clustered_groups(seen)}
         whole = build_whole(storage, timeline).slices
         free = [s for s in whole if s.row_logs and (s.partition_path, s.file_id) not in busy]
-        candidates = kind.fitting(storage, timeline, [Candidate(s) for s in free])
+        candidates = kind.fitting(seen, [Candidate(s) for s in free])
         chosen = list(strategy.choose(candidates)) if candidates else []
         if not chosen:
             # An earlier request may have landed although the store's answer was lost.
@@ -178,7 +180,7 @@ class Rewrite:
         cls, target: CompactionTarget, timeline: Timeline, mine: Life, joined: Participation | None
     ) -> Rewrite:
         storage, requested = target.storage, mine.requested
-        schema = schema_then(storage, timeline, requested, target.schema)
+        schema = schema_then(Snapshot(storage, timeline), requested, target.schema)
         newest = timeline.latest_schema(storage, requested)
         file_format = StoredFiles.as_of_schema(target.file_format, storage, newest)
         visible = Visible.of(timeline, None)
@@ -273,7 +275,7 @@ def _run(
 ) -> Commit:
     storage, requested = target.storage, pending.requested
     joined = target.join(timeline)
-    plan = read_plan(storage, timeline, pending)
+    plan = read_plan(Snapshot(storage, timeline), pending)
     mine = Life(storage, timeline, pending, COMPACTION)
     instant = mine.begin()
     events.step("planned", file_groups=len(plan.slices))

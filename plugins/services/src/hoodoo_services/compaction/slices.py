@@ -20,6 +20,7 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.log_sizes import with_committed_sizes
 from hoodoo.timeline.plans import Plan, reading_order
 from hoodoo.timeline.removed import Removed, removed_by
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 
@@ -47,7 +48,7 @@ def slices_now(
                 logs.update({log: log for log in earlier})
         ordered = tuple(sorted(logs.values(), key=reading_order))
         found.append(evolve(planned, base_file=base, log_files=ordered))
-    return with_committed_sizes(storage, now, found)
+    return with_committed_sizes(Snapshot(storage, now), found)
 
 
 def _before(timeline: Timeline, log: LogFile, requested: str) -> bool:

@@ -26,6 +26,7 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import barrier
 from hoodoo.timeline.plans import pending_clusterings
 from hoodoo.timeline.publish import INDEXING
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_rows.api import WriteTarget
 
 from hoodoo_services.indexes.lookup import all_keys, locations_of
@@ -99,7 +100,7 @@ def _refuse_planned(table: TableHandle) -> None:
             return
     except HoodooError:  # of an index that nobody offers here nothing is known
         return
-    planned = pending_clusterings(table.storage, table.timeline())
+    planned = pending_clusterings(Snapshot(table.storage, table.timeline()))
     if planned:
         instant = planned[0].instant.requested
         raise CommitConflictError(

@@ -19,6 +19,7 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_services.savepoints import SAVEPOINT, savepoints
@@ -77,7 +78,7 @@ def make_plan(storage: Storage, timeline: Timeline, point: str) -> RestorePlan:
             f"{len(lost)} files that it keeps are not there, {min(lost)} among them.",
             "Bring them back from a copy, or choose another point.",
         )
-    refuse_missing(storage, timeline, instants, files, f"restore to {point}")
+    refuse_missing(Snapshot(storage, timeline), instants, files, f"restore to {point}")
     return RestorePlan(point, instants)
 
 

@@ -34,6 +34,7 @@ from hoodoo.timeline import publish
 from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import settled
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, reload
 
 from hoodoo_services.outcome import Restored
@@ -60,7 +61,7 @@ def schedule(
     """
 
     def make(timeline: Timeline) -> Plan | Instant | None:
-        timeline = without_planless(storage, timeline)
+        timeline = without_planless(Snapshot(storage, timeline)).timeline
         for pending in pending_restores(timeline):
             if read_plan(storage, timeline, pending).point != point:
                 raise _under_way(storage, pending)
@@ -68,7 +69,7 @@ def schedule(
                 return pending
             if Liveness(storage).is_alive(pending.requested):
                 raise _under_way(storage, pending)
-            publish.withdraw(storage, timeline, pending)
+            publish.withdraw(Snapshot(storage, timeline), pending)
         # A rollback that somebody began ends before anything else does.
         if _finish_rollbacks(storage, timeline):
             raise StalePlanError
@@ -122,7 +123,7 @@ def finish(storage: Storage, timeline: Timeline, living: Liveness) -> tuple[Rest
                 HoodooWarning,
                 stacklevel=2,
             )
-            publish.withdraw(storage, timeline, mine)
+            publish.withdraw(Snapshot(storage, timeline), mine)
             continue
         done.append(resume(storage, timeline, mine))
     return tuple(done)
@@ -173,7 +174,7 @@ def _run(
         records[named.requested] = _undo(storage, timeline, named, mate, beats)
 
     def lost() -> bool:
-        now = rollback.found_now(storage, timeline, mine)
+        now = rollback.found_now(Snapshot(storage, timeline), mine)
         return now is not None and now.is_completed  # two have run it
 
     run_of.complete(encode(mine, plan, records), lost=lost)
@@ -225,7 +226,7 @@ def _finish_rollbacks(storage: Storage, timeline: Timeline) -> bool:
                 "is still in progress.",
                 "Wait for its end, then restore.",
             )
-        rollback.resume(storage, timeline, mine)
+        rollback.resume(Snapshot(storage, timeline), mine)
     return bool(pending)
 
 
@@ -235,7 +236,7 @@ def _rollbacks(storage: Storage, timeline: Timeline) -> Iterator[tuple[str, Inst
     for instant in timeline.instants:
         if instant.action == "rollback":
             with suppress(FileNotFoundError, CorruptTableError):
-                yield rollback.target_of(storage, timeline, instant)[0].requested, instant
+                yield rollback.target_of(Snapshot(storage, timeline), instant)[0].requested, instant
 
 
 def _undo(
@@ -243,26 +244,28 @@ def _undo(
 ) -> dict[str, Any]:
     """Undo the instant ``named``; its ``HoodieRollbackMetadata``. ``begun``: a rollback of it. One
     that this makes lives as long as the restore does: nobody else finishes it."""
-    instant = rollback.found_now(storage, timeline, named)
+    instant = rollback.found_now(Snapshot(storage, timeline), named)
     if begun is not None and begun.is_completed:
         if instant is None:  # by a writer that came between
             return timeline.contents(storage, begun)
         begun = None
     if begun is not None:
-        _target, plan = rollback.target_of(storage, timeline, begun)
+        _target, plan = rollback.target_of(Snapshot(storage, timeline), begun)
         mine = begun.at(State.REQUESTED)
     elif instant is None:  # it went before its rollback was told of
         return rollback.metadata(storage, "", named, Removed())
     else:
         try:
-            mine, plan = rollback.announce(storage, timeline, instant, beats, sliced=True)
+            mine, plan = rollback.announce(Snapshot(storage, timeline), instant, beats, sliced=True)
         except CommitConflictError:
-            now = rollback.found_now(storage, timeline, named)
+            now = rollback.found_now(Snapshot(storage, timeline), named)
             if now is None or instant.is_completed or not now.is_completed:
                 raise
             # A compaction, which may end beside a restore, has just ended.
             return _undo(storage, timeline, named, None, beats)
-    mine, removed = rollback.execute(storage, timeline, mine, instant or named, plan, sliced=True)
+    mine, removed = rollback.execute(
+        Snapshot(storage, timeline), mine, instant or named, plan, sliced=True
+    )
     return rollback.metadata(storage, mine.requested, named, removed)
 
 

@@ -33,7 +33,7 @@ def check_placement(source: ReadSource, progress: Progress) -> Found:
     if keys is None or not keys.partition_fields:
         return Found()
     try:
-        if not rows_follow_columns(source.storage, source.timeline):
+        if not rows_follow_columns(source.snapshot):
             return Found()
         columns = list(dict.fromkeys(name.split(".")[0] for name in keys.partition_fields))
         plan = Reads.plan(source, columns=columns)

@@ -16,6 +16,7 @@ from hoodoo.storage.api import Entry, Storage
 from hoodoo.timeline import properties, view
 from hoodoo.timeline.publish import INDEXING
 from hoodoo.timeline.removed import planned_files
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, reload
 
 from hoodoo_metadata.partitions.files.rows import ALL_PARTITIONS, NON_PARTITIONED, FileChanges
@@ -83,7 +84,7 @@ def _still_there(storage: Storage, timeline: Timeline, told: list[Entry]) -> lis
     for instant in timeline.pending():
         if instant.traits.deletes:
             with suppress(FileNotFoundError):  # archived since the look
-                planned.update(planned_files(storage, timeline, instant))
+                planned.update(planned_files(Snapshot(storage, timeline), instant))
     if not planned:
         return told
     doubtful = planned & {entry.path for entry in told}

@@ -145,9 +145,7 @@ def plan_states(
         rule = Reads.merge_rule(source, stored, spec, None, file_format).narrowed([RECORD_KEY])
         for slice_ in (*before, *after):
             StoredFiles.check(slice_, file_format)
-        before, after = (
-            with_committed_sizes(source.storage, source.timeline, s) for s in (before, after)
-        )
+        before, after = (with_committed_sizes(source.snapshot, s) for s in (before, after))
     size = sum(s.size for s in (*before, *after))
     parts = max(1, -(-size // PART_BYTES)) if before or after else 0
     units = tuple(PartOfKeys(before, after, part, parts) for part in range(parts))
