@@ -64,7 +64,7 @@ def stored(tmp_path: Path, content: bytes, version: int = 9) -> tuple[Snapshot, 
     store = DirectoryStorage(str(tmp_path))
     values = {"hoodie.table.name": "t", "hoodie.table.version": str(version)}
     line = timeline.load(store, create.init_table(store, TableConfig(values)))
-    instant = publish.request(store, line, "compaction", content)
+    instant = publish.request(Snapshot(store, line), "compaction", content)
     return Snapshot(store, timeline.reload(store, line)), instant
 
 
@@ -240,8 +240,8 @@ def test_a_plan_that_is_gone(tmp_path: Path) -> None:
 def test_groups_of_pending_compactions(tmp_path: Path, version: int) -> None:
     snapshot, first = stored(tmp_path, encode_compaction(SLICES[:1]), version)
     store, line = snapshot.storage, snapshot.timeline
-    second = publish.request(store, line, "compaction", encode_compaction(SLICES[1:]))
-    publish.inflight(store, timeline.reload(store, line), second)
+    second = publish.request(Snapshot(store, line), "compaction", encode_compaction(SLICES[1:]))
+    publish.inflight(Snapshot(store, timeline.reload(store, line)), second)
     line = timeline.reload(store, line)
     assert [i.requested for i in pending_compactions(line)] == [first.requested, second.requested]
     assert [i.state for i in pending_compactions(line)] == [State.REQUESTED, State.INFLIGHT]
@@ -249,6 +249,6 @@ def test_groups_of_pending_compactions(tmp_path: Path, version: int) -> None:
         (SLICES[0].partition_path, SLICES[0].file_id): first.requested,
         (SLICES[1].partition_path, SLICES[1].file_id): second.requested,
     }
-    publish.complete(store, line, pending_compactions(line)[1], b"{}")
+    publish.complete(Snapshot(store, line), pending_compactions(line)[1], b"{}")
     line = timeline.reload(store, line)
     assert set(pending_groups(Snapshot(store, line)).values()) == {first.requested}

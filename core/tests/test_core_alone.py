@@ -33,7 +33,7 @@ class Adopt:
         table.check_writable()
 
         def work(snapshot: Any, joined: Any, alone: bool) -> str:
-            life = request(snapshot.storage, snapshot.timeline, "commit", what="adopt")
+            life = request(snapshot, "commit", what="adopt")
             life.begin()
             name = f"{FILE}_0-1-0_{life.requested}.parquet"
             snapshot.storage.put(name, b"bytes")

@@ -29,6 +29,7 @@ from hoodoo.testing.stores import (
 )
 from hoodoo.timeline import create, publish
 from hoodoo.timeline.ledger import FOLDER, KEPT, LOCK, Decision, Whole, barrier, decide, settle
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load
 
 
@@ -53,7 +54,7 @@ def decision(number: int, **more: Any) -> Decision:
 
 
 def decided(store: Storage, number: int) -> tuple[Decision, bool]:
-    return decide(store, line(store), lambda fresh: decision(number))
+    return decide(Snapshot(store, line(store)), lambda fresh: decision(number))
 
 
 def ledger(store: Storage) -> list[str]:
@@ -72,7 +73,7 @@ def test_each_decision_takes_the_next_number_and_sees_those_before(store: Direct
             looks.append(seen(fresh))
             return decision(number)
 
-        found, done = decide(store, line(store), make)
+        found, done = decide(Snapshot(store, line(store)), make)
         assert (found, done) == (decision(number), True)
         assert store.get(found.path) == found.content
     assert looks == [0, 1, 2, 3, 4]
@@ -91,7 +92,7 @@ def test_what_refuses_decides_nothing(store: DirectoryStorage) -> None:
         raise CommitConflictError("a", "b.")
 
     with pytest.raises(CommitConflictError):
-        decide(store, line(store), refuse)
+        decide(Snapshot(store, line(store)), refuse)
     assert ledger(store) == []
 
 
@@ -104,7 +105,7 @@ def test_who_comes_second_looks_again(store: DirectoryStorage) -> None:
             decided(store, 1)
         return decision(2)
 
-    decide(store, line(store), make)
+    decide(Snapshot(store, line(store)), make)
     assert looks == [0, 1]
 
 
@@ -114,10 +115,10 @@ def test_a_barrier_makes_others_look_again(store: DirectoryStorage) -> None:
     def make(fresh: Timeline) -> Decision:
         looks.append(seen(fresh))
         if len(looks) == 1:
-            barrier(store, line(store))
+            barrier(Snapshot(store, line(store)))
         return decision(2)
 
-    decide(store, line(store), make)
+    decide(Snapshot(store, line(store)), make)
     assert looks == [0, 0]
 
 
@@ -140,7 +141,7 @@ def test_a_decider_dies_anywhere(store: DirectoryStorage, tmp_path: Path, when: 
             looks.append(seen(then))
             return decision(2)
 
-        decide(fresh, line(fresh), make)
+        decide(Snapshot(fresh, line(fresh)), make)
         assert looks == [int(claimed)], f"{when} operation {at}"
         assert (fresh.head(decision(1).path) is not None) == claimed
 
@@ -149,7 +150,7 @@ def test_a_decision_whose_instant_was_taken_back_is_void(store: DirectoryStorage
     needs = (".hoodie/timeline/20240101000000001.commit.requested",)
     crashing = CrashingStorage(store, 1, "after")
     with pytest.raises(Crash):
-        decide(crashing, line(store), lambda fresh: decision(1, needs=needs))
+        decide(Snapshot(crashing, line(store)), lambda fresh: decision(1, needs=needs))
     assert settle(store, CONFIG) == 1
     assert store.head(decision(1).path) is None
     assert f"{1:012d}.done" in ledger(store), "it is looked at once"
@@ -227,7 +228,7 @@ def test_after_a_lost_answer_the_number_may_be_of_another(store: DirectoryStorag
             decided(store, 1)
         return decision(2)
 
-    assert decide(Answers(store, "time-out"), line(store), make)[1]
+    assert decide(Snapshot(Answers(store, "time-out"), line(store)), make)[1]
     assert looks == [0, 1]
 
 
@@ -266,7 +267,7 @@ def test_a_sleeper_does_not_take_a_number_that_has_gone(
                 decided(store, number)
         return decision(99)
 
-    assert decide(store, line(store), make)[1]
+    assert decide(Snapshot(store, line(store)), make)[1]
     assert looks == [0, others]
 
 
@@ -292,7 +293,7 @@ def test_a_sleeper_meets_the_mark_of_a_number_that_has_gone(store: DirectoryStor
             assert f"{1:012d}.done" in ledger(store)
         return decision(99)
 
-    assert decide(store, line(store), make)[1]
+    assert decide(Snapshot(store, line(store)), make)[1]
     assert looks == [0, KEPT + 1]
 
 
@@ -309,7 +310,7 @@ def test_two_sleepers_with_numbers_in_a_row(store: DirectoryStorage) -> None:
             store.put(f"{FOLDER}/{1:012d}", store.get(f"{FOLDER}/{KEPT:012d}"))
         return decision(99)
 
-    assert decide(store, line(store), make)[1]
+    assert decide(Snapshot(store, line(store)), make)[1]
     assert looks == [1, KEPT + 2]
 
 
@@ -392,14 +393,14 @@ def test_who_takes_a_lock_from_the_dead_makes_them_look_again(store: DirectorySt
         return decision(2)
 
     with pytest.raises(CommitConflictError, match="held by another"):
-        decide(guarded(store, mine)[0], line(store), make)
+        decide(Snapshot(guarded(store, mine)[0], line(store)), make)
     assert looks == [0]
     assert store.head(decision(2).path) is None
     assert ledger(store)[-1] == f"{2:012d}.done", "a barrier, and its decision"
 
 
 def test_the_number_says_it_all(store: DirectoryStorage) -> None:
-    decide(store, line(store), lambda fresh: decision(1, needs=("a", "b")))
+    decide(Snapshot(store, line(store)), lambda fresh: decision(1, needs=("a", "b")))
     head, _, content = store.get(f"{FOLDER}/{1:012d}").partition(b"\n")
     told = json.loads(head)
     assert (told["path"], told["needs"]) == (decision(1).path, ["a", "b"])
@@ -419,7 +420,7 @@ def test_instants_are_taken_under_the_lock(store: DirectoryStorage, action: str)
         named.append((instant, lock.held.released))
         return True
 
-    found = publish.request(storage, before, action, named=seen)  # type: ignore[arg-type]
+    found = publish.request(Snapshot(storage, before), action, named=seen)  # type: ignore[arg-type]
     assert named == [(found.requested, 0)]
     assert lock.asked == [(LOCK, 7.0)]
     assert lock.held is not None
@@ -442,7 +443,7 @@ def test_what_follows_is_carried_out_by_the_next_one(
         store.put("old.parquet", b"old")
         crashing, made = CrashingStorage(store, at, when), decision(at, then=Whole(files, gone))
         with suppress(Crash):
-            decide(crashing, line(store), lambda fresh, made=made: made)
+            decide(Snapshot(crashing, line(store)), lambda fresh, made=made: made)
         there = [store.head(path) is not None for path, _ in files]
         assert there == sorted(there, reverse=True)
         assert store.head(made.path) is not None or not any(there)

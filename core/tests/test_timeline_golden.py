@@ -12,6 +12,7 @@ from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.timeline import codec, javaprops, partitions, properties, timeline, view
 from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.snapshot import Snapshot
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data"))
@@ -143,7 +144,7 @@ def test_slices_are_those_of_an_independent_reader(golden: dict[str, Path]) -> N
         line = timeline.load(store, properties.load(store))
         found = {
             (s.partition_path, s.base_file.name if s.base_file else "", len(s.log_files))
-            for s in view.build(store, line).slices
+            for s in view.build(Snapshot(store, line)).slices
         }
         expected = {
             (s.partition_path, s.base_file_name, len(s.log_file_names))
@@ -158,7 +159,9 @@ def test_replaced_groups_come_back_when_travelling_before(golden: dict[str, Path
     first = line.writes()[0].requested
     replaced = line.replaced_file_groups(store)
     assert replaced and not line.replaced_file_groups(store, first)
-    before = {(s.partition_path, s.file_id) for s in view.build(store, line, first).slices}
-    now = {(s.partition_path, s.file_id) for s in view.build(store, line).slices}
+    before = {
+        (s.partition_path, s.file_id) for s in view.build(Snapshot(store, line), first).slices
+    }
+    now = {(s.partition_path, s.file_id) for s in view.build(Snapshot(store, line)).slices}
     assert before & set(replaced) and not now & set(replaced)
     assert line.latest_schema_text(store) is not None

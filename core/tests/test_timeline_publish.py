@@ -19,6 +19,7 @@ from hoodoo.timeline import codec, create, ledger, publish, timeline
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.publish import Result
+from hoodoo.timeline.snapshot import Snapshot
 
 T = TypeVar("T")
 NOW = datetime(2024, 1, 1, tzinfo=timezone.utc)
@@ -37,7 +38,9 @@ def started(
     store: Storage, config: TableConfig, action: str = "commit"
 ) -> tuple[timeline.Timeline, Instant]:
     line = timeline.load(store, config)
-    return line, publish.inflight(store, line, publish.request(store, line, action, now=NOW))
+    return line, publish.inflight(
+        Snapshot(store, line), publish.request(Snapshot(store, line), action, now=NOW)
+    )
 
 
 def names(store: Storage, config: TableConfig) -> list[str]:
@@ -74,19 +77,19 @@ def test_life_cycle(table: tuple[DirectoryStorage, TableConfig]) -> None:
     store, config = table
     line, instant = started(store, config)
     assert instant == Instant(FIRST, "commit", State.INFLIGHT)
-    done = publish.complete(store, line, instant, DATA, NOW)
+    done = publish.complete(Snapshot(store, line), instant, DATA, NOW)
     assert done.committed and done.instant.is_completed
     fresh = timeline.load(store, config)
     assert fresh.completed() == (done.instant,)
     assert store.get(fresh.path(done.instant)) == DATA
     if fresh.layout.names_completion:
         assert done.instant.completed == "20240101000000001"  # the clock stood still
-    following = publish.request(store, fresh, "commit", now=NOW)
+    following = publish.request(Snapshot(store, fresh), "commit", now=NOW)
     assert following.requested > done.instant.completion_order
     # saying it again changes nothing
     before = names(store, config)
-    assert publish.complete(store, line, instant, DATA, NOW) == done
-    assert publish.complete(store, line, instant, b"other").result is Result.CONFLICTED
+    assert publish.complete(Snapshot(store, line), instant, DATA, NOW) == done
+    assert publish.complete(Snapshot(store, line), instant, b"other").result is Result.CONFLICTED
     assert names(store, config) == before
 
 
@@ -99,7 +102,7 @@ def test_services_complete_as_what_disk_calls_them(
 ) -> None:
     store, config = table
     line, instant = started(store, config, action)
-    done = publish.complete(store, line, instant, DATA, NOW)
+    done = publish.complete(Snapshot(store, line), instant, DATA, NOW)
     assert done.instant.action == completed
     assert timeline.load(store, config).completed() == (done.instant,)
 
@@ -108,8 +111,8 @@ def test_completion_is_after_everything_there(table: tuple[DirectoryStorage, Tab
     store, config = table
     line, slow = started(store, config)
     _, quick = started(store, config)
-    first = publish.complete(store, line, quick, DATA, NOW)
-    second = publish.complete(store, line, slow, DATA, NOW)
+    first = publish.complete(Snapshot(store, line), quick, DATA, NOW)
+    second = publish.complete(Snapshot(store, line), slow, DATA, NOW)
     assert slow.requested < quick.requested
     if config.layout_version == 2:
         assert str(first.instant.completed) < str(second.instant.completed)
@@ -122,8 +125,8 @@ def test_request_never_shares_an_instant(
 ) -> None:
     store, config = table
     stale = timeline.load(store, config)
-    taken = publish.request(store, stale, other, now=NOW)
-    mine = publish.request(store, stale, "commit", b"plan", NOW)
+    taken = publish.request(Snapshot(store, stale), other, now=NOW)
+    mine = publish.request(Snapshot(store, stale), "commit", b"plan", NOW)
     assert mine.requested > taken.requested
     assert store.get(stale.path(mine)) == b"plan"
     assert len(timeline.load(store, config).instants) == 2  # nothing of the lost race is left
@@ -134,7 +137,7 @@ def test_request_whose_answer_is_lost_takes_another(
 ) -> None:
     store, config = table
     lost = FailingStorage(store, 1, after=True, ops={"put_if_absent"})
-    mine = publish.request(lost, timeline.load(store, config), "commit", now=NOW)
+    mine = publish.request(Snapshot(lost, timeline.load(store, config)), "commit", now=NOW)
     assert mine.requested > FIRST
 
 
@@ -143,9 +146,9 @@ def test_inflight_of_another_writer_is_a_conflict(
 ) -> None:
     store, config = table
     line, instant = started(store, config)
-    assert publish.inflight(store, line, instant) == instant
+    assert publish.inflight(Snapshot(store, line), instant) == instant
     with pytest.raises(CommitConflictError):
-        publish.inflight(store, line, instant, b"other")
+        publish.inflight(Snapshot(store, line), instant, b"other")
 
 
 # --- fences -----------------------------------------------------------------------------------
@@ -156,7 +159,7 @@ def test_files_gone_is_a_conflict(
     store, config = table
     line, instant = started(store, config)
     store.delete(line.path(instant.at(state)))
-    done = publish.complete(store, line, instant, DATA)
+    done = publish.complete(Snapshot(store, line), instant, DATA)
     assert done.result is Result.CONFLICTED and "does not exist" in done.reason
 
 
@@ -169,19 +172,19 @@ def test_rollback_requested_is_a_conflict(
     _, bystander = started(store, config)
     target = {"commitTime": instant.requested, "action": "commit"}
     plan = codec_avro.encode("HoodieRollbackPlan", {"instantToRollback": target})
-    rollback = publish.request(store, line, "rollback", plan)
+    rollback = publish.request(Snapshot(store, line), "rollback", plan)
     if finished:
-        publish.complete(store, line, rollback, b"x")
-    done = publish.complete(store, line, instant, DATA)
+        publish.complete(Snapshot(store, line), rollback, b"x")
+    done = publish.complete(Snapshot(store, line), instant, DATA)
     assert done.result is Result.CONFLICTED and "rollback" in done.reason
-    assert publish.complete(store, line, bystander, DATA).committed
+    assert publish.complete(Snapshot(store, line), bystander, DATA).committed
 
 
 def test_restore_requested_is_a_conflict(table: tuple[DirectoryStorage, TableConfig]) -> None:
     store, config = table
     line, instant = started(store, config)
-    publish.request(store, line, "restore")
-    assert publish.complete(store, line, instant, DATA).result is Result.CONFLICTED
+    publish.request(Snapshot(store, line), "restore")
+    assert publish.complete(Snapshot(store, line), instant, DATA).result is Result.CONFLICTED
 
 
 # --- stores that are not sure -----------------------------------------------------------------
@@ -200,7 +203,7 @@ def test_unknown_is_settled_by_asking_for_the_same_name(
 ) -> None:
     store, config = table
     line, instant = started(store, config)
-    done = publish.complete(Answers(store, *script), line, instant, DATA, NOW)
+    done = publish.complete(Snapshot(Answers(store, *script), line), instant, DATA, NOW)
     assert done.result is result
     completed = timeline.load(store, config).completed()
     assert completed == ((done.instant,) if there else ())
@@ -213,9 +216,9 @@ def test_refused_is_an_error_and_nothing_is_there(
     store, config = table
     line, instant = started(store, config)
     with pytest.raises(StorageError):
-        publish.complete(Answers(store, "error"), line, instant, DATA)
+        publish.complete(Snapshot(Answers(store, "error"), line), instant, DATA)
     assert not timeline.load(store, config).completed()
-    assert publish.complete(store, line, instant, DATA).committed
+    assert publish.complete(Snapshot(store, line), instant, DATA).committed
 
 
 def test_unknown_then_rolled_back_is_a_conflict(
@@ -226,8 +229,8 @@ def test_unknown_then_rolled_back_is_a_conflict(
     target = {"commitTime": instant.requested, "action": "commit"}
     plan = codec_avro.encode("HoodieRollbackPlan", {"instantToRollback": target})
     unsure = Answers(store, "unknown")
-    unsure.on_unknown = lambda: publish.request(store, line, "rollback", plan)
-    assert publish.complete(unsure, line, instant, DATA).result is Result.CONFLICTED
+    unsure.on_unknown = lambda: publish.request(Snapshot(store, line), "rollback", plan)
+    assert publish.complete(Snapshot(unsure, line), instant, DATA).result is Result.CONFLICTED
     assert not timeline.load(store, config).completed()
 
 
@@ -235,8 +238,8 @@ def test_unknown_then_somebody_elses_bytes(table: tuple[DirectoryStorage, TableC
     store, config = table
     line, instant = started(store, config)
     unsure = Answers(store, "unknown")
-    unsure.on_unknown = lambda: publish.complete(store, line, instant, b"theirs")
-    assert publish.complete(unsure, line, instant, DATA).result is Result.CONFLICTED
+    unsure.on_unknown = lambda: publish.complete(Snapshot(store, line), instant, b"theirs")
+    assert publish.complete(Snapshot(unsure, line), instant, DATA).result is Result.CONFLICTED
 
 
 def test_store_that_goes_away_after_the_put(table: tuple[DirectoryStorage, TableConfig]) -> None:
@@ -245,7 +248,7 @@ def test_store_that_goes_away_after_the_put(table: tuple[DirectoryStorage, Table
     unsure = Answers(store, "done, unknown")
     # The looks at the ledger and at the timeline succeed.
     gone = FailingStorage(unsure, 3, once=False, ops={"list", "get"})
-    done = publish.complete(gone, line, instant, DATA)
+    done = publish.complete(Snapshot(gone, line), instant, DATA)
     assert done.result is Result.UNKNOWN
     ledger.settle(store, config)  # as the next reader or writer does
     assert timeline.load(store, config).completed()

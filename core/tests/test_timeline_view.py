@@ -13,6 +13,7 @@ from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import RecordingStorage
 from hoodoo.timeline import create, timeline, view
 from hoodoo.timeline.layouts import layout_of
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 
@@ -56,7 +57,7 @@ class Table:
         return timeline.load(self.store, self.config)
 
     def view(self, as_of: int | None = None) -> view.FileSystemView:
-        return view.build(self.store, self.line, None if as_of is None else t(as_of))
+        return view.build(Snapshot(self.store, self.line), None if as_of is None else t(as_of))
 
     def seen(self, as_of: int | None = None) -> dict[str, list[int]]:
         """Group -> [number of its base instant, or 0, then of each log: instant, version]."""
@@ -228,7 +229,7 @@ def test_partitions(table: Table) -> None:
     for partition in found.partitions():
         (only,) = (s for s in found.slices if s.partition_path == partition)
         assert only.size == 1
-    some = view.build(table.store, table.line, partitions=["a", "c=1/d=2", "nowhere"])
+    some = view.build(Snapshot(table.store, table.line), partitions=["a", "c=1/d=2", "nowhere"])
     assert some.partitions() == ("a", "c=1/d=2")
 
 

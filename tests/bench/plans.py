@@ -25,6 +25,7 @@ from hoodoo.model.schema.avro import avro_text
 from hoodoo.participants.of_table import Participants
 from hoodoo.table.table import Table
 from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_metadata.partitions.column_stats import deltas
 from hoodoo_standard.engine.local import LocalEngine
 
@@ -105,7 +106,7 @@ def _commit(path: str, numbers: range) -> None:
     table = hoodoo.open(path, {"hoodie.metadata.compact.max.delta.commits": "100000"})
     handle = table.handle
     storage, timeline = handle.storage, table.timeline()
-    life = request(storage, timeline, "commit")
+    life = request(Snapshot(storage, timeline), "commit")
     life.begin()
     stats = tuple(_stat(number, life.requested) for number in numbers)
     joined = Participants.of_table(handle.config).join(storage, timeline)

@@ -13,6 +13,7 @@ from hoodoo.errors import StorageUnknownError
 from hoodoo.testing.stores import GatedStorage
 from hoodoo.timeline import ledger, properties
 from hoodoo.timeline.ledger import Decision, decide
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load
 from memory_store import MemoryStorage, Objects
 from schedules import Run, Search, Step
@@ -47,7 +48,7 @@ class _Ledger:
         self.config = properties.load(store)
         timeline = load(store, self.config)
         for _ in range(before):
-            ledger.barrier(store, timeline)
+            ledger.barrier(Snapshot(store, timeline))
         self.objects = store.objects
 
     def run(self) -> Run:
@@ -66,7 +67,7 @@ class _Ledger:
                 seen[name] = {i.requested for i in fresh.instants}
                 return Decision(_decided(name), name.encode())
 
-            return lambda: decide(gated, timeline, make)
+            return lambda: decide(Snapshot(gated, timeline), make)
 
         run = Run({name: work(name) for name in self.names}, store)
         return run
@@ -133,14 +134,14 @@ def _sleeps(store: MemoryStorage, others: int, at: int) -> bool:
         steps += 1
         if steps == at:
             for number in range(others):
-                decide(store, timeline, partial(_numbered, number))
+                decide(Snapshot(store, timeline), partial(_numbered, number))
 
     def make(fresh: Timeline) -> Decision:
         seen.append(len(fresh.completed()) - there)
         return _numbered(99, fresh)
 
     try:
-        assert decide(GatedStorage(store, sleep), timeline, make)[1]
+        assert decide(Snapshot(GatedStorage(store, sleep), timeline), make)[1]
     except StorageUnknownError:
         assert others >= ledger.KEPT, "its number is still there to be looked at"
     slept = steps >= at

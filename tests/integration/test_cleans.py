@@ -29,6 +29,7 @@ from hoodoo.timeline import properties, publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.instants import from_datetime, to_datetime
 from hoodoo.timeline.plans import PLANNER
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_services import savepoints
 from hoodoo_services.clean.plan import last_clean, pending_cleans, planned_files, read_plan
 from hoodoo_services.hookspecs.cleaning import Aged, History
@@ -211,7 +212,9 @@ def saved(table: hoodoo.Table, instant: str) -> None:
     keep = Instant(instant, "savepoint", State.REQUESTED)
     storage = LocalStorage(table.path.removeprefix("file://"))
     line = table.timeline()
-    assert publish.complete(storage, line, publish.inflight(storage, line, keep), content).committed
+    assert publish.complete(
+        Snapshot(storage, line), publish.inflight(Snapshot(storage, line), keep), content
+    ).committed
 
 
 @kinds
@@ -291,7 +294,7 @@ def test_a_pending_clustering_keeps_what_it_reads(tmp_path: Path, version: int) 
         "extraMetadata": {PLANNER: "size"}}}  # fmt: skip
     action = "clustering" if version > 6 else "replacecommit"
     content = codec_avro.encode("HoodieRequestedReplaceMetadata", plan)
-    publish.request(store(tmp_path), table.timeline(), action, content)
+    publish.request(Snapshot(store(tmp_path), table.timeline()), action, content)
     allowed = {**NEVER, "hoodie.clustering.updates.strategy": "allow"}
     written(hoodoo.open(str(tmp_path), allowed), 3, first=2)
     table.clean("by_versions", fileversions_retained=1)
@@ -303,7 +306,7 @@ def test_a_write_under_way_keeps_what_it_sees(tmp_path: Path, version: int) -> N
     """It may read the slices that were there when it began, whatever came after."""
     table = create(tmp_path, version)
     written(table, 3)
-    pending = publish.request(store(tmp_path), table.timeline(), "commit")
+    pending = publish.request(Snapshot(store(tmp_path), table.timeline()), "commit")
     seen_then = {f.base_file.path for f in table.file_slices() if f.base_file}
     for n in range(3):  # of others: a writer of this table would roll the pending one back first
         _beside(tmp_path, pending, lambda n=n: table.upsert(data([0, 1, 2], f"w{n}", 10 + n)))
@@ -373,7 +376,7 @@ def test_files_of_failed_writes_are_not_a_cleans(tmp_path: Path) -> None:
     stray = (
         tmp_path / "d0" / "00000000-0000-4000-8000-000000000001-0_0-0-0_20200101000000000.parquet"
     )
-    pending = publish.request(store(tmp_path), table.timeline(), "commit")
+    pending = publish.request(Snapshot(store(tmp_path), table.timeline()), "commit")
     mine = stray.with_name(stray.name.replace("20200101000000000", pending.requested))
     mine.write_bytes(b"")
     table.clean(commits_retained=1)
@@ -496,14 +499,14 @@ def test_a_rollback_between_look_and_request(tmp_path: Path, monkeypatch: Any) -
     asked = publish.request
     came: list[str] = []
 
-    def late(storage: Any, timeline: Any, action: str, plan: bytes = b"", **more: Any) -> Instant:
+    def late(snapshot: Any, action: str, plan: bytes = b"", **more: Any) -> Instant:
         if action == "clean" and not came:
             content = codec_avro.encode("HoodieRollbackPlan", 
                 {"instantToRollback": {"commitTime": "20200101000000000", "action": "commit"},
                  "RollbackRequests": [], "version": 1}
             )  # fmt: skip
-            came.append(asked(storage, timeline, "rollback", content).requested)
-        return asked(storage, timeline, action, plan, **more)
+            came.append(asked(snapshot, "rollback", content).requested)
+        return asked(snapshot, action, plan, **more)
 
     monkeypatch.setattr(publish, "request", late)
     cleaned = table.clean(commits_retained=1)
@@ -519,7 +522,7 @@ def test_waits_for_what_is_being_undone(tmp_path: Path, action: str) -> None:
         {"instantToRollback": {"commitTime": instants[-1], "action": "commit"},
          "RollbackRequests": [], "version": 1}
     )  # fmt: skip
-    pending = publish.request(store(tmp_path), table.timeline(), action, content)
+    pending = publish.request(Snapshot(store(tmp_path), table.timeline()), action, content)
     everything = files(tmp_path)
     assert not table.clean("by_versions", fileversions_retained=1).instant
     assert files(tmp_path) == everything

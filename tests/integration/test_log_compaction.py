@@ -302,7 +302,7 @@ def test_a_compaction_beside_it(
 def test_none_is_planned_beside_a_write(tmp_path: Path) -> None:
     table = filled(tmp_path)
     timeline, storage = table.timeline(), table.handle.storage
-    publish.request(storage, timeline, "deltacommit", b"")
+    publish.request(Snapshot(storage, timeline), "deltacommit", b"")
 
     def hold(*_args: Any, **_more: Any) -> Any:
         return ()
@@ -320,7 +320,7 @@ def test_what_another_tool_has_begun(tmp_path: Path, version: int) -> None:
     table = filled(tmp_path, version)
     instant = table.schedule("logcompaction")
     storage, timeline = table.handle.storage, table.timeline()
-    publish.inflight(storage, timeline, pending(table)[0])
+    publish.inflight(Snapshot(storage, timeline), pending(table)[0])
     table.upsert(data([2], "beside", 20))
     assert [i.requested for i in pending(table)] == [instant]
     with pytest.raises(CommitConflictError, match="was begun by another tool"):

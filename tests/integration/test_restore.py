@@ -16,6 +16,7 @@ from hoodoo.timeline import publish
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.codec import avro
 from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.view import list_data
 from hoodoo_services.outcome import Restored
 from hoodoo_standard.storage.local import LocalStorage
@@ -288,10 +289,10 @@ def put_rollback(table: hoodoo.Table, instant: str) -> None:
         "commitsRollback": [instant], "partitionMetadata": {},
         "instantsRollback": [{"commitTime": instant, "action": "compaction"}],
     }  # fmt: skip
-    mine = publish.request(storage, timeline, "rollback", b"")
-    mine = publish.inflight(storage, timeline, mine)
+    mine = publish.request(Snapshot(storage, timeline), "rollback", b"")
+    mine = publish.inflight(Snapshot(storage, timeline), mine)
     content = avro.encode("HoodieRollbackMetadata", said)
-    publish.complete(storage, timeline, mine, content)
+    publish.complete(Snapshot(storage, timeline), mine, content)
 
 
 @BOTH

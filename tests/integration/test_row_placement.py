@@ -16,8 +16,8 @@ from hoodoo.hookspecs import engine as engine_family
 from hoodoo.model.instant import State
 from hoodoo.timeline import properties
 from hoodoo.timeline.layouts import LAYOUTS
-from hoodoo.timeline.placement import FOLLOWS, rows_follow_columns
 from hoodoo.timeline.snapshot import Snapshot
+from hoodoo_rows.placement import FOLLOWS, rows_follow_columns
 from hoodoo_standard.storage.local import LocalStorage
 
 pytestmark = pytest.mark.sampled(4)

@@ -7,6 +7,7 @@ from both import Both
 from hoodoo.model.commit import Operation
 from hoodoo.model.instant import Instant, State
 from hoodoo.timeline import publish
+from hoodoo.timeline.snapshot import Snapshot
 from mor import check, check_travel, log_files, rows, setup
 
 KINDS = [(9, "SIMPLE"), (9, "BUCKET"), (6, "SIMPLE")]
@@ -91,10 +92,10 @@ def test_hoodoo_runs_or_undoes_what_spark_has_planned(both: Both, begun: bool) -
     table.rollback(instant)
     assert not any(instant in log.name for log in {*log_files(both)} - before)
     # The same plan again: what was undone is never completed.
-    requested = publish.request(storage, both.hoodoo().timeline(), "logcompaction", plan)
+    requested = publish.request(Snapshot(storage, both.hoodoo().timeline()), "logcompaction", plan)
     instant = requested.requested
     if begun:
-        publish.inflight(storage, both.hoodoo().timeline(), requested)
+        publish.inflight(Snapshot(storage, both.hoodoo().timeline()), requested)
         done = both.hoodoo().run("logcompaction")
         assert done.instant not in ("", instant)
     else:

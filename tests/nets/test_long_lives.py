@@ -14,11 +14,11 @@ import hoodoo
 import pytest
 import test_verify_finds_it as damages
 from effort import MORE, effort
-from hoodoo.timeline.placement import rows_follow_columns
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_cli.commandline import main
 from hoodoo_cli.reports.examination import examine
 from hoodoo_metadata.partitions.record_index.verify_growing import may_outlive_rows
+from hoodoo_rows.placement import rows_follow_columns
 from hoodoo_standard.storage.local import LocalStorage
 from long_life import LongLife, kinds
 

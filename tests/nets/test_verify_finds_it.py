@@ -25,8 +25,8 @@ from hoodoo.kernel.archived import load_archived
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.timeline import properties, replaced_note
-from hoodoo.timeline.placement import FOLLOWS
 from hoodoo_metadata.table.layout import GROWING_INDEX, RECORD_INDEX
+from hoodoo_rows.placement import FOLLOWS
 from hoodoo_standard.storage.local import LocalStorage
 from noted_sizes import commits, restat
 

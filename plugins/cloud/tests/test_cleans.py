@@ -14,6 +14,7 @@ from hoodoo.errors import HoodooWarning, StorageError
 from hoodoo.model.instant import Instant, State
 from hoodoo.testing.stores import Crash, GatedStorage
 from hoodoo.timeline.ledger import FOLDER
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import load
 from hoodoo.timeline.view import build
 from hoodoo_services.savepoints import encode
@@ -142,7 +143,7 @@ def test_what_a_savepoint_of_another_engine_keeps_stays(saved: bool) -> None:
     store = opened(uri, OPTIONS).handle.storage
     timeline = load(store, table.handle.config)
     point = _bases(table)[0]
-    (slice_,) = build(store, timeline, point).slices
+    (slice_,) = build(Snapshot(store, timeline), point).slices
     if saved:
         end = Instant(point, "savepoint", State.COMPLETED, "20301126143251928")
         store.put(timeline.path(end.at(State.INFLIGHT)), b"")

@@ -21,6 +21,7 @@ from hoodoo.model.meta import RECORD_KEY, without_meta
 from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.participants.listing import build
 from hoodoo.timeline import properties, timeline
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 from hoodoo_clustering import bounds
 from hoodoo_clustering.bounds import with_bounds
@@ -155,7 +156,7 @@ def test_the_metadata_table_says_what_footers_say(
     (home,) = (p.parent for p in tmp_path.glob("*/.hoodie") if "__MACOSX" not in str(p))
     storage = LocalStorage(str(home))
     loaded = timeline.load(storage, properties.load(storage))
-    slices = build(storage, loaded, loaded.writes()[3].requested).slices
+    slices = build(Snapshot(storage, loaded), loaded.writes()[3].requested).slices
     text = loaded.latest_schema_text(storage)
     assert text is not None
     schema = without_meta(arrow_schema(text))

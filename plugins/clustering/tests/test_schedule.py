@@ -413,7 +413,7 @@ def test_the_plan_that_hudi_made(name: str, tmp_path: Path) -> None:
     instant = Instant(file.name.split(".")[0], "clustering", State.REQUESTED)
     theirs = read_clustering(storage, loaded, instant)
     before = max(i.requested for i in loaded.writes() if i.requested < instant.requested)
-    slices = build(storage, loaded, before).slices
+    slices = build(Snapshot(storage, loaded), before).slices
 
     @frozen
     class Largest(Pairs):

@@ -13,6 +13,7 @@ from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.publish import INDEXING, request
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_metadata.table.metadata_table import OWN_MADE, building, listed
 
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("ts", pa.int64())])
@@ -126,7 +127,7 @@ def test_while_somebody_makes_one(tmp_path: Path) -> None:
     table = made(tmp_path / "t")
     storage = table.handle.storage
     with Beating(storage) as beats:
-        request(storage, table.timeline(), INDEXING, b"", named=beats.add)
+        request(Snapshot(storage, table.timeline()), INDEXING, b"", named=beats.add)
         with pytest.raises(CommitConflictError, match="in progress"):
             table.drop_index("bloom_filters")
     table.drop_index("bloom_filters")

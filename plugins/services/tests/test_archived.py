@@ -19,6 +19,7 @@ from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import FailingStorage, RecordingStorage
 from hoodoo.timeline import codec, create, timeline, view
 from hoodoo.timeline.layouts import LAYOUTS
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_services.archived import data_files as history_files
 from hoodoo_services.archived import entries as archived_entries
 from hoodoo_services.archived import levels as history_levels
@@ -92,13 +93,13 @@ def test_logs_of_archived_writers_are_placed_by_when_these_completed(tmp_path: P
         storage.put(f"p/{file}", b"1")
     line = timeline.load(storage, config)
     assert line.start == t(20)
-    (found,) = view.build(storage, line).slices
+    (found,) = view.build(Snapshot(storage, line)).slices
     assert found.instant == t(6)
     assert [log.instant for log in found.log_files] == [
         t(3),
         t(20),
     ]  # 3 completed after 6 had begun
-    (before,) = view.build(storage, line, t(5)).slices
+    (before,) = view.build(Snapshot(storage, line), t(5)).slices
     assert (before.instant, [log.instant for log in before.log_files]) == (t(1), [t(3)])
 
 
@@ -113,11 +114,11 @@ def test_the_archived_timeline_is_read_once_for_logs(tmp_path: Path) -> None:
         storage.put(f"p/.f-0_{t(n)}.log.1_0-0-0", b"1")
     asked = RecordingStorage(storage)
     line = timeline.load(asked, config)
-    view.build(asked, line)
+    view.build(Snapshot(asked, line))
     files = [path for op, path in asked.calls if path.endswith("_0.parquet") and "history" in path]
     assert len(set(files)) == len(files) == 1
     seen = len(asked.calls)
-    view.build(asked, timeline.reload(asked, line))
+    view.build(Snapshot(asked, timeline.reload(asked, line)))
     assert not [path for op, path in asked.calls[seen:] if "history" in path]
 
 
@@ -143,7 +144,7 @@ def test_the_archived_timeline_is_read_no_further_back_than_need_be(
         return read(storage, config, since)
 
     monkeypatch.setattr(view, "ends_since", ends_since)
-    slices = view.build(storage, timeline.load(storage, config)).slices
+    slices = view.build(Snapshot(storage, timeline.load(storage, config))).slices
     assert asked == [t(5)]
     assert [(s.instant, len(s.log_files)) for s in slices] == [(t(20), 0), (t(1), 1)]
 

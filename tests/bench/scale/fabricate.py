@@ -19,8 +19,8 @@ from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
-from hoodoo.timeline import placement
 from hoodoo.timeline.snapshot import Snapshot
+from hoodoo_rows import placement
 from hoodoo_standard.engine.local import LocalEngine
 
 REAL = "real"
@@ -61,7 +61,7 @@ def with_files(
     table.upsert(rows(ROWS))
     handle = table.handle
     storage, timeline = handle.storage, table.timeline()
-    life = request(storage, timeline, "commit")
+    life = request(Snapshot(storage, timeline), "commit")
     life.begin()
     joined = Participants.of_table(handle.config).join(storage, timeline)
     if metadata:

@@ -17,8 +17,8 @@ from hoodoo.model.meta import with_meta
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties, timeline
-from hoodoo.timeline.placement import FOLLOWS
 from hoodoo_formats.parquet.format import ParquetFormat
+from hoodoo_rows.placement import FOLLOWS
 from hoodoo_rows.read.scan import Scan
 from hoodoo_standard.storage.local import LocalStorage
 

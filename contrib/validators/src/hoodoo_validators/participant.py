@@ -17,6 +17,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline import view
 from hoodoo.timeline.instants import next_instant
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 from hoodoo_rows.api import Scan
 
@@ -83,7 +84,7 @@ def staged(change: ActionChange, settings: Settings) -> StagedCommit:
     before, after = (
         Scan.of(
             evolve(table, timeline=timeline),
-            view=view.from_files(change.storage, timeline, files),
+            view=view.from_files(Snapshot(change.storage, timeline), files),
         )
         for timeline in (change.timeline, _with(change))
     )

@@ -82,8 +82,8 @@ def schedule(
             if plan is None or isinstance(plan, Instant):
                 return plan
             instant = publish.request(
-                storage, timeline, action, plan.content, check=plan.check, named=named,
-                known=timeline is first, begin=begin, saw=saw,
+                Snapshot(storage, timeline), action, plan.content, check=plan.check, named=named,
+                known=timeline is first, begin=begin, saw=saw
             )  # fmt: skip
         except StalePlanError:
             continue
@@ -99,17 +99,26 @@ def schedule(
 # --- from the request to the end ------------------------------------------------------------------
 @define
 class Life:
-    """One action that is on the timeline. ``timeline``: as the action looked at the table. ``what``: the action, in
+    """One action that is on the timeline. ``snapshot``: as the action saw the table. ``what``: the action, in
     messages. ``retry``: what to do where it was not published; ``unknown``: where nobody knows. ``confirm`` says by
     CommitConflictError that the instant is another one's, too; before any file bears it."""
 
-    storage: Storage
-    timeline: Timeline
+    snapshot: Snapshot
     instant: Instant
     what: str
     retry: str = LOOK_AT_TIMELINE
     unknown: str = RUN_AGAIN
     confirm: Callable[[], None] = lambda: None
+
+    @property
+    def storage(self) -> Storage:
+        """The table's files."""
+        return self.snapshot.storage
+
+    @property
+    def timeline(self) -> Timeline:
+        """As the action saw it."""
+        return self.snapshot.timeline
 
     @property
     def requested(self) -> str:
@@ -118,7 +127,7 @@ class Life:
     def begin(self, content: bytes = b"") -> Instant:
         """Inflight: from here on files may bear the instant. Harmless where an earlier run has begun it."""
         requested = self.instant.at(State.REQUESTED)
-        self.instant = publish.inflight(self.storage, self.timeline, requested, content)
+        self.instant = publish.inflight(self.snapshot, requested, content)
         return self.instant
 
     def remove_unnamed(self, named: Collection[str], paths: Collection[str] | None) -> None:
@@ -171,8 +180,8 @@ class Life:
         knows: nothing of it may be deleted then. ``ahead`` and ``known`` as for :func:`~hoodoo.timeline.ledger.decided`;
         ``then`` as for :func:`~hoodoo.timeline.publish.complete`; ``after`` is called when it is published."""
         outcome = publish.complete(
-            self.storage, self.timeline, self.instant, content, check=check, beside=beside,
-            ahead=ahead, marks=False, known=known, then=then,
+            self.snapshot, self.instant, content, check=check, beside=beside,
+            ahead=ahead, marks=False, known=known, then=then
         )  # fmt: skip
         name = f"{self.what} {self.requested}"
         if outcome.result is Result.UNKNOWN:
@@ -206,8 +215,7 @@ class Life:
 
 
 def request(
-    storage: Storage,
-    timeline: Timeline,
+    snapshot: Snapshot,
     action: str,
     plan: bytes = b"",
     *,
@@ -220,11 +228,11 @@ def request(
     """An action that is not planned before it is run: its request is on the timeline. ``later``: now; the caller
     confirms the request beside other work."""
     if later is not None and named is not None:
-        found = publish.request_later(storage, timeline, action, plan, later, named)
+        found = publish.request_later(snapshot, action, plan, later, named)
         if found is not None:
-            return Life(storage, timeline, found[0], what or action, retry, unknown, found[1])
-    instant = publish.request(storage, timeline, action, plan, named=named)
-    return Life(storage, timeline, instant, what or action, retry, unknown)
+            return Life(snapshot, found[0], what or action, retry, unknown, found[1])
+    instant = publish.request(snapshot, action, plan, named=named)
+    return Life(snapshot, instant, what or action, retry, unknown)
 
 
 def tidy(storage: Storage, requested: str) -> None:

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from hoodoo.participants.lost import refuse_lost, refuse_unknown
 from hoodoo.participants.of_table import Participants
-from hoodoo.storage.api import Entry, Storage
+from hoodoo.storage.api import Entry
 from hoodoo.storage.together import at_once
 from hoodoo.timeline import view
 from hoodoo.timeline.snapshot import Snapshot
@@ -33,43 +33,38 @@ class KnownFiles:
         return self.view.paths.union(self.own)
 
 
-def list_data(
-    storage: Storage, timeline: Timeline, partitions: Iterable[str] | None = None
-) -> Iterable[Entry]:
+def list_data(snapshot: Snapshot, partitions: Iterable[str] | None = None) -> Iterable[Entry]:
     """The files of the table, or of ``partitions``. CorruptTableError where what is known of them can't be
     read."""
-    lister = _lister(timeline)
+    lister = _lister(snapshot.timeline)
     if lister is None:
-        return view.list_data(storage, partitions)
-    found: Iterable[Entry] = lister.list_files(storage, timeline, partitions)
+        return view.list_data(snapshot.storage, partitions)
+    found: Iterable[Entry] = lister.list_files(snapshot.storage, snapshot.timeline, partitions)
     return found
 
 
 def build(
-    storage: Storage,
-    timeline: Timeline,
-    as_of: str | None = None,
-    partitions: Iterable[str] | None = None,
+    snapshot: Snapshot, as_of: str | None = None, partitions: Iterable[str] | None = None
 ) -> view.FileSystemView:
     """:func:`hoodoo.timeline.view.build` over :func:`list_data`."""
-    files = view.parsed(list_data(storage, timeline, partitions))
-    return view.from_files(storage, timeline, files, as_of)
+    files = view.parsed(list_data(snapshot, partitions))
+    return view.from_files(snapshot, files, as_of)
 
 
 def build_whole(
-    storage: Storage, timeline: Timeline, partitions: Collection[str] | None = None
+    snapshot: Snapshot, partitions: Collection[str] | None = None
 ) -> view.FileSystemView:
     """:func:`build` of the table now, for callers that rely on the absence of files. Raises
     CorruptTableError if a file of a commit is lost, CommitConflictError if the commit is undone."""
-    lister = _lister(timeline)
-    entries = lister and lister.list_files(storage, timeline, partitions)
-    files = view.parsed(view.list_data(storage, partitions) if lister is None else entries)
-    found = view.from_files(storage, timeline, files)
-    refuse_unknown(Snapshot(storage, timeline), found, partitions)
+    lister = _lister(snapshot.timeline)
+    entries = lister and lister.list_files(snapshot.storage, snapshot.timeline, partitions)
+    files = view.parsed(view.list_data(snapshot.storage, partitions) if lister is None else entries)
+    found = view.from_files(snapshot, files)
+    refuse_unknown(snapshot, found, partitions)
     if lister is None:
-        refuse_lost(Snapshot(storage, timeline), found, paths=partitions)
-    if at_once(storage) > 1:
-        timeline.noted[_SHOWN] = KnownFiles(timeline, found, partitions)
+        refuse_lost(snapshot, found, paths=partitions)
+    if at_once(snapshot.storage) > 1:
+        snapshot.timeline.noted[_SHOWN] = KnownFiles(snapshot.timeline, found, partitions)
     return found
 
 

@@ -104,7 +104,7 @@ def view_as_of(
     CommitConflictError if that happened between the read of the timeline and the listing; and
     CorruptTableError if a file that a commit names is lost.
     """
-    there = {e.path: e.size for e in list_data(source.storage, source.timeline, paths)}
+    there = {e.path: e.size for e in list_data(source.snapshot, paths)}
     look = partial(taken_since, source.snapshot)
     taken: Taken
     taken, _none = together(source.storage, look, partial(_read_ahead, source, bound))
@@ -122,7 +122,7 @@ def view_as_of(
     gone = {path: clean for path, clean in deleted.items() if path not in there}
     sizes = {**dict.fromkeys(gone, 0), **there}
     files = tuple(f for path, size in sizes.items() if (f := parse_path(path, size)) is not None)
-    view = from_files(source.storage, source.timeline, files, bound)
+    view = from_files(source.snapshot, files, bound)
     lost = (
         file.path
         for slice_ in (view.slices if gone else ())

@@ -327,7 +327,7 @@ class TableHandle:
         for _ in range(SNAPSHOT_ATTEMPTS):
             timeline, listed = self.load_timeline(listed), None
             try:
-                slices = build_whole(self.storage, timeline).slices
+                slices = build_whole(Snapshot(self.storage, timeline)).slices
             except CommitConflictError:  # undone since it was read
                 continue
             if not checked or not taken_since(Snapshot(self.storage, timeline)):
@@ -412,7 +412,7 @@ class TableHandle:
 
 
 def _listed_on_demand(storage: Storage, timeline: Timeline) -> Look:
-    return lambda paths: build_whole(storage, timeline, paths).slices
+    return lambda paths: build_whole(Snapshot(storage, timeline), paths).slices
 
 
 def _already_listed(slices: tuple[FileSlice, ...]) -> Look:

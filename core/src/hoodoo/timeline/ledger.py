@@ -38,6 +38,7 @@ from hoodoo.storage.api import Storage, get_if_there, names_in
 from hoodoo.storage.lock import GuardedStorage, Held
 from hoodoo.storage.together import at_once, discard, together
 from hoodoo.timeline.layouts import layout_of
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load, reload
 
 FOLDER = ".hoodie/.hoodoo/ledger"
@@ -78,9 +79,7 @@ class Decision:
     then: Whole | None = None
 
 
-def decide(
-    storage: Storage, timeline: Timeline, make: Callable[[Timeline], Decision]
-) -> tuple[Decision, bool]:
+def decide(snapshot: Snapshot, make: Callable[[Timeline], Decision]) -> tuple[Decision, bool]:
     """Ask ``make`` for a decision upon the timeline as it is, and carry it out.
 
     ``make`` is asked again whenever somebody else was first; what it raises ends the matter with
@@ -89,7 +88,7 @@ def decide(
 
     Raises StorageError where nothing was decided, StorageUnknownError where that is not known.
     """
-    decision, mark = decided(storage, timeline, make)
+    decision, mark = decided(snapshot, make)
     if mark is not None:
         mark()
     return decision, mark is not None
@@ -99,8 +98,7 @@ Mark = Callable[[], None]
 
 
 def decided(
-    storage: Storage,
-    timeline: Timeline,
+    snapshot: Snapshot,
     make: Callable[[Timeline], Decision],
     ahead: Callable[[], object] = lambda: None,
     known: bool = False,
@@ -110,8 +108,9 @@ def decided(
     that ``make`` is asked about, where looks go side by side; it does not raise. ``known``: ``timeline`` was made after
     the decision that it tells of. Across a network it is decided upon first, without another look: that is as if
     this process had slept since, and the next number is taken if anything was decided meanwhile."""
+    storage = snapshot.storage
     if not isinstance(storage, GuardedStorage):
-        return _decide(storage, timeline, make, ahead, known)
+        return _decide(snapshot, make, ahead, known)
 
     def guarded(fresh: Timeline) -> Decision:
         # Looked at after the numbers: who takes the lock over takes a number, too.
@@ -122,18 +121,22 @@ def decided(
             )  # fmt: skip
         return make(fresh)
 
-    with _locked(storage, timeline) as held:  # others who take it may take no number
-        return _decide(storage.inner, timeline, guarded, ahead, known=False)
+    unguarded = Snapshot(storage.inner, snapshot.timeline)
+    with _locked(storage, unguarded) as held:  # others who take it may take no number
+        return _decide(unguarded, guarded, ahead, known=False)
 
 
-def locked(storage: Storage, timeline: Timeline) -> AbstractContextManager[Held | None]:
+def locked(snapshot: Snapshot) -> AbstractContextManager[Held | None]:
     """The table's lock, if it has one, for what only one may do at a time; no decision is made inside. Raises
     CommitConflictError where it can't be had in time."""
-    return _locked(storage, timeline) if isinstance(storage, GuardedStorage) else nullcontext()
+    storage = snapshot.storage
+    if not isinstance(storage, GuardedStorage):
+        return nullcontext()
+    return _locked(storage, Snapshot(storage.inner, snapshot.timeline))
 
 
 @contextmanager
-def _locked(storage: GuardedStorage, timeline: Timeline) -> Iterator[Held]:
+def _locked(storage: GuardedStorage, unguarded: Snapshot) -> Iterator[Held]:
     held = storage.lock.acquire(storage.inner, LOCK, storage.wait)
     if held is None:
         raise CommitConflictError(
@@ -143,7 +146,7 @@ def _locked(storage: GuardedStorage, timeline: Timeline) -> Iterator[Held]:
     try:
         if held.from_dead:
             # Its holder may only have slept: what it is about to decide has to look again, and lose.
-            barrier(storage.inner, timeline)
+            barrier(unguarded)
         yield held
     finally:
         release(held)
@@ -160,17 +163,16 @@ def release(held: Held) -> None:
 
 
 def _decide(
-    storage: Storage,
-    timeline: Timeline,
+    snapshot: Snapshot,
     make: Callable[[Timeline], Decision],
     ahead: Callable[[], object],
     known: bool,
 ) -> tuple[Decision, Mark | None]:
-    end = monotonic() + _LONGEST
+    storage, timeline, end = snapshot.storage, snapshot.timeline, monotonic() + _LONGEST
     while monotonic() < end:
         if at_once(storage) > 1 and timeline.decided is not None:
             upon = (timeline.decided, timeline) if known else None
-            last, fresh = upon or _side_by_side(storage, timeline, ahead)
+            last, fresh = upon or _side_by_side(snapshot, ahead)
         else:
             last, fresh = settle(storage, timeline.config), reload(storage, timeline)
         decision = make(evolve(fresh, decided=last))
@@ -184,11 +186,10 @@ def _decide(
     )
 
 
-def _side_by_side(
-    storage: Storage, timeline: Timeline, ahead: Callable[[], object]
-) -> tuple[int, Timeline]:
+def _side_by_side(snapshot: Snapshot, ahead: Callable[[], object]) -> tuple[int, Timeline]:
     """The newest number, and the timeline with all that it and those before it decided; both listed at the same
     time, and with what is looked up ``ahead``."""
+    storage, timeline = snapshot.storage, snapshot.timeline
     look = partial(reload, storage, timeline)
     taken, fresh, _ = together(storage, partial(_numbers, storage), look, ahead)
     # Carried out before this look began, and nothing was decided since: the listing can't lack anything.
@@ -273,9 +274,9 @@ def settled(storage: Storage, config: TableConfig, reads: bool = False) -> Timel
     return evolve(timeline, decided=last)
 
 
-def barrier(storage: Storage, timeline: Timeline) -> None:
+def barrier(snapshot: Snapshot) -> None:
     """Take a number and decide nothing: whoever decides upon an older look has to look again."""
-    decide(storage, timeline, lambda fresh: Decision())
+    decide(snapshot, lambda fresh: Decision())
 
 
 @frozen

@@ -96,10 +96,10 @@ class Outcome:
 
 
 def request(
-    storage: Storage, timeline: Timeline, action: str, plan: bytes = b"",
+    snapshot: Snapshot, action: str, plan: bytes = b"",
     now: datetime | None = None, check: Check | None = None,
     named: Callable[[str], bool] | None = None, known: bool = False, begin: bool = False,
-    saw: Callable[[Timeline], None] = lambda timeline: None,
+    saw: Callable[[Timeline], None] = lambda timeline: None
 ) -> Instant:  # fmt: skip
     """Put a new instant on the timeline, later than all that is on it, and return it.
 
@@ -110,64 +110,61 @@ def request(
     another. ``known``: see :func:`~hoodoo.timeline.ledger.decided`. ``begin``: request and begin in
     one. ``saw`` gets the timeline with the instant. CommitConflictError after all attempts.
     """
-    seen = timeline
+    seen = snapshot.timeline
     for attempt in range(_REQUEST_ATTEMPTS):
         after = seen.last_instant_time()
         # Writers that lost to each other in step must not meet again at the next millisecond.
         for _ in range(random.randrange(2 ** min(attempt, 8))):
-            after = next_instant(_at(now), after, timeline.config.timezone)
+            after = next_instant(_at(now), after, snapshot.config.timezone)
         if named_action(action).is_heeded:
             at_first = known and not attempt
             instant, seen = _decide_request(
-                storage, timeline, action, plan, after, now, check, named, at_first, begin
+                snapshot, action, plan, after, now, check, named, at_first, begin
             )
             is_own = True
         else:
             requested = _alone(
-                Snapshot(storage, timeline), partial(_new_instant, timeline, after, now, named)
+                snapshot, partial(_new_instant, snapshot.timeline, after, now, named)
             )
             instant = Instant(requested, action, State.REQUESTED)
-            is_own = _put_requested(Snapshot(storage, timeline), instant, plan, last=attempt > 0)
-            seen = reload(storage, timeline)
+            is_own = _put_requested(snapshot, instant, plan, last=attempt > 0)
+            seen = snapshot.reload().timeline
         if is_own and not _rivals(seen, instant):
             if check is not None and not named_action(action).is_heeded:
                 try:
                     check(seen)
                 except CommitConflictError:
-                    storage.delete(timeline.path(instant))
+                    snapshot.storage.delete(snapshot.path(instant))
                     raise
             saw(seen)
             return instant
         if is_own:
-            withdraw(Snapshot(storage, timeline), instant)
+            withdraw(snapshot, instant)
         log.debug(
             "instant_race_lost", instant=instant.requested, action=action, attempt=attempt + 1
         )
     raise CommitConflictError(
-        f"{storage.root}: {action}",
+        f"{snapshot.root}: {action}",
         f"no free instant in {_REQUEST_ATTEMPTS} attempts.",
         "Try again; with many writers configure a lock provider.",
     )
 
 
 def request_later(
-    storage: Storage,
-    timeline: Timeline,
-    action: str,
-    plan: bytes,
-    now: datetime | None,
-    named: Callable[[str], bool],
+    snapshot: Snapshot, action: str, plan: bytes, now: datetime | None, named: Callable[[str], bool]
 ) -> tuple[Instant, Callable[[], None]] | None:
     """:func:`request` of an action that nobody has to heed, and what looks for rivals: before files bear the instant,
     beside what else is done. It raises CommitConflictError; the request is the caller's
     to take back then. None where the instant was another one's."""
-    new = partial(_new_instant, timeline, timeline.last_instant_time(), now, named)
-    instant = Instant(_alone(Snapshot(storage, timeline), new), action, State.REQUESTED)
-    if not _put_requested(Snapshot(storage, timeline), instant, plan):
+    new = partial(
+        _new_instant, snapshot.timeline, snapshot.timeline.last_instant_time(), now, named
+    )
+    instant = Instant(_alone(snapshot, new), action, State.REQUESTED)
+    if not _put_requested(snapshot, instant, plan):
         return None
 
     def confirm() -> None:
-        if rivals := _rivals(reload(storage, timeline), instant):
+        if rivals := _rivals(snapshot.reload().timeline, instant):
             raise CommitConflictError(
                 f"instant {instant.requested}",
                 f"{rivals[0]} started at the same time.",
@@ -192,7 +189,7 @@ def _rivals(seen: Timeline, instant: Instant) -> list[Instant]:
 def _alone(snapshot: Snapshot, new: Callable[[], str]) -> str:
     """``new()``; under the table's lock if it has one. Hudi takes its instants so (RFC-66): two writers that took the
     same millisecond would put the same file, and Hudi's fails then."""
-    with locked(snapshot.storage, snapshot.timeline) as held:
+    with locked(snapshot) as held:
         found = new()
         if held is not None:
             time.sleep(0.001)  # who has the lock next reads a later clock
@@ -209,9 +206,9 @@ def _new_instant(
 
 
 def _decide_request(
-    storage: Storage, timeline: Timeline, action: str, plan: bytes, after: str | None,
+    snapshot: Snapshot, action: str, plan: bytes, after: str | None,
     now: datetime | None, check: Check | None, named: Callable[[str], bool] | None, known: bool,
-    begin: bool,
+    begin: bool
 ) -> tuple[Instant, Timeline]:  # fmt: skip
     """The instant, and the timeline that has it."""
     made: list[Instant] = []
@@ -226,48 +223,48 @@ def _decide_request(
         made.append(Instant(requested, action, State.REQUESTED))
         return Decision(fresh.path(made[-1]), plan)
 
-    _decision, mark = decided(storage, timeline, make, known=known)
+    _decision, mark = decided(snapshot, make, known=known)
     if mark is None:
         raise CommitUnknownError(
-            f"{storage.root}: {action} {made[-1].requested}",
+            f"{snapshot.root}: {action} {made[-1].requested}",
             "it is not known whether it was started: the store failed.",
             "Open the table again: the next write finishes or undoes pending instants.",
         )
-    go_on = (partial(inflight, storage, timeline, made[-1]),) if begin else ()
-    _none, seen, *begun = together(storage, mark, partial(reload, storage, timeline), *go_on)
+    go_on = (partial(inflight, snapshot, made[-1]),) if begin else ()
+    _none, seen, *begun = together(
+        snapshot.storage, mark, partial(reload, snapshot.storage, snapshot.timeline), *go_on
+    )
     return (*begun, made[-1])[0], evolve(seen, decided=last[0] + 1)
 
 
-def inflight(
-    storage: Storage, timeline: Timeline, instant: Instant, content: bytes = b""
-) -> Instant:
+def inflight(snapshot: Snapshot, instant: Instant, content: bytes = b"") -> Instant:
     """Move our requested ``instant`` to inflight. Repeating the call with equal bytes is harmless.
 
     Raises :class:`~hoodoo.errors.CommitConflictError` if another writer's file is there; InstantGoneError if the plan of
     a rollback or restore is not: who has finished it took it off the timeline.
     """
     moved = instant.at(State.INFLIGHT)
-    path = timeline.path(moved)
-    if not put_file(storage, path, content, []):
+    path = snapshot.path(moved)
+    if not put_file(snapshot.storage, path, content, []):
         raise CommitConflictError(
-            f"{storage.root}/{path}",
+            f"{snapshot.root}/{path}",
             "another writer has started this instant.",
             "Try the write again: it takes a new instant.",
         )
-    if moved.traits.undoes and storage.head(timeline.path(instant)) is None:
-        storage.delete(path)  # without its plan nobody could finish it
+    if moved.traits.undoes and snapshot.storage.head(snapshot.path(instant)) is None:
+        snapshot.storage.delete(path)  # without its plan nobody could finish it
         raise InstantGoneError(
-            f"{storage.root}: {instant}", "another process has ended it.", "Repeat the call."
+            f"{snapshot.root}: {instant}", "another process has ended it.", "Repeat the call."
         )
     return moved
 
 
 def complete(
-    storage: Storage, timeline: Timeline, instant: Instant,
+    snapshot: Snapshot, instant: Instant,
     content: bytes | Callable[[Timeline], bytes], now: datetime | None = None,
     check: Check | None = None, beside: CoupledCommit | None = None,
     ahead: Callable[[], object] = lambda: None, marks: bool = True, known: bool = False,
-    then: Callable[[Timeline, Instant], Following | None] | None = None,
+    then: Callable[[Timeline, Instant], Following | None] | None = None
 ) -> Outcome:  # fmt: skip
     """Publish ``instant``: from here on readers see it. Its data is durable.
 
@@ -294,13 +291,13 @@ def complete(
         if known is not None:
             # From an earlier attempt of this writer, if the bytes are equal.
             own_bytes = content if isinstance(content, bytes) else made[-1][1] if made else b""
-            raise _Settled(_compare(Snapshot(storage, fresh), known, instant, own_bytes))
-        if reason := _fenced(storage, fresh, instant):
+            raise _Settled(_compare(snapshot.at(fresh), known, instant, own_bytes))
+        if reason := _fenced(snapshot.storage, fresh, instant):
             raise _Settled(Outcome(Result.CONFLICTED, instant, reason))
         if check is not None:
             check(fresh)
         if instant.traits.changes_files:
-            _refuse_unkept(timeline, fresh, instant)
+            _refuse_unkept(snapshot.timeline, fresh, instant)
         completed = None
         if fresh.layout.names_completion:
             reported = newest.pop() if newest else None if beside is None else beside.newest()
@@ -318,26 +315,26 @@ def complete(
         before = () if beside is None else beside.files(done)
         return Decision(fresh.path(done), made[-1][1], held, before, whole)
 
-    seen = timeline.followed_by(*_held(instant)) if known else timeline
+    seen = snapshot.timeline.followed_by(*_held(instant)) if known else snapshot.timeline
     try:
         decision, mark = decided(
-            storage, seen, make, lambda: together(storage, ahead, look_ahead), known
+            snapshot.at(seen), make, lambda: together(snapshot.storage, ahead, look_ahead), known
         )
     except _Settled as end:
         return end.outcome
     except StorageUnknownError as error:
         log.warning("publish_unknown", instant=instant.requested, error=str(error))
         if made:
-            return _look_again(Snapshot(storage, timeline), instant, made[-1][1])
+            return _look_again(snapshot, instant, made[-1][1])
         return Outcome(Result.UNKNOWN, instant, f"the store gave no clear answer ({error})")
     if mark is not None:
         seen = evolve(looked[-1], decided=(looked[-1].decided or 0) + 1)
-        marked = partial(_marked, storage, seen, mark, tuple(followed))
+        marked = partial(_marked, snapshot.storage, seen, mark, tuple(followed))
         if marks:
             marked()
             return Outcome(Result.COMMITTED, made[-1][0])
         return Outcome(Result.COMMITTED, made[-1][0], "", marked, seen, tuple(followed))
-    found = _compare(Snapshot(storage, timeline), made[-1][0], instant, decision.content)
+    found = _compare(snapshot, made[-1][0], instant, decision.content)
     if found.result is not Result.UNKNOWN:
         return found
     return Outcome(

@@ -22,8 +22,8 @@ Look = Callable[[Collection[str] | None], tuple[FileSlice, ...]]
 
 @frozen
 class Snapshot:
-    """A table as one listing of its timeline shows it: what is done to a table begins with one. It never changes;
-    whoever needs to know what came since takes another one. Contents are read when asked for, and once."""
+    """A table as one listing of its timeline shows it. All that is done to a table begins with
+    one, and another one is taken to see what came since."""
 
     storage: Storage
     timeline: Timeline
@@ -87,9 +87,9 @@ class Snapshot:
 
 @frozen
 class TableSnapshot(Snapshot):
-    """With what is in the table then. ``properties``: those that are stored. ``schema``: the table's own columns (no
-    meta columns). ``look``: the newest slice of each file group that is part of the table, in the partition paths
-    given (None: all). ``paths``: those that it is of."""
+    """With what is in the table then. ``properties``: those that are stored. ``schema``: the table's
+    own columns (no meta columns). ``look``: the newest slice of each file group in the partition
+    paths given (None: all). ``paths``: those that it is of."""
 
     properties: TableConfig
     schema: pa.Schema

@@ -23,6 +23,7 @@ from hoodoo.storage.together import together
 from hoodoo.timeline.archived import ends_since
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 DataFile = BaseFile | LogFile
@@ -68,17 +69,14 @@ class FileSystemView:
 
 
 def build(
-    storage: Storage,
-    timeline: Timeline,
-    as_of: str | None = None,
-    partitions: Iterable[str] | None = None,
+    snapshot: Snapshot, as_of: str | None = None, partitions: Iterable[str] | None = None
 ) -> FileSystemView:
     """The view now, or at the requested time ``as_of`` (inclusive), optionally of some partitions.
 
     Raises :class:`~hoodoo.errors.CorruptTableError` if one instant has two base files of one group
     and its metadata does not say which.
     """
-    return from_files(storage, timeline, parsed(list_data(storage, partitions)), as_of)
+    return from_files(snapshot, parsed(list_data(snapshot.storage, partitions)), as_of)
 
 
 def parsed(entries: Iterable[Entry]) -> tuple[DataFile, ...]:
@@ -113,14 +111,14 @@ def list_data(storage: Storage, partitions: Iterable[str] | None = None) -> Iter
 
 
 def from_files(
-    storage: Storage, timeline: Timeline, files: tuple[DataFile, ...], as_of: str | None = None
+    snapshot: Snapshot, files: tuple[DataFile, ...], as_of: str | None = None
 ) -> FileSystemView:
     """The view that these files make; ``storage`` is asked for commit metadata only."""
-    visible = _Visibility(timeline, as_of)
+    visible = _Visibility(snapshot.timeline, as_of)
     # A name that says no writer can't say whether he has committed either: the log's blocks do.
-    counts = visible.reached if timeline.layout.log_names_slice else visible.committed
+    counts = visible.reached if snapshot.layout.log_names_slice else visible.committed
     # Rows for the future file groups of a pending clustering are also in those that it replaces.
-    begun = {i.requested for i in timeline.pending() if i.traits.replaces}
+    begun = {i.requested for i in snapshot.pending() if i.traits.replaces}
     bases: dict[Key, list[BaseFile]] = {}
     logs: dict[Key, list[LogFile]] = {}
     for file in files:
@@ -131,16 +129,16 @@ def from_files(
         elif counts(file.instant) and file.instant not in begun:
             logs.setdefault(key, []).append(file)
     groups: dict[Key, FileGroup] = {}
-    ends = _Ends(storage, timeline, bases, logs)
+    ends = _Ends(snapshot.storage, snapshot.timeline, bases, logs)
     for key in sorted(bases.keys() | logs.keys()):
         if key not in logs and len(bases[key]) == 1:  # most groups of a large table
             (only,) = bases[key]
             groups[key] = FileGroup(*key, (FileSlice(*key, only.instant, only),))
             continue
-        by_instant = _one_base_each(storage, timeline, bases.get(key, ()))
+        by_instant = _one_base_each(snapshot, bases.get(key, ()))
         slices = _attached(ends, key, by_instant, logs.get(key, ()))
         groups[key] = FileGroup(key[0], key[1], slices)
-    replaced = timeline.replaced_file_groups(storage, as_of)
+    replaced = snapshot.timeline.replaced_file_groups(snapshot.storage, as_of)
     latest = tuple(g.slices[0] for k, g in groups.items() if k not in replaced)
     return FileSystemView(latest, groups, replaced, files)
 
@@ -164,27 +162,25 @@ class _Visibility:
         return answer
 
 
-def _one_base_each(
-    storage: Storage, timeline: Timeline, bases: Iterable[BaseFile]
-) -> dict[str, BaseFile]:
+def _one_base_each(snapshot: Snapshot, bases: Iterable[BaseFile]) -> dict[str, BaseFile]:
     found: dict[str, BaseFile] = {}
     for base in bases:
         other = found.setdefault(base.instant, base)
         if other is not base:
-            found[base.instant] = _named_in_commit(storage, timeline, other, base)
+            found[base.instant] = _named_in_commit(snapshot, other, base)
     return found
 
 
-def _named_in_commit(storage: Storage, timeline: Timeline, *rivals: BaseFile) -> BaseFile:
+def _named_in_commit(snapshot: Snapshot, *rivals: BaseFile) -> BaseFile:
     # A task attempt that lost can leave a file of its own; the commit names the one that counts.
-    instant = timeline.find(rivals[0].instant)
+    instant = snapshot.find(rivals[0].instant)
     if instant is not None:
-        paths = {s.path for s in timeline.metadata(storage, instant).stats}
+        paths = {s.path for s in snapshot.metadata(instant).stats}
         named = [base for base in rivals if base.path in paths]
         if len(named) == 1:
             return named[0]
     raise CorruptTableError(
-        f"{storage.root}: file group {rivals[0].file_id}",
+        f"{snapshot.root}: file group {rivals[0].file_id}",
         f"two base files of instant {rivals[0].instant}: {', '.join(b.name for b in rivals)}.",
         "Delete the file that the commit does not name.",
     )

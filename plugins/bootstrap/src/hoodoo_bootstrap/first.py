@@ -20,6 +20,7 @@ from hoodoo.storage.together import discard
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import list_data
 from hoodoo_rows.api import WriteTarget
@@ -54,7 +55,7 @@ def _ask(
     except CommitConflictError:
         storage.delete(timeline.path(instant))
         raise
-    return Life(storage, timeline, instant, said["what"], said["retry"], said["unknown"])
+    return Life(Snapshot(storage, timeline), instant, said["what"], said["retry"], said["unknown"])
 
 
 def others_on(timeline: Timeline) -> list[Instant]:

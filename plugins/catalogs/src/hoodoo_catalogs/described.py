@@ -14,6 +14,7 @@ from hoodoo.model.meta import META_COLUMNS, without_meta
 from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.participants.listing import build_whole
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_catalogs import options
@@ -145,7 +146,7 @@ class Described:
     def locations(self, paths: Collection[str] | None) -> dict[Values, str]:
         """The partitions that have files (of ``paths``, if they are given), with their
         locations."""
-        found = build_whole(self.storage, self.timeline, paths).partitions()
+        found = build_whole(Snapshot(self.storage, self.timeline), paths).partitions()
         return {self.values(path): f"{self.location}/{path}" for path in found}
 
     def changed_since(self, state: Mapping[str, str]) -> frozenset[str] | None:

@@ -259,7 +259,7 @@ def _scheduled(
             schema=table.schema_at(
                 table.load_timeline(timeline)
             ),  # what was read is not read again
-            slices=build_whole(table.storage, timeline).slices,
+            slices=build_whole(Snapshot(table.storage, timeline)).slices,
             busy=busy,
             only=only,
         )

@@ -139,7 +139,7 @@ def _run(
     # Before it is begun: who finds it begun without a door knows that another tool runs it.
     door = fence_of(instant.requested, target.config)
     door.open(storage)
-    life = Life(storage, timeline, instant, CLUSTERING)
+    life = Life(Snapshot(storage, timeline), instant, CLUSTERING)
     instant = life.begin()
     events.step("planned", groups=len(plan.groups), strategy=how.name)
     schema = schema_then(Snapshot(storage, timeline), order.requested, target.schema)

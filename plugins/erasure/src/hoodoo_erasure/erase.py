@@ -248,7 +248,7 @@ class Erasure:
     def _forget_decisions(self) -> None:
         """Put empty decisions in the place of the last ones, whose plans have values of rows."""
         for _ in range(ledger.KEPT):
-            ledger.barrier(self.table.storage, self.table.timeline())
+            ledger.barrier(Snapshot(self.table.storage, self.table.timeline()))
 
     def _rebuild(self) -> None:
         table = self.table

@@ -42,7 +42,7 @@ class CleanedFiles:
         (Those that came between the look at the timeline and the listing are heeded without.)
 
         Raises CommitConflictError if a write was undone between the two."""
-        entries = list_data(source.storage, source.timeline)
+        entries = list_data(source.snapshot)
         found = [f for e in entries if (f := parse_path(e.path, e.size)) is not None]
         taken = taken_since(source.snapshot)
         if taken.undone:

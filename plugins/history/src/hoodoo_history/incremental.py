@@ -15,6 +15,7 @@ from hoodoo.model.commit import WriteStat
 from hoodoo.model.meta import COMMIT_TIME
 from hoodoo.participants.listing import is_known
 from hoodoo.participants.lost import refuse_lost
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.view import FileSystemView, from_files
 from hoodoo_rows.api import Reads, ScanPlan
 
@@ -67,7 +68,7 @@ def plan_incremental(
     history = CleanedFiles.of(evolve(source, timeline=window.timeline), window.bounded)
     then = evolve(source, timeline=window.then)
     bound = window.then.layout.request_bound(window.until)
-    view = from_files(source.storage, window.then, history.files, bound)
+    view = from_files(Snapshot(source.storage, window.then), history.files, bound)
     if source.whole and not window.bounded and not is_known(source.timeline):
         refuse_lost(source.snapshot, view)
     everything = window.from_the_beginning and not window.bounded

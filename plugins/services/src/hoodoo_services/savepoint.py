@@ -91,7 +91,7 @@ def _create(
         after = [i for i in fresh.writes() if order_key(i.requested) > order_key(requested)]
         files = data_files(storage)
         refuse_missing(Snapshot(storage, fresh), after, files, f"instant {requested}")
-        slices = from_files(storage, fresh, files, requested).slices
+        slices = from_files(Snapshot(storage, fresh), files, requested).slices
         if fresh.layout.log_names_slice and (after or any(i.is_write for i in fresh.pending())):
             slices = tuple(_without_later(storage, fresh, s, requested) for s in slices)
         now = datetime.now(timezone.utc)
@@ -103,7 +103,7 @@ def _create(
         return Decision(fresh.path(done), content, (fresh.path(pending),))
 
     try:
-        _decision, done = decide(storage, timeline, make)
+        _decision, done = decide(Snapshot(storage, timeline), make)
     except (ConfigError, CommitConflictError):
         if begun:
             storage.delete(timeline.path(pending))

@@ -178,7 +178,9 @@ def _fence(table: TableHandle, timeline: Timeline, beats: Beating) -> Instant:
         "savepointToRestoreTimestamp": writes[-1].requested if writes else "",
     }
     content = codec_avro.encode("HoodieRestorePlan", record)
-    return publish.request(storage, timeline, _FENCE, content, check=check, named=beats.add)
+    return publish.request(
+        Snapshot(storage, timeline), _FENCE, content, check=check, named=beats.add
+    )
 
 
 def _pending(storage: Storage, instant: Instant) -> CommitConflictError:

@@ -25,6 +25,7 @@ from hoodoo.timeline import codec
 from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.instants import to_datetime
 from hoodoo.timeline.layouts import layout_of
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load
 from hoodoo.timeline.view import from_files, list_data, parsed
 
@@ -68,7 +69,7 @@ def refuse_other_view(storage: Storage, old: Timeline, new: Timeline) -> None:
     """UnsupportedTableError unless both timelines make the same file slices of the table's files,
     those of older states too. Lists the table."""
     files = parsed(list_data(storage))
-    views = [from_files(storage, timeline, files) for timeline in (old, new)]
+    views = [from_files(Snapshot(storage, timeline), files) for timeline in (old, new)]
     groups = [view.groups(replaced=True) for view in views]
     for one, other in zip(*groups, strict=False):
         if one != other:

@@ -92,7 +92,9 @@ def find(snapshot: Snapshot, requested: str, where: RollbackFiles) -> Found:
         opener = log_files(snapshot.config)
         more = [
             log
-            for log in failed_logs(snapshot.storage, where.groups, requested, opener, where.beside).whole
+            for log in failed_logs(
+                snapshot.storage, where.groups, requested, opener, where.beside
+            ).whole
             if log not in named
         ] if where.beside else []  # fmt: skip
         return Found((*named, *more))

@@ -139,9 +139,7 @@ def announce(
 
     encoded = codec_avro.encode("HoodieRollbackPlan", plan)
     named = beats.add if beats is not None else None
-    mine = publish.request(
-        snapshot.storage, snapshot.timeline, "rollback", encoded, check=check, named=named
-    )
+    mine = publish.request(snapshot, "rollback", encoded, check=check, named=named)
     return mine, plan
 
 
@@ -172,7 +170,7 @@ def execute(
 ) -> tuple[Instant, Removed]:  # fmt: skip
     """Begin the rollback ``mine`` of ``instant`` and do all of it but publish it."""
     where = traces(snapshot, instant, sliced)
-    mine = publish.inflight(snapshot.storage, snapshot.timeline, mine)
+    mine = publish.inflight(snapshot, mine)
     requests = plan.get("RollbackRequests") or []
     return mine, take_away(snapshot, mine.requested, instant, where, requests)
 
@@ -231,9 +229,7 @@ def _publish(
     )
     unknown = "Open the table again: the next write finishes the rollback."
     # Not published: another process has finished it.
-    Life(snapshot.storage, snapshot.timeline, mine, "rollback", unknown=unknown).complete(
-        content, lost=lambda: True
-    )
+    Life(snapshot, mine, "rollback", unknown=unknown).complete(content, lost=lambda: True)
     tidy(snapshot.storage, instant.requested)
     events.report(removed_figures(removed.paths), instant=mine.requested)
     return RolledBack(instant.requested, mine.requested, removed.paths)

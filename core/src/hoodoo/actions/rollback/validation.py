@@ -44,7 +44,7 @@ def refuse_missing(snapshot: Snapshot, undone: Sequence[Instant], files: Files, 
     """Raises ConfigError if files that the table needs without ``undone`` were deleted, and
     CommitConflictError if a pending clean will delete some. ``files``: all that exist; ``what``: a
     name for messages. Reads the metadata of ``undone`` and of the cleans."""
-    now = from_files(snapshot.storage, without(snapshot.timeline, undone), files)
+    now = from_files(snapshot.at(without(snapshot.timeline, undone)), files)
     lost = _replaced(snapshot, undone, files)
     listed = {f.path for f in files}
     for clean in snapshot.completed():

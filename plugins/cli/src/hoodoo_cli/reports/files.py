@@ -8,6 +8,7 @@ from attrs import frozen
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.participants.listing import build
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import FileSystemView
 
@@ -44,7 +45,7 @@ def slice_rows(
     and replaced file groups too. ``partition``: only that path and those below it. ``bound``: the
     requested time of the last write that counts.
     """
-    view = build(storage, timeline, bound)
+    view = build(Snapshot(storage, timeline), bound)
     return tuple(r for r in _rows(view, every) if partition is None or _below(r, partition))
 
 

@@ -37,7 +37,7 @@ def partition_rows(
     """By partition path. One listing, all commits of the active timeline, and the footers of those
     base files whose commit has been archived: ``footers`` at most; where there are more of them,
     ``rows`` is None."""
-    slices = tuple(build(source.storage, source.timeline).slices)
+    slices = tuple(build(source.snapshot).slices)
     bases = [s.base_file for s in slices if s.base_file is not None]
     rows = base_rows(source, bases, all_commits(source, silent), footers, silent)
     found: dict[str, PartitionRow] = {}

@@ -14,6 +14,7 @@ from hoodoo.model.instant import Instant
 from hoodoo.options.core import SMALL_FILE_LIMIT
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.view import from_files, list_data
 from hoodoo_rows.api import Batches, Sizes
 
@@ -41,7 +42,7 @@ def table_stats(
     found = (parse_path(entry.path, entry.size) for entry in list_data(storage))
     files = tuple(file for file in found if file is not None)
     commits = all_commits(source, progress)
-    view = from_files(storage, timeline, files)
+    view = from_files(Snapshot(storage, timeline), files)
     groups = view.groups()
     newest = view.slices
     older = [s for group in groups for s in group.slices[1:]]

@@ -21,7 +21,6 @@ from hoodoo.participants.listing import is_known
 from hoodoo.participants.lost import refuse_lost
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.log_sizes import with_committed_sizes
-from hoodoo.timeline.placement import rows_follow_columns
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import DataFile, from_files
@@ -142,7 +141,7 @@ def plan_changes(
     history = CleanedFiles.of(evolve(source, timeline=window.timeline))
     if not is_known(source.timeline):
         bound = window.then.layout.request_bound(window.until)
-        state = from_files(source.storage, window.then, history.files, bound)
+        state = from_files(Snapshot(source.storage, window.then), history.files, bound)
         refuse_lost(Snapshot(source.storage, window.then), state, bound)
     planner = _Planner(source, window, history, history.by_group(), spec, f"since={since!r}")
     units = _by_partition(planner.units(), asked, source)
@@ -182,7 +181,7 @@ def _by_partition(
 ) -> list[ChangeUnit]:
     found = list(units)
     gone = StoredFiles.outside(source, (unit.partition_path for unit in found), asked)
-    if not gone or not rows_follow_columns(source.snapshot):
+    if not gone or not Reads.rows_follow_columns(source.snapshot):
         return found
     return [unit for unit in found if unit.partition_path not in gone]
 
@@ -269,7 +268,7 @@ class _Planner:
                 raise self.history.missing(log.path, self.asked)
 
     def _replaced(self, timeline: Timeline, keys: Iterable[Key]) -> list[Key]:
-        view = from_files(self.source.storage, timeline, self._files(keys))
+        view = from_files(Snapshot(self.source.storage, timeline), self._files(keys))
         return [key for key in keys if view.replaced_by(*key) is not None]
 
     def _files(self, keys: Iterable[Key]) -> tuple[DataFile, ...]:
@@ -278,7 +277,7 @@ class _Planner:
     def _slices(self, timeline: Timeline, keys: Iterable[Key], bound: str) -> dict[Key, FileSlice]:
         files = self._files(keys)
         as_of = timeline.layout.request_bound(bound)
-        slices = from_files(self.source.storage, timeline, files, as_of).slices
+        slices = from_files(Snapshot(self.source.storage, timeline), files, as_of).slices
         slices = tuple(evolve(s, log_files=s.row_logs) for s in slices)
         self.history.check(slices, self.asked)
         if any(s.log_files for s in slices):

@@ -126,7 +126,7 @@ def request_indexing(storage: Storage, timeline: Timeline, plan: bytes, beats: B
     it adds at that instant, and undoes the one before."""
     done = [i.requested for i in timeline.completed()]
     if not done:
-        return publish.request(storage, timeline, INDEXING, plan, named=beats.add)
+        return publish.request(Snapshot(storage, timeline), INDEXING, plan, named=beats.add)
     zone = timeline.config.timezone
     taken = {i.requested for i in timeline.instants}
     moment = to_datetime(max(done, key=order_key), zone)
@@ -226,8 +226,7 @@ def _build(
         define(storage, config, [RECORD_INDEX], (), settings.partitioned)
     target = look()
     life = Life(
-        storage,
-        target.timeline,
+        Snapshot(storage, target.timeline),
         mine,
         "indexing",
         "Build again.",
@@ -261,7 +260,7 @@ def _build(
             own |= caught.keys
             late += caught.unnamed
             settings.told(-1)  # whether what came is unique was not looked at
-            target, life.timeline = now, now.timeline
+            target, life.snapshot = now, Snapshot(storage, now.timeline)
         else:
             return columns_of(target.schema, target.config, target.options)
     raise CommitConflictError(

@@ -19,6 +19,7 @@ from hoodoo.timeline import publish
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans import pending_compactions
 from hoodoo.timeline.publish import CoupledCommit
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo_rows.api import Pending
 
@@ -51,7 +52,7 @@ class PendingDeltaCommit:
         instant = Instant(requested, DELTACOMMIT, State.REQUESTED)
         table.storage.put_if_absent(table.timeline.path(instant), b"")
         content = table.timeline.layout.encode_inflight(CommitMetadata(Operation.UPSERT_PREPPED))
-        instant = publish.inflight(table.storage, table.timeline, instant, content)
+        instant = publish.inflight(Snapshot(table.storage, table.timeline), instant, content)
         return cls.of(table, instant, schema_text, partitions)
 
     @classmethod

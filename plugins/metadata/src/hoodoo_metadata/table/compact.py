@@ -149,7 +149,7 @@ def schedule(storage: Storage, data: Timeline, partitions: Sequence[str]) -> Ins
         path = f"{FOLDER}/{table.timeline.path(instant)}"
         return Decision(path, encode_compaction(slices, metrics=[_metrics(s) for s in slices]))
 
-    ledger.decide(storage, data, make)
+    ledger.decide(Snapshot(storage, data), make)
     return made[-1]
 
 
@@ -210,7 +210,7 @@ def _run(
         # All that was decided when it was planned; a file of the plan may get blocks of others
         # since.
         table = MetadataTable.open(storage, reload(storage, table.data)).until(instant.requested)
-    instant = publish.inflight(table.storage, table.timeline, instant.at(State.REQUESTED))
+    instant = publish.inflight(Snapshot(table.storage, table.timeline), instant.at(State.REQUESTED))
     pending = Pending.of(table.timeline, instant)
     text = record_schema(table.data.config.version)
     slices = [*plan.slices, *_own_slices(table, instant.requested, partitions)]
@@ -237,7 +237,7 @@ def _run(
         )
         return Decision(f"{FOLDER}/{now.path(done)}", content, needs)
 
-    ledger.decide(storage, table.data, make)
+    ledger.decide(Snapshot(storage, table.data), make)
     return instant.requested
 
 

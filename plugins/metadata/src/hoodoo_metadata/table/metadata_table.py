@@ -26,6 +26,7 @@ from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.partitions import path_of
 from hoodoo.timeline.publish import INDEXING
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load
 
 from hoodoo_metadata.life.beginnings import late_beginnings
@@ -168,7 +169,7 @@ class MetadataTable:
         files = tuple(f for f in counted if f.instant not in late)
         if as_of is not None and self.timeline.layout.log_names_slice:
             as_of = _end_of(as_of)
-        return view.from_files(self.storage, self.timeline, files, as_of)
+        return view.from_files(Snapshot(self.storage, self.timeline), files, as_of)
 
     def _counts(self, file: view.DataFile) -> bool:
         """What is completed here and not pending there; an instant that is not there at all is

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hoodoo_rows import reads
+from hoodoo_rows import placement, reads
 from hoodoo_rows.read import plan as plans
 from hoodoo_rows.read import spec as specs
 from hoodoo_rows.read import step as steps
@@ -24,3 +24,6 @@ class Reads:
     PAYLOAD = steps.PAYLOAD
     payloads = staticmethod(steps.payloads)
     dealt = staticmethod(steps.dealt)
+    # Whether each row lies where its columns say, and the property of a table that says so.
+    rows_follow_columns = staticmethod(placement.rows_follow_columns)
+    FOLLOWS = placement.FOLLOWS

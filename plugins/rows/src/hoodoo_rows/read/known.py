@@ -11,8 +11,8 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import make
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.timeline.placement import rows_follow_columns
 
+from hoodoo_rows.placement import rows_follow_columns
 from hoodoo_rows.read.prune import by_path
 from hoodoo_rows.read.spec import RowSpec
 

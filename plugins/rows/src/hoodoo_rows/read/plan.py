@@ -19,11 +19,11 @@ from hoodoo.model.meta import META_COLUMNS
 from hoodoo.participants.listing import build
 from hoodoo.participants.travel import bound_of, view_as_of
 from hoodoo.timeline.log_sizes import with_committed_sizes
-from hoodoo.timeline.placement import rows_follow_columns
 from hoodoo.timeline.view import FileSystemView
 
 from hoodoo_rows.merge.rule import MergeRule, Visible, as_of_schema, history_of
 from hoodoo_rows.merge.virtual import check_columns
+from hoodoo_rows.placement import rows_follow_columns
 from hoodoo_rows.read import prune
 from hoodoo_rows.read.known import asked_paths, pruned
 from hoodoo_rows.read.schema import hidden, stored_schema
@@ -215,7 +215,7 @@ def plan_scan(
 
 
 def _unlisted(source: ReadSource, bound: str | None, mode: str, paths: Collection[str]) -> int:
-    every = _slices(build(source.storage, source.timeline, bound), mode)
+    every = _slices(build(source.snapshot, bound), mode)
     return sum(s.partition_path not in paths for s in every)
 
 

@@ -17,8 +17,8 @@ from hoodoo.model.meta import with_meta, without_meta
 from hoodoo.model.payload import pack_slices
 from hoodoo.options.kinds import FLAG
 from hoodoo.options.table import BY_ARRIVAL
-from hoodoo.timeline.placement import FOLLOWS
 
+from hoodoo_rows.placement import FOLLOWS
 from hoodoo_rows.produce.columns import keyed
 from hoodoo_rows.produce.summary import Arrivals
 from hoodoo_rows.write.key import KeysOnly

@@ -30,13 +30,14 @@ from hoodoo.participants.listing import shown
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import NOT_THERE
 from hoodoo.storage.together import at_once, beside, looking, together
-from hoodoo.timeline import partitions, placement, properties, publish
+from hoodoo.timeline import partitions, properties, publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.publish import Following
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, reload
 
+from hoodoo_rows import placement
 from hoodoo_rows.merge.rule import LATEST_SCHEMA, history_of
 from hoodoo_rows.produce.key_changes import WriteResult
 from hoodoo_rows.write import batches
@@ -152,7 +153,7 @@ class Transaction:
             content = codec_avro.encode("HoodieRequestedReplaceMetadata", {})
         first = partial(request.ask, target) if request.ask else None
         ask = partial(
-            first or partial(actions.request, target.storage, target.timeline),
+            first or partial(actions.request, target.snapshot),
             action,
             content,
             what="instant",

@@ -18,6 +18,7 @@ from hoodoo.model.outcome import removed_figures
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.ledger import locked
 from hoodoo.timeline.names import completed_action
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo_rows.api import Writes
 
@@ -51,7 +52,7 @@ def archive(
     with action_events("archive", timeline.config.name, storage.root) as events:
         before()
         with locked(
-            storage, timeline
+            Snapshot(storage, timeline)
         ):  # as Hudi does: two archivers would take files from under each other
             gone = _archive(storage, timeline, kept, plan)
         events.report(removed_figures(()), instants=len(gone))

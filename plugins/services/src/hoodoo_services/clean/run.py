@@ -92,8 +92,7 @@ def _run(
     timeline, instant, plan = planned.timeline, planned.instant, planned.plan
     begun, requested = time.monotonic(), instant.requested
     life = Life(
-        storage,
-        timeline,
+        Snapshot(storage, timeline),
         instant,
         CLEAN,
         "Look at table.timeline(), and clean again.",
@@ -105,7 +104,9 @@ def _run(
     # Nothing came in between.
     planned_now = planned.is_fresh or (new and came == [(requested, CLEAN)])
     kept = needed_files(storage, timeline) | (
-        frozenset() if planned_now else _newest(build(storage, timeline, partitions=_folders(plan)))
+        frozenset()
+        if planned_now
+        else _newest(build(Snapshot(storage, timeline), partitions=_folders(plan)))
     )
     kept &= frozenset(plan.files)
     going = [path for path in plan.files if path not in kept]

@@ -159,7 +159,7 @@ def make_plan(
     else:
         entries = list(list_data(storage, wanted))
     files = tuple(f for e in entries if (f := parse_path(e.path, e.size)) is not None)
-    view = from_files(storage, timeline, files)
+    view = from_files(Snapshot(storage, timeline), files)
     going = planned_files(storage, timeline)
     surplus, readable = _surplus(view, policy, earliest, held, going)
     if not surplus:

@@ -154,7 +154,7 @@ def run(target: CompactionTarget, requested: str, undo: Callable[[Instant], obje
                 "was begun by another tool, and what was begun is not continued.",
                 f'If that tool has ended, table.rollback("{requested}"), then plan another one.',
             )
-        life = Life(storage, timeline, pending, LOG_COMPACTION, retry=_AGAIN)
+        life = Life(Snapshot(storage, timeline), pending, LOG_COMPACTION, retry=_AGAIN)
         with life.undone_on_error(undo):
             return _run(target, life, events)
 
@@ -195,7 +195,7 @@ def _as_planned(storage: Storage, now: Timeline, plan: Plan, requested: str) -> 
         if older and not is_clustering(Snapshot(storage, now), other):
             raise _conflict(requested, f"{other}, which is older, is in progress")
     taken = {**pending_groups(Snapshot(storage, now)), **clustered_groups(Snapshot(storage, now))}
-    view = build(storage, now, partitions={s.partition_path for s in plan.slices})
+    view = build(Snapshot(storage, now), partitions={s.partition_path for s in plan.slices})
     found = []
     for planned in plan.slices:
         key = (planned.partition_path, planned.file_id)

@@ -143,7 +143,7 @@ def schedule(
             known = frozenset(i.requested for i in pending)
         seen = Snapshot(storage, timeline)
         busy = {*kind.busy(seen), *clustered_groups(seen)}
-        whole = build_whole(storage, timeline).slices
+        whole = build_whole(Snapshot(storage, timeline)).slices
         free = [s for s in whole if s.row_logs and (s.partition_path, s.file_id) not in busy]
         candidates = kind.fitting(seen, [Candidate(s) for s in free])
         chosen = list(strategy.choose(candidates)) if candidates else []
@@ -276,7 +276,7 @@ def _run(
     storage, requested = target.storage, pending.requested
     joined = target.join(timeline)
     plan = read_plan(Snapshot(storage, timeline), pending)
-    mine = Life(storage, timeline, pending, COMPACTION)
+    mine = Life(Snapshot(storage, timeline), pending, COMPACTION)
     instant = mine.begin()
     events.step("planned", file_groups=len(plan.slices))
     work = Rewrite.of(target, timeline, mine, joined)

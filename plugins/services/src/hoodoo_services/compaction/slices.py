@@ -33,7 +33,7 @@ def slices_now(
 
     Costs a listing of the planned partitions.
     """
-    view = build(storage, now, partitions={s.partition_path for s in plan.slices})
+    view = build(Snapshot(storage, now), partitions={s.partition_path for s in plan.slices})
     gone = {log for s in plan.slices for log in s.log_files if log.path not in view.paths}
     gone = _undone(storage, now, gone)
     found = []

@@ -13,6 +13,7 @@ from hoodoo.model.config import POPULATE, TableConfig
 from hoodoo.table import index_choice
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.ledger import barrier
+from hoodoo.timeline.snapshot import Snapshot
 
 Changes = Mapping[str, "str | None"]
 
@@ -74,5 +75,5 @@ def _lacks_then(table: TableHandle, own: str, changes: Changes) -> bool:
 
 def delete_stored_index(table: TableHandle) -> None:
     """Delete the record indexes, which the properties do not name any more."""
-    barrier(table.storage, table.load_timeline())
+    barrier(Snapshot(table.storage, table.load_timeline()))
     table.participants.each.delete_given_up(table.storage, table.config)

@@ -230,7 +230,7 @@ def _bind(
         return
     before = {key: table.config.get(key) for key in changes}
     table.config = properties.update(table.storage, table.config, changes)
-    barrier(table.storage, table.load_timeline())
+    barrier(Snapshot(table.storage, table.load_timeline()))
     try:
         target = look()
         if {w.requested for w in target.timeline.writes()} - set(seen):

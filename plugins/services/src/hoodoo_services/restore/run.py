@@ -159,8 +159,7 @@ def _run(
 ) -> Restored:
     plan = read_plan(storage, timeline, mine)
     run_of = Life(
-        storage,
-        timeline,
+        Snapshot(storage, timeline),
         mine,
         RESTORE,
         "Look at table.timeline().",

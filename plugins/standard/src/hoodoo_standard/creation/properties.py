@@ -47,8 +47,7 @@ from hoodoo.options.table import (
 from hoodoo.table import index_choice
 from hoodoo.table.settings import OWN_MERGER, merger_name, open_storage
 from hoodoo.timeline.partitions import FILE_NAME as PARTITION_FILE
-from hoodoo.timeline.placement import FOLLOWS
-from hoodoo_rows.api import ArrivingRows, StoredFiles
+from hoodoo_rows.api import ArrivingRows, Reads, StoredFiles
 
 from hoodoo_standard.creation.agreed import Agreed, agree, conflict, said
 from hoodoo_standard.creation.existing import existing_config
@@ -211,7 +210,7 @@ def _base_properties(name: str, schema: pa.Schema, agreed: Agreed) -> dict[str, 
         properties["hoodie.table.recordkey.fields"] = ",".join(keys)
     if partitions:
         properties[PARTITION_FIELDS] = ",".join(partitions)
-        properties[FOLLOWS] = "true"
+        properties[Reads.FOLLOWS] = "true"
     if order:
         if len(order) > 1 and not traits.orders_by_many:
             raise ConfigError(

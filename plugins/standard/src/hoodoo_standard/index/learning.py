@@ -32,6 +32,7 @@ from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.publish import INDEXING, CoupledCommit
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load
 
 # The property: names of indexes that learn what is written, separated by commas. Also in the extra
@@ -226,9 +227,9 @@ class Learner:
             "HoodieIndexCommitMetadata", {"operationType": "INDEX", "indexPartitionInfos": []}
         )
         with Beating(storage) as beats:
-            mine = publish.request(storage, timeline, INDEXING, plan, named=beats.add)
-            mine = publish.inflight(storage, timeline, mine.at(State.REQUESTED))
-            outcome = publish.complete(storage, timeline, mine, done)
+            mine = publish.request(Snapshot(storage, timeline), INDEXING, plan, named=beats.add)
+            mine = publish.inflight(Snapshot(storage, timeline), mine.at(State.REQUESTED))
+            outcome = publish.complete(Snapshot(storage, timeline), mine, done)
             publish.refuse_unknown(outcome, f"index {self.name}", "Make it again.")
         for _ in range(_ATTEMPTS):
             state = request.look()

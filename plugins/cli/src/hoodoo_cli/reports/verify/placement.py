@@ -15,15 +15,12 @@ from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.findings import Finding, Found, Progress
-from hoodoo.timeline.placement import FOLLOWS, rows_follow_columns
 from hoodoo_rows.api import Batches, Reads, ScanPlan, StoredFiles
 
 from hoodoo_cli.reports.verify.doubles import SHOWN, some
 
 _AT_ONCE = 4
-_FIX = (
-    f"upsert these rows with an index that moves keys, or set {FOLLOWS}=false in hoodie.properties."
-)
+_FIX = f"upsert these rows with an index that moves keys, or set {Reads.FOLLOWS}=false in hoodie.properties."
 
 
 def check_placement(source: ReadSource, progress: Progress) -> Found:
@@ -33,7 +30,7 @@ def check_placement(source: ReadSource, progress: Progress) -> Found:
     if keys is None or not keys.partition_fields:
         return Found()
     try:
-        if not rows_follow_columns(source.snapshot):
+        if not Reads.rows_follow_columns(source.snapshot):
             return Found()
         columns = list(dict.fromkeys(name.split(".")[0] for name in keys.partition_fields))
         plan = Reads.plan(source, columns=columns)

@@ -184,7 +184,7 @@ def _view(source: ReadSource, history: NamedFiles, files: dict[str, DataFile]) -
         or path in history.named
         or (f.partition_path, f.file_id, f.instant) not in named
     )
-    return from_files(source.storage, source.timeline, kept)
+    return from_files(source.snapshot, kept)
 
 
 def _loaded(source: ReadSource, unread: list[Finding]) -> tuple[ArchivedInstant, ...]:

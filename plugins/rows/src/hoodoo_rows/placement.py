@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 
 from attrs import frozen
-
 from hoodoo.model.commit import Operation
 from hoodoo.model.instant import Instant
 from hoodoo.options.kinds import FLAG
