@@ -483,7 +483,7 @@ def stale_plan(path: Path, version: int, **more: Any) -> tuple[hoodoo.Table, Ins
     table.rollback(planned)
     for write in [*table.timeline().writes()[:-3:-1]]:
         table.rollback(write.requested)
-    pending = publish.request(storage(path), table.timeline(), "compaction", plan)
+    pending = publish.request(Snapshot(storage(path), table.timeline()), "compaction", plan)
     there = {log.path for slice_ in table.file_slices() for log in slice_.log_files}
     assert there and there < logs
     return table, pending, sorted(path / log for log in there)

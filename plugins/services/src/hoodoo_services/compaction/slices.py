@@ -91,7 +91,7 @@ class _Undone:
         for restore in list(told):
             for records in (restore.get("hoodieRestoreMetadata") or {}).values():
                 told += records
-        instants = taken_back(storage, now)
+        instants = taken_back(Snapshot(storage, now))
         return cls(
             frozenset(removed for record in told for removed in removed_by(record)),
             frozenset(instants),
