@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import random
@@ -23,6 +24,7 @@ from hoodoo.errors import (
 from hoodoo_publishing.delta.log import DeltaLog
 from hoodoo_publishing.iceberg import manifests
 from hoodoo_publishing.iceberg.metadata import IcebergMetadata
+from hoodoo_publishing.iceberg.partitions import Spec
 from open_readers import SCHEMA, check, delta, iceberg, row, snapshots, some_rows, texts
 from pyiceberg.expressions import EqualTo
 from pyiceberg.table import StaticTable
@@ -159,6 +161,95 @@ def test_a_clean_sweeps_what_dead_processes_left(tmp_path: Path) -> None:
     assert not any(file.exists() for file in stray) and fresh.exists()
     check(table)
     assert all(iceberg(str(path), s.snapshot_id).num_rows for s in snapshots(str(path)))
+
+
+PARTED = pa.schema(
+    [("id", pa.int64()), ("city", pa.string()), ("n", pa.int32()), ("day", pa.date32())]
+)
+
+
+def parted_rows(numbers: Any) -> pa.Table:
+    """Four values of each column; the first is null."""
+    cities = [None, "a b", "c/d", "é%20"]
+    days = [None, *(dt.date(1969 + year, 12, 31) for year in (0, 1, 2))]
+    each = [(number, number % 4) for number in numbers]
+    made = [{"id": n, "city": cities[k], "n": k - 2 or None, "day": days[k]} for n, k in each]
+    return pa.Table.from_pylist(made, schema=PARTED)
+
+
+@pytest.mark.parametrize("hive_style", ["true", "false"])
+@pytest.mark.parametrize("columns", ["city", "n", "day", ["city", "day"]])
+def test_readers_of_iceberg_prune_partitions(tmp_path: Path, columns: Any, hive_style: str) -> None:
+    options = {**BOTH, "hoodie.datasource.write.hive_style_partitioning": hive_style}
+    path = str(tmp_path / "t")
+    table = hoodoo.create(path, PARTED, record_key="id", partition_by=columns, options=options)
+    table.upsert(parted_rows(range(16)))
+    table.upsert(parted_rows(range(8, 24)))
+    table.delete([3, 4])
+    table.delete_partitions(table.file_slices()[0].partition_path)
+    found = StaticTable.from_metadata(path)
+    names = [columns] if isinstance(columns, str) else columns
+    assert [field.name for field in found.spec().fields] == names
+    right = table.read().to_arrow().select(PARTED.names)
+    assert texts(iceberg(path), PARTED.names) == texts(right, PARTED.names)
+    for snapshot in found.metadata.snapshots:
+        instant = snapshot.summary.additional_properties["hoodoo.instant"]
+        then = texts(table.read(as_of=instant).to_arrow(), PARTED.names)
+        assert texts(iceberg(path, snapshot.snapshot_id), PARTED.names) == then
+    where = {"city": "city = 'c/d'", "n": "n = -1", "day": "day is null"}
+    for name, text in where.items():
+        plans = list(found.scan(row_filter=text).plan_files())
+        rows = found.scan(row_filter=text).to_arrow()
+        value = {"city": "c/d", "n": -1, "day": None}[name]
+        assert texts(rows, PARTED.names) == texts(
+            pa.Table.from_pylist(
+                [one for one in right.to_pylist() if one[name] == value], schema=PARTED
+            ),
+            PARTED.names,
+        )
+        if name in names:
+            assert len(plans) <= 1
+    assert table.verify().ok
+
+
+def test_a_file_of_several_values_is_in_no_partition(tmp_path: Path) -> None:
+    """Days of a time; and a spec that comes later leaves older snapshots as they are."""
+    schema = pa.schema([("id", pa.int64()), ("at", pa.int64())])
+    options = {
+        **BOTH,
+        "hoodie.datasource.write.keygenerator.class": (
+            "org.apache.hudi.keygen.TimestampBasedKeyGenerator"
+        ),
+        "hoodie.keygen.timebased.timestamp.type": "EPOCHMILLISECONDS",
+        "hoodie.keygen.timebased.output.dateformat": "yyyy-MM-dd",
+    }
+    path = str(tmp_path / "t")
+    table = hoodoo.create(path, schema, record_key="id", partition_by="at", options=options)
+    day = 86_400_000
+    table.upsert([{"id": 1, "at": day}, {"id": 2, "at": day + 1}, {"id": 3, "at": 2 * day}])
+    files = {
+        tuple(plan.file.partition[n] for n in range(len(plan.file.partition)))
+        for plan in StaticTable.from_metadata(path).scan().plan_files()
+    }
+    assert files == {(), (2 * day,)}
+    assert iceberg(path, row_filter=f"at = {day + 1}")["id"].to_pylist() == [2]
+
+
+def test_a_later_spec_leaves_old_snapshots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(tmp_path / "t")
+    table = made(tmp_path / "t")
+    module = "hoodoo_publishing.iceberg.metadata."
+    with monkeypatch.context() as patch:
+        patch.setattr(module + "with_spec", lambda *given: Spec())
+        commits = [table.upsert(some_rows(range(9), value)) for value in (1, 2)]
+    monkeypatch.setattr(module + "_SMALL", 2)
+    commits += [table.upsert(some_rows(range(value), value)) for value in (7, 8, 3)]
+    found = StaticTable.from_metadata(path)
+    assert [field.name for field in found.spec().fields] == ["place"]
+    for commit, snapshot in zip(commits, found.metadata.snapshots, strict=True):
+        right = texts(table.read(as_of=commit.instant).to_arrow(), SCHEMA.names)
+        assert texts(iceberg(path, snapshot.snapshot_id), SCHEMA.names) == right
+    check(table)
 
 
 def test_a_long_log_has_checkpoints(tmp_path: Path) -> None:

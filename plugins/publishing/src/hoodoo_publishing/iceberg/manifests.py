@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import fastavro
 from attrs import frozen
 
-Row = dict[str, Any]
+from hoodoo_publishing.iceberg.partitions import Row, Spec
+
 EXISTING, ADDED, DELETED = 0, 1, 2
 
 
@@ -30,41 +31,48 @@ def _by_id(number: int, name: str, key: int, value: int, kind: str) -> Row:
     return _field(number, name, {"type": "array", "logicalType": "map", "items": pair}, True)
 
 
-_DATA_FILE = {
-    "type": "record",
-    "name": "r2",
-    "fields": [
-        _field(134, "content", "int"),
-        _field(100, "file_path", "string"),
-        _field(101, "file_format", "string"),
-        _field(102, "partition", {"type": "record", "name": "r102", "fields": []}),
-        _field(103, "record_count", "long"),
-        _field(104, "file_size_in_bytes", "long"),
-        _by_id(108, "column_sizes", 117, 118, "long"),
-        _by_id(109, "value_counts", 119, 120, "long"),
-        _by_id(110, "null_value_counts", 121, 122, "long"),
-        _by_id(137, "nan_value_counts", 138, 139, "long"),
-        _by_id(125, "lower_bounds", 126, 127, "bytes"),
-        _by_id(128, "upper_bounds", 129, 130, "bytes"),
-        _field(131, "key_metadata", "bytes", True),
-        _field(132, "split_offsets", {"type": "array", "items": "long", "element-id": 133}, True),
-        _field(135, "equality_ids", {"type": "array", "items": "int", "element-id": 136}, True),
-        _field(140, "sort_order_id", "int", True),
-    ],
-}
-_ENTRY = fastavro.parse_schema(
-    {
+@cache
+def _entry(partition: str) -> Any:
+    """The schema of the entries of a manifest; ``partition``: the type of partitions, as JSON."""
+    data_file = {
         "type": "record",
-        "name": "manifest_entry",
+        "name": "r2",
         "fields": [
-            _field(0, "status", "int"),
-            _field(1, "snapshot_id", "long", True),
-            _field(3, "sequence_number", "long", True),
-            _field(4, "file_sequence_number", "long", True),
-            _field(2, "data_file", _DATA_FILE),
+            _field(134, "content", "int"),
+            _field(100, "file_path", "string"),
+            _field(101, "file_format", "string"),
+            _field(102, "partition", json.loads(partition)),
+            _field(103, "record_count", "long"),
+            _field(104, "file_size_in_bytes", "long"),
+            _by_id(108, "column_sizes", 117, 118, "long"),
+            _by_id(109, "value_counts", 119, 120, "long"),
+            _by_id(110, "null_value_counts", 121, 122, "long"),
+            _by_id(137, "nan_value_counts", 138, 139, "long"),
+            _by_id(125, "lower_bounds", 126, 127, "bytes"),
+            _by_id(128, "upper_bounds", 129, 130, "bytes"),
+            _field(131, "key_metadata", "bytes", True),
+            _field(
+                132, "split_offsets", {"type": "array", "items": "long", "element-id": 133}, True
+            ),
+            _field(135, "equality_ids", {"type": "array", "items": "int", "element-id": 136}, True),
+            _field(140, "sort_order_id", "int", True),
         ],
     }
-)
+    return fastavro.parse_schema(
+        {
+            "type": "record",
+            "name": "manifest_entry",
+            "fields": [
+                _field(0, "status", "int"),
+                _field(1, "snapshot_id", "long", True),
+                _field(3, "sequence_number", "long", True),
+                _field(4, "file_sequence_number", "long", True),
+                _field(2, "data_file", data_file),
+            ],
+        }
+    )
+
+
 _SUMMARY = {
     "type": "record",
     "name": "r508",
@@ -129,20 +137,21 @@ def _first(one: int | None, other: int) -> int:
     return other if one is None else one
 
 
-def manifest_bytes(entries: Iterable[Row], schema: Mapping[str, Any]) -> bytes:
-    """A manifest of data files of a table without partition fields."""
+def manifest_bytes(entries: Iterable[Row], schema: Mapping[str, Any], spec: Spec) -> bytes:
+    """A manifest of data files of the partition spec ``spec``."""
     header = {
         "schema": json.dumps(schema),
         "schema-id": str(schema["schema-id"]),
-        "partition-spec": "[]",
-        "partition-spec-id": "0",
+        **spec.header,
         "format-version": "2",
         "content": "data",
     }
-    return _avro(_ENTRY, entries, header)
+    return _avro(_entry(json.dumps(spec.record)), entries, header)
 
 
-def manifest_row(path: str, size: int, entries: list[Row], snapshot: int, sequence: int) -> Row:
+def manifest_row(
+    path: str, size: int, entries: list[Row], spec: Spec, snapshot: int, sequence: int
+) -> Row:
     """The row of a manifest in manifest lists."""
     files, rows = [0, 0, 0], [0, 0, 0]
     for entry in entries:
@@ -152,7 +161,7 @@ def manifest_row(path: str, size: int, entries: list[Row], snapshot: int, sequen
     return {
         "manifest_path": path,
         "manifest_length": size,
-        "partition_spec_id": 0,
+        "partition_spec_id": spec.number,
         "content": 0,
         "sequence_number": sequence,
         "min_sequence_number": min(numbers, default=sequence),
@@ -163,7 +172,7 @@ def manifest_row(path: str, size: int, entries: list[Row], snapshot: int, sequen
         "added_rows_count": rows[ADDED],
         "existing_rows_count": rows[EXISTING],
         "deleted_rows_count": rows[DELETED],
-        "partitions": [],
+        "partitions": spec.summaries(entries),
         "key_metadata": None,
     }
 

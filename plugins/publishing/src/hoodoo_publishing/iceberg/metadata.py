@@ -28,7 +28,8 @@ from hoodoo.timeline.names import parse_path
 from hoodoo_publishing.files import Head, Step, applied
 from hoodoo_publishing.footers import Footer
 from hoodoo_publishing.iceberg import manifests
-from hoodoo_publishing.iceberg.manifests import ADDED, DELETED, EXISTING, Manifest, Row
+from hoodoo_publishing.iceberg.manifests import ADDED, DELETED, EXISTING, Manifest
+from hoodoo_publishing.iceberg.partitions import Row, spec_of, with_spec
 from hoodoo_publishing.iceberg.schema import (
     Ids,
     columns,
@@ -129,6 +130,7 @@ class IcebergMetadata:
             _new_table(storage) if before is None else json.loads(json.dumps(before.metadata))
         )
         fields = _with_schema(metadata, step.schema)
+        spec = with_spec(metadata, state.config.partition_fields, fields)
         sequence = metadata["last-sequence-number"] + 1
         snapshot = _snapshot_id(step.instant, sequence)
         # Two processes may publish the same step, and divide it otherwise: each has files of its
@@ -140,9 +142,13 @@ class IcebergMetadata:
         kept, deleted = _without(older, step, snapshot, root, put)
         kept = _merged(kept, snapshot, put)
         by_path = leaves(fields)
-        added = [_entry(root, f, read[f.path], by_path, snapshot) for f in step.added]
-        for begin in range(0, len(added), _FILES):
-            kept.append(put(f"new{begin // _FILES}", added[begin : begin + _FILES]))
+        added: dict[int, list[Row]] = {}
+        for file in step.added:
+            values = spec.values(read[file.path])
+            entry = _entry(root, file, read[file.path], by_path, snapshot, values or {})
+            added.setdefault(0 if values is None else spec.number, []).append(entry)
+        for number, entries in added.items():
+            kept += _in_parts(f"new{number}", entries, number, put)
         parent = metadata["current-snapshot-id"]
         parent = None if parent == -1 else parent
         name = f"{FOLDER}/snap-{snapshot}-1-{token}.avro"
@@ -154,7 +160,7 @@ class IcebergMetadata:
             "sequence-number": sequence,
             "timestamp-ms": time,
             "manifest-list": f"{root}/{name}",
-            "summary": _summary(step, added, deleted, kept),
+            "summary": _summary(step, [e for each in added.values() for e in each], deleted, kept),
             "schema-id": metadata["current-schema-id"],
         }
         if parent is not None:
@@ -420,12 +426,15 @@ def _put_manifest(
     metadata: dict[str, Any],
     name: str,
     entries: list[Row],
+    number: int,
 ) -> Manifest:
-    data = manifests.manifest_bytes(entries, _schema(metadata))
+    """``number``: that of their partition spec."""
+    spec = spec_of(metadata, number)
+    data = manifests.manifest_bytes(entries, _schema(metadata), spec)
     path = f"{FOLDER}/{token}-{name}.avro"
     storage.put(path, data)
     uri = f"{metadata['location']}/{path}"
-    row = manifests.manifest_row(uri, len(data), entries, *place)
+    row = manifests.manifest_row(uri, len(data), entries, spec, *place)
     _note(storage, path, tuple(entries))
     return Manifest(row, tuple(entries))
 
@@ -452,7 +461,7 @@ def _without(
             else {**entry, "status": EXISTING}
             for entry in live
         ]
-        kept.append(put(f"m{number}", entries))
+        kept.append(put(f"m{number}", entries, manifest.row["partition_spec_id"]))
     return kept, deleted
 
 
@@ -465,17 +474,25 @@ def _merged(each: list[Manifest], snapshot: int, put: Any) -> list[Manifest]:
     ]
     if sum(small) < _SMALL:
         return each
-    entries = [
-        {**entry, "status": EXISTING}
-        for manifest, is_small in zip(each, small, strict=True)
-        if is_small
-        for entry in manifest.live
-    ]
+    entries: dict[int, list[Row]] = {}
+    for manifest, is_small in zip(each, small, strict=True):
+        if is_small:
+            same = entries.setdefault(manifest.row["partition_spec_id"], [])
+            same += ({**entry, "status": EXISTING} for entry in manifest.live)
     full = [
-        put(f"all{begin // _FILES}", entries[begin : begin + _FILES])
-        for begin in range(0, len(entries), _FILES)
+        manifest
+        for number, same in entries.items()
+        for manifest in _in_parts(f"all{number}", same, number, put)
     ]
     return [*full, *(m for m, is_small in zip(each, small, strict=True) if not is_small)]
+
+
+def _in_parts(name: str, entries: list[Row], number: int, put: Any) -> list[Manifest]:
+    """Manifests of ``entries``, which have the partition spec ``number``."""
+    return [
+        put(f"{name}-{begin // _FILES}", entries[begin : begin + _FILES], number)
+        for begin in range(0, len(entries), _FILES)
+    ]
 
 
 def _entry(
@@ -484,12 +501,13 @@ def _entry(
     footer: Footer,
     by_path: dict[str, tuple[int, str]],
     snapshot: int,
+    partition: Row,
 ) -> Row:
     data_file: Row = {
         "content": 0,
         "file_path": f"{root}/{file.path}",
         "file_format": "PARQUET",
-        "partition": {},
+        "partition": partition,
         "record_count": footer.rows,
         "file_size_in_bytes": file.size,
         "nan_value_counts": None,
