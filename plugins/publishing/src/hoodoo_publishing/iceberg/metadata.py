@@ -136,7 +136,7 @@ class IcebergMetadata:
         # Two processes may publish the same step, and divide it otherwise: each has files of its
         # own.
         token = uuid.uuid4().hex[:12]
-        put = partial(_put_manifest, storage, token, (snapshot, sequence), metadata)
+        put = _Puts(storage, token, metadata, snapshot, sequence)
         root = metadata["location"]
         older = () if before is None else before.manifests
         kept, deleted = _without(older, step, snapshot, root, put)
@@ -419,24 +419,28 @@ def _snapshot_id(instant: str, sequence: int) -> int:
     return int.from_bytes(digest[:8], "big") >> 1
 
 
-def _put_manifest(
-    storage: Storage,
-    token: str,
-    place: tuple[int, int],  # the id of the snapshot, and its sequence number
-    metadata: dict[str, Any],
-    name: str,
-    entries: list[Row],
-    number: int,
-) -> Manifest:
-    """``number``: that of their partition spec."""
-    spec = spec_of(metadata, number)
-    data = manifests.manifest_bytes(entries, _schema(metadata), spec)
-    path = f"{FOLDER}/{token}-{name}.avro"
-    storage.put(path, data)
-    uri = f"{metadata['location']}/{path}"
-    row = manifests.manifest_row(uri, len(data), entries, spec, *place)
-    _note(storage, path, tuple(entries))
-    return Manifest(row, tuple(entries))
+@frozen
+class _Puts:
+    """Puts manifests of one snapshot, whose id is ``snapshot``; their names begin with
+    ``token``."""
+
+    storage: Storage
+    token: str
+    metadata: dict[str, Any]
+    snapshot: int
+    sequence: int
+
+    def __call__(self, name: str, entries: list[Row], number: int) -> Manifest:
+        """``number``: that of their partition spec."""
+        spec = spec_of(self.metadata, number)
+        data = manifests.manifest_bytes(entries, _schema(self.metadata), spec)
+        path = f"{FOLDER}/{self.token}-{name}.avro"
+        self.storage.put(path, data)
+        uri = f"{self.metadata['location']}/{path}"
+        numbers = (self.snapshot, self.sequence)
+        row = manifests.manifest_row(uri, len(data), entries, spec, *numbers)
+        _note(self.storage, path, tuple(entries))
+        return Manifest(row, tuple(entries))
 
 
 def _without(

@@ -1,6 +1,7 @@
-"""Partition specs (Iceberg table specification, "Partitioning"): a file whose partition columns have
-one value each is in the partition of these values, by what its footer says. Other files are in the
-unpartitioned spec 0; a snapshot may have both."""
+"""Partition specs (Iceberg table specification, "Partitioning").
+
+A file whose partition columns have one value each is in the partition of these values, by what its
+footer says. Other files are in the unpartitioned spec 0; a snapshot may have both."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from hoodoo_publishing.footers import Footer
 from hoodoo_publishing.iceberg.values import single
 
 Row = dict[str, Any]
-# Types of columns whose values are told apart exactly by footers, with those of Avro.
+# Types of columns whose bounds in footers are exact, with those of Avro.
 _AVRO: dict[str, Any] = {
     "string": "string",
     "int": "int",
@@ -102,8 +103,8 @@ def spec_of(metadata: Mapping[str, Any], number: int) -> Spec:
 
 
 def with_spec(metadata: dict[str, Any], names: Sequence[str], fields: Sequence[Row]) -> Spec:
-    """The spec of new files, which is the default one of ``metadata`` then. ``names``: the partition
-    columns of the table; ``fields``: all of its columns."""
+    """The spec of new files, which is the default one of ``metadata`` then. ``names``: the
+    partition columns of the table; ``fields``: all of its columns."""
     by_name = {field["name"]: field for field in fields}
     each = [by_name.get(name, {}) for name in names]
     if not all(isinstance(f.get("type"), str) and f["type"] in _AVRO for f in each) or not all(
