@@ -10,7 +10,8 @@ Hoodoo itself is tested with, so it gets a virtual environment of its own.  Both
 What the environment variables ``HOODOO_INTEROP_PYTHON`` (an interpreter with that PySpark),
 ``HOODOO_INTEROP_JAR`` (the bundle), ``HOODOO_INTEROP_JAR_015`` (that of Hudi 0.15, for tables of version 6) and
 ``HOODOO_INTEROP_S3`` (a folder of jars for tables on S3) name is taken as it is, and nothing is fetched for it. The jars for
-S3 are some 290 MB, and the fixed part of the tests (``HOODOO_INTEROP=fixed``) does without them.
+S3 are some 290 MB, and the fixed part of the tests (``HOODOO_INTEROP=fixed``) does without them, as without those of Kafka
+(40 MB): ``HOODOO_INTEROP_KAFKA`` (a broker's) and ``HOODOO_INTEROP_KAFKA_SPARK`` (with which this environment's Spark reads).
 
 The program in which hudi-rs writes is built by cargo (build_hudi_rs.py), unless ``HOODOO_INTEROP_HUDI_RS`` names it.
 With ``--hudi-rs`` it is all that is prepared, and it must be there. Without, its tests are left out where it can't be
@@ -34,6 +35,8 @@ from pathlib import Path
 from build_hudi_rs import NotBuilt, program
 from fixed_part import chosen
 from hudi_rs_peer import PEER_VARIABLE
+from kafka_broker import BROKER_VARIABLE
+from kafka_broker import SPARK_VARIABLE as KAFKA_SPARK_VARIABLE
 from spark_hudi import (
     FOREIGN,
     JAR_VARIABLE,
@@ -61,6 +64,12 @@ AMAZON = (
     "software.amazon.awssdk:dynamodb:2.57.8",
     "software.amazon.awssdk:url-connection-client:2.57.8",
 )
+# A broker; and Spark's package for Kafka, for this environment's PySpark.
+KAFKA = ("org.apache.kafka:kafka_2.13:3.9.1",)
+LOGGING = ("org.slf4j:slf4j-api:1.7.36",)
+KAFKA_CLIENTS = ("org.apache.kafka:kafka-clients:3.9.1", "org.apache.commons:commons-pool2:2.12.1")
+PINNED_KAFKA_SPARK = "4.2.0"
+KAFKA_SPARK = ("spark-sql-kafka-0-10_2.13", "spark-token-provider-kafka-0-10_2.13")
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>hoodoo</groupId><artifactId>interop</artifactId><version>0</version>
@@ -243,6 +252,38 @@ def s3_jars(version: str) -> Path:
     return part.rename(where)
 
 
+def kafka_jars() -> dict[str, str]:
+    """Folders of the jars of a broker, and of Spark's package for Kafka, fetched once."""
+    import pyspark
+
+    found = {}
+    for variable, name, alone, whole in (
+        (BROKER_VARIABLE, "jars-kafka", LOGGING, KAFKA),
+        (KAFKA_SPARK_VARIABLE, "jars-kafka-spark", KAFKA_CLIENTS, ()),
+    ):
+        where = given(variable) or HOME / name
+        if not where.exists():
+            part = where.with_name(f"{name}.part")
+            shutil.rmtree(part, ignore_errors=True)
+            copied(f"{name} with Maven", alone, whole, part)
+            if variable == KAFKA_SPARK_VARIABLE:
+                _spark_for_kafka(pyspark.__version__, part)
+            part.rename(where)
+        found[variable] = str(where)
+    return found
+
+
+def _spark_for_kafka(version: str, part: Path) -> None:
+    """Spark's own jars for Kafka, of this version, or of the one before it that is known."""
+    try:
+        named = [f"org.apache.spark:{name}:{version}" for name in KAFKA_SPARK]
+        copied(f"Spark's package for Kafka, {version}, with Maven", named, (), part)
+    except Missing as error:
+        say(f"failed: {error}")
+        named = [f"org.apache.spark:{name}:{PINNED_KAFKA_SPARK}" for name in KAFKA_SPARK]
+        copied(f"Spark's package for Kafka, {PINNED_KAFKA_SPARK}, with Maven", named, (), part)
+
+
 def copied(title: str, alone: Sequence[str], whole: Sequence[str], target: Path) -> None:
     """``group:artifact:version`` each: the jars ``alone``, and those that are ``whole`` with their dependencies."""
     maven = shutil.which("mvn")
@@ -306,6 +347,7 @@ def main(arguments: Sequence[str]) -> int:
         jar = given(JAR_VARIABLE) or bundle()
         old = given(OLD_JAR_VARIABLE) or bundle([OLD], "jars-0.15")
         python = given(PYTHON_VARIABLE) or python_with_spark()
+        kafka = kafka_jars() if chosen() is None else {}
         s3 = given(S3_JARS_VARIABLE)
         if s3 is None and chosen() is None:
             s3 = s3_jars(jar.stem.rpartition("-")[2])
@@ -315,7 +357,7 @@ def main(arguments: Sequence[str]) -> int:
     say(f"Java {JAVA} in {home}, {python}, {jar.name}, {old.name}")
     found = {
         "JAVA_HOME": str(home), PYTHON_VARIABLE: str(python), JAR_VARIABLE: str(jar),
-        OLD_JAR_VARIABLE: str(old), **({S3_JARS_VARIABLE: str(s3)} if s3 else {}), **peer,
+        OLD_JAR_VARIABLE: str(old), **({S3_JARS_VARIABLE: str(s3)} if s3 else {}), **kafka, **peer,
     }  # fmt: skip
     return subprocess.run(command, env={**os.environ, **found}).returncode
 

@@ -45,6 +45,7 @@ OURS = (
     "hoodoo-erasure",
     "hoodoo-bootstrap",
     "hoodoo-copies",
+    "hoodoo-ingest",
     "hoodoo-catalogs",
     "hoodoo-types",
     "hoodoo-statements",

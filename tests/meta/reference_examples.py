@@ -209,6 +209,12 @@ from pathlib import Path
 Path("plain").mkdir()
 pq.write_table(rides, "plain/rides.parquet")
 assert hoodoo.bootstrap("plain", "bootstrapped", record_key="ride").read().count() == 2""",
+    "hoodoo.ingest": """\
+Path("landing").mkdir()
+pq.write_table(rides, "landing/rides.parquet")
+source, fed = {"kind": "files", "path": "landing"}, {"path": "fed", "record_key": "ride"}
+(one,) = hoodoo.ingest({"source": source, "table": fed})
+assert one.commit.inserted == 2""",
     "hoodoo.plan_bootstrap": """\
 assert hoodoo.plan_bootstrap("plain").files == {"METADATA_ONLY": 1, "FULL_RECORD": 0}""",
     "hoodoo.hookimpl": "@hoodoo.hookimpl\ndef hoodoo_event(event):  # an observer\n    print(event.name)",

@@ -85,6 +85,7 @@ GUIDES = {
     "hoodoo.convert": "converting.md",
     "hoodoo.bootstrap": "bootstrap.md",
     "hoodoo.plan_bootstrap": "bootstrap.md",
+    "hoodoo.ingest": "ingest.md",
     "hoodoo.session": "session.md",
     "hoodoo.sql": "statements.md#sql",
     "hoodoo.scan_polars": "reading.md#in-data-frames",

@@ -54,6 +54,7 @@ from hoodoo_cli.hookspecs.check import Check
 from hoodoo_cli.hookspecs.inspector import Inspected, Inspector
 from hoodoo_clustering.hookspecs import clustering as clustering_family
 from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter, TablePartition
+from hoodoo_ingest.hookspecs import source as source_family
 from hoodoo_metadata.hookspecs import metadata_partition as partition_family
 from hoodoo_metadata.hookspecs.index_hash import KeyHash
 from hoodoo_serve.hookspecs.service_policy import ServicePolicy
@@ -538,6 +539,15 @@ TYPES: dict[str, tuple[type, ...]] = {
         catalog_family.ServesEngines,
         catalog_family.CatalogTable,
         catalog_family.Column,
+    ),
+    "source": (
+        source_family.Source,
+        source_family.Reading,
+        source_family.Key,
+        source_family.Position,
+        source_family.Portion,
+        source_family.Arrived,
+        source_family.Around,
     ),
     "check": (Check,),
     "inspector": (Inspector, Inspected),

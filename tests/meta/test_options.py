@@ -36,6 +36,7 @@ OURS = (
     "hoodoo-erasure",
     "hoodoo-bootstrap",
     "hoodoo-copies",
+    "hoodoo-ingest",
     "hoodoo-catalogs",
     "hoodoo-types",
     "hoodoo-statements",

@@ -108,6 +108,7 @@ IN_SOURCE = {
     "plugins/versions": 0,
     "plugins/erasure": 0,
     "plugins/copies": 0,
+    "plugins/ingest": 0,
     "plugins/history": 6,
     "plugins/metadata": 64,
     "plugins/rows": 0,

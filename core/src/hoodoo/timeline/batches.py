@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from typing import Any
 
 from attrs import field, frozen
@@ -19,14 +20,14 @@ def _whole(number: Any) -> Any:
 class Batch:
     """Batch ``number`` of the stream ``identifier``; numbers of a stream only grow.
 
-    ``query`` tells streams of one identifier apart whose numbers begin again (Spark: the id of a query,
-    which lives in its checkpoint); empty where there is no such thing. Raises ConfigError without an
-    identifier, or for a number that is not whole, or below 0.
-    """
+    ``query`` tells streams of one identifier apart whose numbers begin again (Spark: the id of a query, which lives in
+    its checkpoint); empty where there is no such thing. ``notes`` go into the commit's extra metadata. Raises ConfigError
+    without an identifier, or for a number that is not whole, or below 0."""
 
     identifier: str
     number: int = field(converter=_whole)
     query: str = ""
+    notes: Mapping[str, str] = field(factory=dict, eq=False, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         named = isinstance(self.identifier, str) and self.identifier and isinstance(self.query, str)

@@ -117,6 +117,7 @@ def extra_metadata(
     found = applied(storage, timeline, batch)
     told: dict[str, str] = {}
     if batch is not None:
+        told.update(batch.notes)
         told[HUDI_KEY] = json.dumps({batch.identifier: str(batch.number)}, separators=(",", ":"))
         stream = (batch.identifier, batch.query)
         found = Applied({**found.newest, stream: (batch.number, instant.requested)})

@@ -1,0 +1,1 @@
+"""The usual sources."""

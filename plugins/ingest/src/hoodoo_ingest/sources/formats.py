@@ -1,0 +1,260 @@
+"""Rows of one file: Parquet, JSON lines, CSV, Avro. Types come from the schema, else from the
+table, else from the file."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+
+import fastavro
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import evolve, field, frozen
+from hoodoo.errors import ConfigError, HoodooError
+from hoodoo.model.schema.avro import arrow_schema
+from hoodoo.storage.api import Storage
+from hoodoo_cli.toolkit import data_files, text_files
+
+from hoodoo_ingest.hookspecs.source import BAD_ROWS
+
+FORMATS = ("parquet", "jsonl", "csv", "avro")
+_BLOCK = 8 << 20
+_BAD = (pa.ArrowException, HoodooError, UnicodeDecodeError, ValueError, OSError, EOFError)
+
+
+@frozen
+class Form:
+    """How files are read. ``exact``: the rows get the columns of ``schema``, and no others; else it
+    has the types of columns that are known. ``limit``: of bad rows."""
+
+    schema: pa.Schema | None = None
+    exact: bool = False
+    format: str | None = None
+    delimiter: str = ","
+    limit: int = 0
+
+
+@frozen
+class Bad:
+    """Rows that can't be read, at most ``limit`` of them and one more."""
+
+    limit: int
+    rows: list[dict[str, str | None]] = field(factory=list)
+
+    def add(self, place: str, row: str | None, error: object) -> None:
+        self.rows.append({"place": place, "row": row, "error": " ".join(str(error).split())})
+
+    @property
+    def enough(self) -> bool:
+        return len(self.rows) > self.limit
+
+    def table(self) -> pa.Table:
+        return pa.Table.from_pylist(self.rows, schema=BAD_ROWS)
+
+
+def format_of(path: str, given: str | None) -> str:
+    """The format of a file: ``given``, or that of its name. ConfigError if neither says it."""
+    if given is not None:
+        return given
+    if path.lower().endswith(".avro"):
+        return "avro"
+    try:
+        found = data_files.kind_of(path)
+    except ConfigError:
+        found = ""
+    if found not in FORMATS:
+        raise ConfigError(
+            f"file {path}",
+            "has a name that does not show its format.",
+            f"Give format = one of {', '.join(FORMATS)} in section [source], or a pattern that it "
+            "does not match.",
+        )
+    return found
+
+
+def read_file(storage: Storage, path: str, form: Form, bad: Bad) -> pa.Table | None:
+    """The rows of a file; None if it has none. What can't be read is added to ``bad``."""
+    place = f"{storage.root}/{path}"
+    kind = format_of(path, form.format)
+    try:
+        if kind == "parquet":
+            return _shaped(_parquet(storage, path), form, place, bad)
+        data = storage.get(path)
+        packing = data_files.packing_of(path)
+        if packing is not None:
+            data = pa.CompressedInputStream(pa.BufferReader(data), packing).read()
+        if kind == "avro":
+            return _shaped(_avro(data), form, place, bad)
+    except FileNotFoundError:
+        raise
+    except _BAD as error:  # nothing of such a file can be used
+        bad.add(place, None, error)
+        return None
+    if not data.strip():
+        return None
+    found = _lines(data, _Json() if kind == "jsonl" else _Csv.of(data), form, place, bad)
+    return None if found is None else _shaped(found, form, place, bad)
+
+
+def _parquet(storage: Storage, path: str) -> pa.Table:
+    from pyarrow import parquet
+
+    with storage.open(path) as file:
+        return parquet.read_table(file)
+
+
+def _avro(data: bytes) -> pa.Table:
+    reader = fastavro.reader(io.BytesIO(data))
+    kinds = arrow_schema(str(reader.metadata["avro.schema"]), "Avro file")
+    return pa.Table.from_pylist(list(reader), schema=kinds)
+
+
+def _shaped(rows: pa.Table, form: Form, place: str, bad: Bad) -> pa.Table:
+    """The columns of an exact schema, in its types; rows without a value that it needs are bad."""
+    if form.schema is None or not form.exact:
+        return rows
+    columns = []
+    for one in form.schema:
+        if one.name not in rows.schema.names:
+            columns.append(pa.nulls(rows.num_rows, one.type))
+            continue
+        columns.append(rows[one.name].cast(one.type))
+    needed = [pc.is_null(c) for c, f in zip(columns, form.schema, strict=True) if not f.nullable]
+    if rows.num_rows and needed:
+        lacking = needed[0]
+        for more in needed[1:]:
+            lacking = pc.or_(lacking, more)
+        if pc.any(lacking).as_py():
+            at = pc.indices_nonzero(lacking).slice(0, bad.limit + 1)
+            names = ", ".join(f.name for f in form.schema if not f.nullable)
+            for row in rows.take(at).to_pylist():
+                bad.add(place, repr(row), f"it lacks one of the columns {names}")
+            keep = pc.invert(lacking)
+            columns = [column.filter(keep) for column in columns]
+    return pa.table(columns, schema=form.schema)
+
+
+# --- lines ----------------------------------------------------------------------------------------
+@frozen
+class _Json:
+    """An object on each line."""
+
+    head: bytes = b""
+
+    def records(self, data: bytes) -> list[bytes]:
+        return data.split(b"\n")
+
+    def parse(self, data: bytes, form: Form) -> pa.Table:
+        from pyarrow import json
+
+        def parsed(kinds: pa.Schema | None) -> pa.Table:
+            return json.read_json(
+                pa.BufferReader(data),
+                json.ReadOptions(block_size=max(_BLOCK, _longest(data) + 1)),
+                json.ParseOptions(
+                    explicit_schema=kinds,
+                    unexpected_field_behavior="ignore" if form.exact else "infer",
+                ),
+            )
+
+        if form.schema is None:
+            return _with_text(parsed(None))
+        try:
+            return _with_text(parsed(form.schema))
+        except pa.ArrowInvalid:
+            numbers, moments = _as_numbers(form.schema)
+            if not moments:
+                raise
+            found = parsed(numbers)  # moments as Avro's numbers
+            for name, kind in moments.items():
+                at = found.schema.get_field_index(name)
+                found = found.set_column(at, name, found.column(at).cast(kind))
+            return _with_text(found)
+
+
+@frozen
+class _Csv:
+    """A first line of names, which ``head`` is."""
+
+    head: bytes
+
+    @classmethod
+    def of(cls, data: bytes) -> _Csv:
+        end = data.find(b"\n") + 1
+        return cls(data[: end or len(data)])
+
+    def records(self, data: bytes) -> list[bytes]:
+        """Lines after the first; those within quotes are one."""
+        lines = data[len(self.head) :].split(b"\n")
+        quotes = np.cumsum(pc.count_substring(pa.array(lines, pa.binary()), '"').to_numpy())
+        ends = np.flatnonzero(quotes % 2 == 0)
+        if len(ends) in (0, len(lines)):
+            return lines
+        starts = np.concatenate(([0], ends[:-1] + 1))
+        return [b"\n".join(lines[a : b + 1]) for a, b in zip(starts, ends, strict=True)]
+
+    def parse(self, data: bytes, form: Form) -> pa.Table:
+        file = text_files.csv(pa.BufferReader(data), form.schema, form.delimiter)
+        return pa.Table.from_batches(file.batches(), file.schema)
+
+
+def _lines(data: bytes, how: _Json | _Csv, form: Form, place: str, bad: Bad) -> pa.Table | None:
+    """The rows of all lines that can be parsed. A file with bad ones is parsed in halves, and these
+    again, until the bad lines are alone: it costs more with their number, and nothing without."""
+    try:
+        return how.parse(data, form)
+    except _BAD as error:
+        first = error
+    records = how.records(data)
+    before = 2 if how.head else 1
+    found: list[pa.Table] = []
+    parts = [(0, len(records))]
+    while parts and not bad.enough:
+        low, high = parts.pop()
+        some = b"\n".join(records[low:high])
+        if not some.strip():
+            continue
+        try:
+            found.append(how.parse(how.head + some, form))
+        except _BAD as error:
+            if high - low == 1:
+                bad.add(f"{place}:{low + before}", some.decode("utf-8", "replace"), error)
+            else:
+                middle = (low + high) // 2
+                parts += [(middle, high), (low, middle)]
+            continue
+        if form.schema is None:  # the types of the others, too
+            form = evolve(form, schema=found[0].schema)
+    if not bad.rows:  # each half alone is right: the types of the first block do not fit the others
+        bad.add(place, None, first)
+        return None
+    return pa.concat_tables(found, promote_options="permissive") if found else None
+
+
+def _longest(data: bytes) -> int:
+    """The length of the longest line, or less if none is longer than a block."""
+    if len(data) <= _BLOCK:
+        return 0
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+    edges = np.concatenate(([-1], ends, [len(data)]))
+    return int(np.diff(edges).max())
+
+
+def _as_numbers(schema: pa.Schema) -> tuple[pa.Schema, Mapping[str, pa.DataType]]:
+    """The schema with numbers in place of moments, and what these are."""
+    moments = {f.name: f.type for f in schema if pa.types.is_temporal(f.type)}
+
+    def number(kind: pa.DataType) -> pa.DataType:
+        return pa.int32() if kind.bit_width == 32 else pa.int64()
+
+    fields = [f.with_type(number(f.type)) if f.name in moments else f for f in schema]
+    return pa.schema(fields), moments
+
+
+def _with_text(rows: pa.Table) -> pa.Table:
+    """Columns without any value are texts."""
+    for at, one in enumerate(rows.schema):
+        if pa.types.is_null(one.type):
+            rows = rows.set_column(at, one.name, rows.column(at).cast(pa.string()))
+    return rows

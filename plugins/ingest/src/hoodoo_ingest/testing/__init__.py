@@ -1,0 +1,1 @@
+"""Contract suites for authors of sources: inherit one, and give it your plugin."""
