@@ -25,6 +25,7 @@ WORDS = {
     "arrow",
     "avro",
     "file",
+    "files",
     "pyspark",
     "parquet",
     "DATA_BEFORE",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,13 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.sections["table"]["record_key"] == ["a", "b"]
     assert found.options == {"hoodie.clean.automatic": "false"}
     assert found.run["operation"] == "upsert" and found.engine is None
+
+
+def test_without_a_reader_of_toml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("tomllib", "tomli"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ConfigError, match="Python 3.11 or newer"):
+        read_config(tmp_path / "c.toml")
 
 
 def test_sizes() -> None:

@@ -45,6 +45,7 @@ _BRINGS = {
     "hoodoo-history": "change_log",
     "hoodoo-serve": "service_policy",
     "hoodoo-catalogs": "catalog",
+    "hoodoo-ingest": "source",
     "hoodoo-cli": "report command check inspector",
     "hoodoo-frames": "function",
 }

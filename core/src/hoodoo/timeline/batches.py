@@ -11,18 +11,16 @@ from attrs import field, frozen
 from hoodoo.errors import ConfigError
 
 
-def _whole(number: Any) -> Any:
-    """A whole number, such as numpy's too, as an int; anything else as it is."""
+def _whole(number: Any) -> Any:  # numpy's, too
     return operator.index(number) if hasattr(number, "__index__") else number
 
 
 @frozen
 class Batch:
-    """Batch ``number`` of the stream ``identifier``; numbers of a stream only grow.
-
-    ``query`` tells streams of one identifier apart whose numbers begin again (Spark: the id of a query, which lives in
-    its checkpoint); empty where there is no such thing. ``notes`` go into the commit's extra metadata. Raises ConfigError
-    without an identifier, or for a number that is not whole, or below 0."""
+    """Batch ``number`` of the stream ``identifier``; numbers of a stream only grow. ``query`` tells
+    streams of one identifier apart whose numbers begin again (Spark: the id of a query, in its
+    checkpoint). ``notes`` go into the commit's extra metadata. Raises ConfigError without an
+    identifier, or for a number that is not whole, or below 0."""
 
     identifier: str
     number: int = field(converter=_whole)

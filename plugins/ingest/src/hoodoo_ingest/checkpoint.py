@@ -27,8 +27,6 @@ from hoodoo_ingest.hookspecs.source import Position
 
 OWN_KEY = "_hoodoo_ingest"
 HUDI_KEYS = ("streamer.checkpoint.key.v2", "deltastreamer.checkpoint.key")
-# Table versions from this one on have the first of these keys.
-_SECOND_FORM = 8
 # The newest batch of every stream, which all writes of Hoodoo hand on: at most so many streams.
 BATCHES_KEY, _REMEMBERED = "_hoodoo_batches", 100
 NONE = ""
@@ -57,7 +55,8 @@ def notes(
     }
     said = {OWN_KEY: json.dumps(own, separators=(",", ":"))}
     if position.hudi:
-        second = table.config.version >= _SECOND_FORM
+        # HoodieStreamer's second key came with the folder of the timeline.
+        second = table.config.traits.timeline_path is not None
         said[HUDI_KEYS[0 if second else 1]] = position.hudi
     return said
 
@@ -87,7 +86,7 @@ def newest_checkpoint(table: Table, name: str, source: str) -> Checkpoint:
             raise ConfigError(
                 f"ingestion {name!r} of table {table.config.name}",
                 f"has the source {entry['source']}, and not {source}.",
-                "Give it another name in section [run]; it then starts anew.",
+                "Give it another name in section [run]; it then begins at the start.",
             )
         position = Position(entry["position"], entry["hudi"])
         if streamer is not None and streamer[0] != position.hudi:

@@ -110,6 +110,7 @@ def _line(one: Round) -> str:
     commit = one.commit
     bad = "" if not one.bad_rows else f"; {show.count(one.bad_rows, 'bad row')} in {one.bad_file}"
     return (
-        f"Round {one.number} ({commit.instant}): {show.count(one.count, one.what)}, {commit.inserted} "
-        f"inserted, {commit.updated} updated, {commit.deleted} deleted in {one.seconds:.1f} s{bad}"
+        f"Round {one.number} ({commit.instant}): {show.count(one.count, one.what)}, "
+        f"{commit.inserted} inserted, {commit.updated} updated, {commit.deleted} deleted "
+        f"in {one.seconds:.1f} s{bad}"
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,6 @@ from hoodoo.kernel.resolve import resolve
 
 from hoodoo_ingest import kinds
 from hoodoo_ingest.hookspecs.source import Key, Source
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:  # the same, for older Pythons
-    import tomli as tomllib
 
 OPERATIONS = ("upsert", "insert", "append", "bulk_insert", "delete")
 REFUSE, ASIDE = "refuse", "aside"
@@ -43,13 +38,15 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "sql": Key(kinds.text, "A SELECT; the rows that came are source.", required=True)
     },
     "run": {
-        "name": Key(kinds.text, "The name of the ingestion. Another name starts anew.", "ingest"),
+        "name": Key(
+            kinds.text, "The name of the ingestion. Another name begins at the start.", "ingest"
+        ),
         "operation": Key(kinds.one_of(*OPERATIONS), ", ".join(OPERATIONS) + ".", "upsert"),
         "engine": Key(kinds.one_of("local", "spark"), "local or spark."),
         "continuous": Key(kinds.flag, "Wait for new data, until it is stopped.", False),
         "every": Key(kinds.seconds, "Seconds between two rounds, if continuous.", 60.0),
         "rounds": Key(kinds.whole, "End after so many commits."),
-        "retries": Key(kinds.whole, "How often a round that met another writer is repeated.", 3),
+        "retries": Key(kinds.whole, "How often a round that lost a conflict is repeated.", 3),
         "add_columns": Key(kinds.flag, "Columns that the table lacks become its columns.", False),
     },
     "errors": {
@@ -67,7 +64,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 @frozen
 class Config:
-    """What a configuration says. ``kind``: the source's; ``source``: what the source is told.
+    """What a configuration says. ``kind``: the source's; ``source``: what is said of it.
     ``sections``: a value for each key of each section. ``spark``: of the session."""
 
     kind: str
@@ -97,7 +94,7 @@ class Config:
 
 
 def read_config(given: str | os.PathLike[str] | Mapping[str, Any]) -> Config:
-    """The configuration of a file, or of a mapping. ConfigError for a file that is none, for unknown
+    """The configuration of a file, or of a mapping. ConfigError for a file that is none, unknown
     sections and keys, wrong values and those that do not go together; PluginError for a source
     that nobody offers."""
     where = "the configuration" if isinstance(given, Mapping) else str(given)
@@ -128,14 +125,29 @@ def read_config(given: str | os.PathLike[str] | Mapping[str, Any]) -> Config:
 def _loaded(given: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(given, Mapping):
         return given
+    toml = _toml()
     try:
-        return tomllib.loads(Path(given).read_text("utf-8"))
+        return toml.loads(Path(given).read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"file {given}", f"can't be read ({error}).", "Check the path.") from None
-    except tomllib.TOMLDecodeError as error:
+    except toml.TOMLDecodeError as error:
         raise ConfigError(
             f"file {given}", f"is no TOML: {error}.", "Put texts in quotes; see docs/ingest.md."
         ) from None
+
+
+def _toml() -> Any:
+    """The module of Python 3.11, or the same as a package of its own, if it is installed."""
+    for name in ("tomllib", "tomli"):
+        try:
+            return import_module(name)
+        except ImportError:
+            continue
+    raise ConfigError(
+        "configuration",
+        "is read by Python 3.11 or newer.",
+        "Install tomli (pip install tomli), or give hoodoo.ingest a mapping.",
+    )
 
 
 def _filled(value: Any, where: str) -> Any:

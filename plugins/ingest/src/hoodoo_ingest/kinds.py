@@ -1,4 +1,5 @@
-"""Kinds of values in a configuration: each returns the value, or raises ValueError with the rule."""
+"""Kinds of values in a configuration: each returns the value, or raises ValueError, which says
+the rule."""
 
 from __future__ import annotations
 

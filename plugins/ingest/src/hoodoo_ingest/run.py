@@ -320,4 +320,5 @@ def _read(portion: Portion) -> Iterator[Arrived]:
     try:
         yield arrived
     finally:
-        arrived.close()
+        if arrived.close is not None:
+            arrived.close()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
-from attrs import Factory, frozen
+from attrs import frozen
 from hoodoo.hookspecs.family import Family
 
 # Rows that can't be read: where each lies, its text (null: a whole file), and what is wrong.
@@ -41,7 +41,7 @@ class Arrived:
 
     rows: Any
     bad: pa.Table | None = None
-    close: Callable[[], object] = lambda: None
+    close: Callable[[], object] | None = None
 
 
 @frozen
@@ -62,14 +62,14 @@ class Portion:
 
 @frozen
 class Around:
-    """What a source is told. ``schema``: that of ``[schema]``, the columns that rows have to have;
-    None if there is none. ``types``: the columns of the table, for formats without types of their
-    own. ``options``: of the store. ``bad_rows``: after so many a source may stop looking for more.
-    ``spark`` starts the session, or finds it."""
+    """What a source gets to know. ``schema``: that of ``[schema]``, the columns that rows have to
+    have; None if there is none. ``types``: the columns of the table, for formats without types of
+    their own. ``options``: of the store. ``bad_rows``: after so many a source may stop looking for
+    more. ``spark`` starts the session, or finds it."""
 
     schema: pa.Schema | None = None
     types: pa.Schema | None = None
-    options: Mapping[str, str] = Factory(dict)
+    options: Mapping[str, str] = {}
     bad_rows: int = 0
     spark: Callable[[], Any] | None = None
 
@@ -104,8 +104,9 @@ class Source(Protocol):
 
 FAMILY = Family(
     "hoodoo_sources",
-    """Offer sources of ``hoodoo ingest``. When: an ingestion begins. Default: ``files`` and ``kafka``.
+    """Offer sources of ``hoodoo ingest``. When: an ingestion begins. Default: ``files``, ``kafka``.
 
-    Names are looked up with ``kind`` in the section ``[source]``. The factory returns a :class:`Source`.""",
+    Names are looked up with ``kind`` in the section ``[source]``. The factory returns a
+    :class:`Source`.""",
     (Source,),
 )

@@ -120,7 +120,7 @@ class Folder:
         raise ConfigError(
             f"position {own or after.hudi!r}",
             "is none of a folder of files.",
-            "Give the ingestion another name in section [run]; it then starts anew.",
+            "Give the ingestion another name in section [run]; it then begins at the start.",
         )
 
     def _bounded(self, new: Sequence[Entry]) -> list[Entry]:

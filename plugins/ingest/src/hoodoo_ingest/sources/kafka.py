@@ -44,6 +44,7 @@ KEYS: Mapping[str, Key] = {
     ),
     "properties": Key(kinds.pairs, "Properties of Kafka's client, such as security.protocol.", {}),
 }
+AGAIN = "Give the ingestion another name in section [run]; it then begins at the start."
 _CORRUPT = "_hoodoo_corrupt"
 _COLUMNS = {
     "_hoodie_kafka_source_offset": "offset",
@@ -119,7 +120,7 @@ class Topic:
                     what,
                     f"ends at offset {last[partition]}, and the table has it up to {at}: it is "
                     "another topic of this name.",
-                    "Give the ingestion another name in section [run]; it then starts anew.",
+                    AGAIN,
                 )
             if at < low and self.given["lost"] == "refuse":
                 raise DataError(
@@ -262,7 +263,7 @@ def decode(position: Position, topic: str) -> Offsets:
         raise ConfigError(
             f"position {position.hudi or position.own!r}",
             f"is none of topic {topic}.",
-            "Give the ingestion another name in section [run]; it then starts anew.",
+            AGAIN,
         )
     return offsets
 

@@ -113,4 +113,5 @@ class SourceContract:
             rows = arrived.rows if isinstance(arrived.rows, pa.Table) else arrived.rows.toArrow()
             return sorted(rows["id"].to_pylist())
         finally:
-            arrived.close()
+            if arrived.close is not None:
+                arrived.close()
