@@ -13,6 +13,7 @@ _REPORTS = {
     "files": "The file slices of a table.",
     "partitions": "File groups, rows and bytes of each partition.",
     "stats": "How large files are, how much of them is old, what writing has cost.",
+    "summary": "A table in a line: size, growth, newest commit, what waits for services, findings.",
     "verify": "What is wrong with a table: properties, timeline, files, their bytes, record keys.",
 }
 
@@ -21,7 +22,7 @@ _VERBS = {"stats": "stats", "verify": "verify", "timeline": "history"}
 
 # Those of services come with the distributions that have the services.
 _COMMANDS = {
-    "ls": "List the tables below a folder or the prefix of an object store.",
+    "ls": "List the tables of a folder, a prefix, a catalog, or a file of paths.",
     "schema": "Show the columns of a table: types, and which are the record key, the partition and "
     "the ordering.",
     "head": "Print some rows of a table.",
@@ -37,13 +38,13 @@ _COMMANDS = {
     "inspect": "Show what is in a file of a table: log file, HFile, base file, timeline file.",
     "stats": "Show how large the files of a table are, how much of them is old, and what writing "
     "has cost.",
-    "verify": "Check whether a table is correct.",
+    "verify": "Check whether a table is correct, or each of many.",
     "rollback": "Undo failed writes; or undo INSTANT, permanently.",
     "compare-indexes": "Look keys up in two indexes and show where they differ.",
     "switch-index": "Give the table another index, for all writers.",
-    "doctor": "Find out what is wrong with this environment, or with a table and the access to it, "
+    "doctor": "Find out what is wrong with this environment, or with tables and the access to them, "
     "and how to fix it.",
-    "ui": "Show a table in the browser, on this machine only, while it changes.",
+    "ui": "Show a table, or many, in the browser while they change.",
     "plugins": "List the installed plugins, a line each; of a family or a plugin also its other "
     "names and options.",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -40,7 +41,7 @@ class TableBelow:
     timeline), ``pending`` counts actions that are not completed. With an ``error`` some of them are
     missing, and ``state`` says which kind: ``denied`` (no permission), ``unsupported`` (a version
     that is not read), ``damaged``, or ``unreachable``. ``is_table``: whether a table was seen
-    there; if not, a folder could not be listed."""
+    there; if not, a folder could not be listed. ``mark`` changes with the timeline."""
 
     path: str
     name: str
@@ -49,6 +50,7 @@ class TableBelow:
     last: Instant | None = None
     pending: int = 0
     error: HoodooError | None = None
+    mark: str = ""
 
     @property
     def state(self) -> str:
@@ -130,11 +132,14 @@ def _table(storage: Storage, folder: str, known: Mapping[str, bytes]) -> TableBe
     inside = cast(Storage, _Inside(storage, folder, known) if folder else storage)
     try:
         config = properties.load(inside)
-        timeline = from_names(names_in(inside, config.timeline_path), config)
+        names = sorted(names_in(inside, config.timeline_path))
+        timeline = from_names(names, config)
     except HoodooError as error:
         return TableBelow(path, folder, config=config, error=error)
     last = next(reversed(timeline.writes()), None)
-    return TableBelow(path, folder, config=config, last=last, pending=len(timeline.pending()))
+    mark = hashlib.sha256("/".join(names).encode()).hexdigest()[:16]
+    pending = len(timeline.pending())
+    return TableBelow(path, folder, config=config, last=last, pending=pending, mark=mark)
 
 
 @frozen

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.padding import Padding
 
 from hoodoo_cli.reports.examination import Examination, examine
-from hoodoo_cli.toolkit import arguments, show
+from hoodoo_cli.toolkit import arguments, many, show
+
+if TYPE_CHECKING:
+    from hoodoo_cli.tables_below import TableBelow
 
 
 def doctor(
     path: Annotated[
         str | None,
         typer.Argument(
-            help="The directory or URI of a table, which is checked, too.", show_default=False
+            help="The directory or URI of a table, which is checked, too; or a folder, a prefix, a "
+            "catalog, or a file of paths: then each table there.",
+            show_default=False,
         ),
     ] = None,
     engine: Annotated[
@@ -25,22 +31,52 @@ def doctor(
     probe: Annotated[
         bool, typer.Option(help="Write a small file to the table, and delete it.")
     ] = True,
+    at_once: many.AtOnce = 4,
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Find out what is wrong with this environment, or with a table and the access to it, and how
+    """Find out what is wrong with this environment, or with tables and the access to them, and how
     to fix it.
 
     Exit code 1: something is wrong.
 
     Example: hoodoo doctor trips --engine spark
     """
-    found = examine(path, arguments.pairs(options), engine, probe)
+    given = arguments.pairs(options)
+    tables = None if path is None else many.several(path, given)
+    if tables is not None:
+        raise typer.Exit(_many(tables, given, engine, probe, at_once, as_json))
+    found = examine(path, given, engine, probe)
     if as_json:
         show.put_json(found.to_dict())
     else:
         _print(found)
     raise typer.Exit(0 if found.ok else 1)
+
+
+def _many(
+    tables: Sequence[TableBelow],
+    options: Mapping[str, str],
+    engine: str | None,
+    probe: bool,
+    at_once: int,
+    as_json: bool,
+) -> int:
+    """The environment is examined once."""
+    here = examine(None, options, engine)
+
+    def work(table: TableBelow) -> Examination:
+        return examine(table.path, options, engine, probe).without(here)
+
+    asked = many.all_of(tables, work, at_once)
+    if as_json:
+        answers = [one.to_dict(Examination.to_dict) for one in asked]
+        show.put_json({"environment": here.to_dict(), "tables": answers})
+    else:
+        show.say(show.console(), "The environment:", "dim")
+        _print(here)
+        many.put_verdicts(asked, lambda found: found.findings)
+    return 0 if here.ok and many.is_well(asked, lambda found: found.ok) else 1
 
 
 def _print(found: Examination) -> None:

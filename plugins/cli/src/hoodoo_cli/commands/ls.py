@@ -1,13 +1,12 @@
-"""``hoodoo ls``: the tables below a folder or a prefix."""
+"""``hoodoo ls``: the tables of a place."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hoodoo_cli.toolkit import arguments, show
+from hoodoo_cli.toolkit import arguments, many, show
 
 if TYPE_CHECKING:
     from hoodoo_cli.tables_below import TableBelow
@@ -16,50 +15,27 @@ _SHORT = {"COPY_ON_WRITE": "cow", "MERGE_ON_READ": "mor"}
 
 
 def ls(
-    place: Annotated[str, typer.Argument(help="A folder, a prefix, or a catalog.")],
+    place: Annotated[
+        str, typer.Argument(help="A folder, a prefix, a catalog, or a file of paths.")
+    ],
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """List the tables below a folder or the prefix of an object store, or those of a catalog such
-    as glue://, a line for each.
+    """List the tables of a folder, a prefix, a catalog, or a file of paths, a line for each.
 
     Exit code 1 says that something could not be read; its line says what.
 
     Example: hoodoo ls s3://bucket/lake
     """
+    given = arguments.pairs(options)
     with show.waiting("listing"):
-        seen = sorted(_tables(place, arguments.pairs(options)), key=lambda table: table.name)
+        seen = sorted(many.tables_of(place, given), key=lambda table: table.name)
     if as_json:
         show.put_json([_fields(table) for table in seen])
     else:
         _print(place, seen)
     if any(table.error for table in seen):
         raise typer.Exit(1)
-
-
-def _tables(place: str, options: Mapping[str, Any]) -> Iterator[TableBelow]:
-    import hoodoo
-    from attrs import evolve
-    from hoodoo.errors import HoodooError
-    from hoodoo.kernel.registry import kernel
-    from hoodoo.storage.uri import split
-
-    from hoodoo_cli.tables_below import TableBelow, tables_below
-
-    offer = kernel().find("catalog", split(place)[0])
-    if offer is None or offer.name == "file":  # a folder with tables may have a catalog, too
-        yield from tables_below(place, options)
-        return
-    lake = hoodoo.catalog(place, options)
-    for name in lake.tables():
-        path = lake.entry(name).location
-        try:
-            first = next(tables_below(path, options), None)
-        except HoodooError as error:
-            yield TableBelow(path, name, error=error)
-            continue
-        if first is not None and not first.name:  # others are of another format
-            yield evolve(first, name=name)
 
 
 def _fields(table: TableBelow) -> dict[str, Any]:

@@ -1,28 +1,61 @@
-"""``hoodoo stats``: how large a table is, and what writing it has cost."""
+"""``hoodoo stats``: how large a table is, and what writing it has cost; of many, a line each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from hoodoo_cli.reports import plain
-from hoodoo_cli.toolkit import arguments, show
+from hoodoo_cli.toolkit import arguments, many, show
+from hoodoo_cli.toolkit.prices import Prices
 
 if TYPE_CHECKING:
     from hoodoo_rows.api import Sizes
 
     from hoodoo_cli.reports.figures import TableStats
+    from hoodoo_cli.reports.summary import TableSummary
 
 
 def stats(
-    path: arguments.Path,
+    path: many.PathOrPlace,
+    price: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[SCHEME=]NUMBER",
+            help="Of many tables: what a GB costs in a month, of a store (s3=0.023) or of all; may "
+            "be repeated.",
+        ),
+    ] = None,
+    at_once: many.AtOnce = 4,
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Show how large the files of a table are, how much of them is old, and what writing has cost.
 
+    Of many tables, a line each: size, growth, newest commit, what waits for services.
+
+    Exit code 1: one of many tables can't be read.
+
     Example: hoodoo stats trips
+
+    Example: hoodoo stats s3://bucket/lake --price s3=0.023
     """
+    given = arguments.pairs(options)
+    prices = Prices.of(price or ())
+    tables = many.several(path, given)
+    if tables is not None:
+        asked = many.all_of(tables, lambda table: _summary(table.path, given), at_once)
+        if as_json:
+            show.put_json(
+                [one.to_dict(partial(_with_cost, one.table.path, prices)) for one in asked]
+            )
+        else:
+            _print_many(asked, prices)
+        raise typer.Exit(0 if many.is_well(asked, lambda found: True) else 1)
     table = arguments.opened(path, options)
     with show.progress() as report_progress:
         found = table.stats(progress=report_progress)
@@ -36,6 +69,57 @@ def stats(
         for place, value in enumerate(values):
             grid.add_row(show.text("" if place else name, "bold"), show.text(value))
     show.put(out, grid)
+
+
+def _summary(path: str, options: Mapping[str, str]) -> TableSummary:
+    import hoodoo
+
+    found: TableSummary = hoodoo.open(path, dict(options)).report("summary")
+    return found
+
+
+def _with_cost(path: str, prices: Prices, found: TableSummary) -> dict[str, Any]:
+    return {**found.to_dict(), "cost": prices.cost(path, found.bytes)}
+
+
+def _print_many(asked: Sequence[many.Asked], prices: Prices) -> None:
+    out = show.console()
+    numbers = ("size", "old", "rows", "files", "small", "logs", "lag", "7 days", "newest", "cost")
+    grid = show.grid(
+        "table", *numbers[: None if prices else -1], "", right=numbers, fold=("table",)
+    )
+    now, size, cost = time.time(), 0, 0.0
+    for one in asked:
+        name = show.text(one.table.name or ".")
+        if one.error is not None:
+            blank = [""] * (len(grid.columns) - 2)
+            grid.add_row(name, *blank, show.text(one.state, "yellow"))
+            continue
+        found: TableSummary = one.value
+        size += found.bytes
+        costs = prices.cost(one.table.path, found.bytes)
+        cost += costs or 0.0
+        findings = len(found.findings(now))
+        cells = [
+            show.size(found.bytes),
+            f"{found.old_bytes / found.bytes:.0%}" if found.old_bytes else "",
+            "" if found.rows is None else f"{found.rows:,}",
+            show.amount(found.base_files),
+            show.amount(found.small_files),
+            show.amount(found.log_files),
+            show.amount(found.compaction_lag),
+            show.size(found.week_bytes) if found.week_bytes else "",
+            "" if found.last_commit_at is None else show.age(max(0.0, now - found.last_commit_at)),
+            *([f"{costs:,.2f}" if costs is not None else ""] if prices else ()),
+        ]
+        said = show.count(findings, "finding") if findings else ""
+        grid.add_row(name, *(show.text(cell) for cell in cells), show.text(said, "yellow"))
+    show.put(out, grid)
+    total = f"{show.count(len(asked), 'table')}, {show.size(size)}"
+    show.say(out, f"{total}, {cost:,.2f} a month" if prices else total, "dim")
+    for one in asked:
+        if one.error is not None:
+            show.say(out, f"{one.table.name or '.'}: {one.state}: {one.sentence}", "yellow")
 
 
 def _lines(found: TableStats) -> dict[str, list[str]]:

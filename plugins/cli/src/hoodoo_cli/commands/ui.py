@@ -33,7 +33,7 @@ def ui(
     ] = None,
     options: arguments.Options = None,
 ) -> None:
-    """Show a table in the browser, on this machine only, while it changes.
+    """Show a table, or many, in the browser while they change.
 
     It changes nothing, and ends with Ctrl-C.
 

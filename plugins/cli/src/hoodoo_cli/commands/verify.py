@@ -1,23 +1,24 @@
-"""``hoodoo verify``: is a table correct?"""
+"""``hoodoo verify``: is a table correct, or each of many?"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import groupby
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from hoodoo.model.findings import Finding, Report
+from hoodoo.model.findings import Finding, Progress, Report, silent
 from rich.console import Console
 from rich.padding import Padding
 
 from hoodoo_cli.reports.verify.kinds import KINDS
-from hoodoo_cli.toolkit import arguments, show
+from hoodoo_cli.toolkit import arguments, many, show
 
 _SHOWN = 20  # findings of one kind
 
 
 def verify(
-    path: arguments.Path,
+    path: many.PathOrPlace,
     quick: Annotated[
         bool, typer.Option("--quick", help="Check timeline and listings only; open no data file.")
     ] = False,
@@ -33,31 +34,51 @@ def verify(
             "reading all.",
         ),
     ] = None,
+    at_once: many.AtOnce = 2,
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Check whether a table is correct. Changes nothing. Exit code 1: it is not.
+    """Check whether a table is correct, or each of many. Changes nothing. Exit code 1: one is not,
+    or can't be read.
 
     Example: hoodoo verify trips --quick
+
+    Example: hoodoo verify s3://bucket/lake --quick --json
     """
-    from hoodoo.table.settings import open_storage, typed_options
+    given = arguments.pairs(options)
 
-    from hoodoo_cli.reports.verify.properties import check_properties
-    from hoodoo_cli.reports.verify.run import unopened
+    def check(where: str, progress: Progress = silent) -> Report:
+        return _report(where, given, quick=quick, keys=keys, sample=sample, progress=progress)
 
-    storage = open_storage(path, typed_options(arguments.pairs(options)))
-    config, findings = check_properties(storage)
-    if config is None:
-        report = unopened(storage.root, findings)
-    else:
-        with show.progress() as report_progress:
-            table = arguments.opened(path, options)
-            report = table.verify(quick=quick, keys=keys, sample=sample, progress=report_progress)
+    tables = many.several(path, given)
+    if tables is not None:
+        asked = many.all_of(tables, lambda table: check(table.path), at_once)
+        if as_json:
+            show.put_json([one.to_dict(Report.to_dict) for one in asked])
+        else:
+            many.put_verdicts(asked, lambda report: report.findings)
+        raise typer.Exit(0 if many.is_well(asked, lambda report: report.ok) else 1)
+    with show.progress() as report_progress:
+        report = check(path, report_progress)
     if as_json:
         show.put_json(report.to_dict())
     else:
         _print(show.console(), report, quick)
     raise typer.Exit(0 if report.ok else 1)
+
+
+def _report(path: str, options: Mapping[str, str], **how: Any) -> Report:
+    import hoodoo
+    from hoodoo.table.settings import open_storage, typed_options
+
+    from hoodoo_cli.reports.verify.properties import check_properties
+    from hoodoo_cli.reports.verify.run import unopened
+
+    storage = open_storage(path, typed_options(options))
+    config, findings = check_properties(storage)
+    if config is None:
+        return unopened(storage.root, findings)
+    return hoodoo.open(path, dict(options)).verify(**how)
 
 
 def _print(out: Console, report: Report, quick: bool) -> None:

@@ -38,6 +38,14 @@ class Examination:
         """Whether nothing is wrong."""
         return not self.findings
 
+    def without(self, other: Examination) -> Examination:
+        """What ``other`` does not say."""
+        return Examination(
+            tuple(one for one in self.findings if one not in other.findings),
+            tuple(one for one in self.notes if one not in other.notes),
+            tuple(one for one in self.skipped if one not in other.skipped),
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """As plain values, ``ok`` among them."""
         return {"ok": self.ok, **asdict(self)}

@@ -53,6 +53,13 @@ def stats(settings: Settings) -> FunctionReport:
     return FunctionReport("stats", partial(table_stats, small_file=small))
 
 
+def summary(settings: Settings) -> FunctionReport:
+    from hoodoo_cli.reports.summary import table_summary
+
+    small = SMALL_FILE_LIMIT.read(settings.options)
+    return FunctionReport("summary", partial(table_summary, small_file=small))
+
+
 def partitions(settings: Settings) -> FunctionReport:
     from hoodoo_cli.reports.partitions import partition_rows
 
