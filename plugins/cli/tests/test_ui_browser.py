@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from browser import Browser, program
+from hoodoo_cli.ui.server import PageServer
+from hoodoo_cli.ui.tables import ManyTables
 from ui_tables import ODD, create, rows, served
 
 pytestmark = pytest.mark.skipif(
@@ -135,3 +137,49 @@ def test_a_table_that_goes_away_is_said_and_comes_back(tmp_path: Path, browser: 
         create(path, name="another").upsert(rows(range(9), 1))
         browser.until("document.querySelector('#name').textContent === 'another'")
         browser.until("document.querySelector('#overview').innerText.includes('9')")
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_many_tables(tmp_path: Path, browser: Browser, width: int) -> None:
+    create(tmp_path / f"team/{ODD}")
+    for n in range(12):
+        kind = "MERGE_ON_READ" if n % 2 else "COPY_ON_WRITE"
+        create(tmp_path / f"team/t{n:02}", kind).upsert(
+            rows(range(n + 1), 1)
+        )
+    (tmp_path / "team/t05/.hoodie/hoodie.properties").unlink()
+    browser.errors.clear()
+    server = PageServer(ManyTables(str(tmp_path)))
+    address = server.start()
+    try:
+        browser.show(width, 900)
+        browser.open(address)
+        browser.until("document.querySelector('#said')?.textContent === 'up to date'")
+        names = "[...document.querySelectorAll('#tables tbody tr')].map(row => row.cells[0].querySelector('a, b').textContent)"
+        assert browser.value(names) == [f"team/{ODD}", *(f"team/t{n:02}" for n in range(12))]
+        assert browser.value("document.querySelectorAll('img').length") == 0
+        assert browser.value("document.documentElement.scrollWidth") <= width
+        browser.value("by('by').value = 'rows'; by('by').dispatchEvent(new Event('change'))")
+        assert browser.value(names)[:2] == ["team/t11", "team/t10"]
+        browser.value("by('wrong').click()")
+        assert browser.value(names) == ["team/t05"]
+        browser.value("by('wrong').click()")
+        browser.value("by('filter').value = 'T00'; by('filter').dispatchEvent(new Event('input'))")
+        assert browser.value(names) == ["team/t00"]
+        # A row opens the table, a commit its files; rows are there.
+        browser.value("document.querySelector('#tables a').click()")
+        browser.until("document.querySelectorAll('#timeline button.link').length")
+        browser.until(_DRAWN)
+        assert not browser.value("by('up').hidden")
+        browser.value("document.querySelector('#timeline button.link').click()")
+        browser.until("document.querySelectorAll('#commit td').length")
+        assert ".parquet" in text(browser, "commit")
+        browser.value(
+            "by('where').value = 'id = 0'; document.querySelector('#ask-rows button').click()"
+        )
+        browser.until("document.querySelectorAll('#rows td').length")
+        assert "oslo" in text(browser, "rows")
+        assert browser.value("document.documentElement.scrollWidth") <= width
+        assert not browser.errors
+    finally:
+        server.stop()

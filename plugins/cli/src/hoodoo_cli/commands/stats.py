@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -22,14 +22,7 @@ if TYPE_CHECKING:
 
 def stats(
     path: many.PathOrPlace,
-    price: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[SCHEME=]NUMBER",
-            help="Of many tables: what a GB costs in a month, of a store (s3=0.023) or of all; may "
-            "be repeated.",
-        ),
-    ] = None,
+    price: arguments.Price = None,
     at_once: many.AtOnce = 4,
     options: arguments.Options = None,
     as_json: arguments.Json = False,

@@ -1,36 +1,50 @@
-"""``hoodoo ui``: a page that shows a table while it changes."""
+"""``hoodoo ui``: a page that shows a table, or many, while they change."""
 
 from __future__ import annotations
 
+import re
+import secrets
 import signal
 import threading
 import webbrowser
 from typing import Annotated
 
 import typer
-from hoodoo.errors import warn
+from hoodoo.errors import ConfigError, warn
 
-from hoodoo_cli.toolkit import arguments, show
+from hoodoo_cli.toolkit import arguments, many, show
+from hoodoo_cli.toolkit.prices import Prices
 from hoodoo_cli.ui.server import PageServer, is_loopback
 from hoodoo_cli.ui.services import Health
 from hoodoo_cli.ui.shown import ShownTable
+from hoodoo_cli.ui.tables import ManyTables
+
+_TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,}")
 
 
 def ui(
-    path: arguments.Path,
+    path: many.PathOrPlace,
     port: Annotated[int, typer.Option(help="The port; 0 for any free port.", min=0, max=65535)] = 0,
     host: Annotated[
         str,
         typer.Option(
-            help="The address to listen at. With another one than loopback, other people can see "
-            "the page."
+            help="The address to listen at. At another one than loopback, the page asks for a token."
         ),
     ] = "127.0.0.1",
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="HOODOO_UI_TOKEN",
+            help="Who has this token can see the page, by any name of this machine. At another "
+            "address than loopback, a new one is made if there is none.",
+        ),
+    ] = None,
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = False,
     health: Annotated[
         list[str] | None,
         typer.Option(help="The address of `hoodoo serve --port`; may be repeated."),
     ] = None,
+    price: arguments.Price = None,
     options: arguments.Options = None,
 ) -> None:
     """Show a table, or many, in the browser while they change.
@@ -38,17 +52,31 @@ def ui(
     It changes nothing, and ends with Ctrl-C.
 
     Example: hoodoo ui trips --open
+
+    Example: hoodoo ui s3://bucket/lake --price s3=0.023
     """
     services = tuple(Health.at(url) for url in health or ())
-    shown = ShownTable(path, arguments.pairs(options), services)
-    shown.live()  # errors of the path or of an option appear here, not on the page
+    given, prices = arguments.pairs(options), Prices.of(price or ())
+    shown: ShownTable | ManyTables
+    if many.several(path, given) is None:
+        shown = ShownTable(path, given, services)
+        shown.live()  # errors of the path or of an option appear here, not on the page
+    else:
+        shown = ManyTables(path, given, services, prices)
     if not is_loopback(host):
+        token = token or secrets.token_urlsafe(16)
         warn(
-            f"--host {host}: everybody who reaches this address can look at {path}, without a "
-            "password. "
-            "Leave the option away to keep the page on this machine."
+            f"--host {host}: who has the address that is printed here can look at {path}, and at its "
+            "rows. It is sent without encryption: in a network that you do not trust, use a proxy "
+            "with TLS, or ssh -L."
         )
-    server = PageServer(shown, host, port)
+    if token is not None and not _TOKEN.fullmatch(token):
+        raise ConfigError(
+            "option --token",
+            "is too short, or has other characters than letters, digits, and - . _ ~.",
+            "Give one of at least 8 such characters.",
+        )
+    server = PageServer(shown, host, port, token or "")
     address = server.start()
     ended = threading.Event()
     try:

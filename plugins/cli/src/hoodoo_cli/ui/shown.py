@@ -4,7 +4,6 @@ timeline."""
 from __future__ import annotations
 
 import hashlib
-import re
 import threading
 import time
 from collections import OrderedDict
@@ -24,6 +23,7 @@ from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_cli.reports import plain
 from hoodoo_cli.ui import ranges, services
+from hoodoo_cli.ui.opened import SECRET, commit_of, rows_shown
 from hoodoo_cli.ui.read_only import ReadOnlyStorage
 
 # A report that took one second is not made again for nine: looking costs a tenth of the time at
@@ -35,7 +35,6 @@ _MOST_FOOTERS = 500  # base files whose commit is archived; more are not opened 
 _MOST_RANGES = 2000  # file groups whose footers are read for their ranges
 _SMALLEST = 20
 _SORT_COLUMNS = "hoodie.clustering.plan.strategy.sort.columns"
-_SECRET = re.compile(r"passw|secret|token|credential|access[._-]?key|account[._-]?key", re.I)
 _ORDERS = ("partition", "rows", "bytes", "file_groups", "small_files", "log_bytes")
 
 
@@ -168,6 +167,16 @@ class ShownTable:
 
         return self._made(("layout", column, partition), make)
 
+    # --- what somebody opens ------------------------------------------------------------------------
+    def commit(self, instant: str, action: str) -> dict[str, Any]:
+        """The files of an instant."""
+        table, timeline, _ = self._look()
+        return commit_of(table, timeline, instant, action)
+
+    def rows(self, limit: int = 20, where: str = "") -> dict[str, Any]:
+        """Some rows."""
+        return rows_shown(self._look()[0], limit, where)
+
     # --- how ------------------------------------------------------------------------------------------
     def _table(self, table: Table, timeline: Timeline) -> dict[str, Any]:
         config = table.handle.config
@@ -188,7 +197,7 @@ class ShownTable:
             "metadata_partitions": list(config.metadata_partitions),
             "layout_column": self._layout_column(table, timeline, columns),
             "properties": {
-                key: "(hidden)" if _SECRET.search(key) else value
+                key: "(hidden)" if SECRET.search(key) else value
                 for key, value in sorted(config.properties.items())
             },
         }

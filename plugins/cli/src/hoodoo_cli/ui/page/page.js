@@ -2,94 +2,7 @@
 // Texts of the table get on the page as text nodes and attributes only, never as markup.
 
 const EVERY = 3000; // milliseconds between two looks
-const SVG = "http://www.w3.org/2000/svg";
-const by = (id) => document.getElementById(id);
 
-function fill(node, attributes, children) {
-  for (const [key, value] of Object.entries(attributes || {})) {
-    if (value !== null && value !== undefined) node.setAttribute(key, value);
-  }
-  for (const child of children) {
-    if (child !== null && child !== undefined) node.append(child);
-  }
-  return node;
-}
-const el = (name, attributes, ...children) => fill(document.createElement(name), attributes, children);
-const draw = (name, attributes, ...children) => fill(document.createElementNS(SVG, name), attributes, children);
-
-// --- numbers for people -----------------------------------------------------------------------
-const whole = (n) => (n === null || n === undefined ? "–" : n.toLocaleString("en-US"));
-const shown = (n) => (n ? whole(n) : "");
-const plural = (n, what) => `${whole(n)} ${what}${n === 1 ? "" : "s"}`;
-
-function size(bytes) {
-  if (bytes === null || bytes === undefined) return "–";
-  const units = ["B", "KB", "MB", "GB", "TB", "PB"];
-  let unit = 0, value = bytes;
-  while (value >= 999.5 && unit < units.length - 1) { value /= 1000; unit += 1; }
-  return `${unit === 0 ? value : value.toFixed(value < 9.995 ? 2 : value < 99.95 ? 1 : 0)} ${units[unit]}`;
-}
-
-function edge(bytes) {
-  return size(bytes).replace(/\.0+ /, " ").replace(/(\.\d*?)0+ /, "$1 ");
-}
-
-function short(n) {
-  const units = ["", "k", "M", "G", "T"];
-  let unit = 0, value = n;
-  while (Math.abs(value) >= 1000 && unit < units.length - 1) { value /= 1000; unit += 1; }
-  return `${Number(value.toPrecision(3))}${units[unit]}`;
-}
-
-function age(seconds) {
-  if (seconds === null || seconds === undefined) return "–";
-  for (const [unit, length] of [["d", 86400], ["h", 3600], ["min", 60]]) {
-    if (seconds >= length) return `${Math.floor(seconds / length)} ${unit}`;
-  }
-  return seconds < 10 ? `${seconds.toFixed(1)} s` : `${Math.floor(seconds)} s`;
-}
-
-function when(seconds, instant) {
-  if (seconds === null || seconds === undefined) return instant || "–";
-  return new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
-}
-const took = (row) => (row.began === null || row.ended === null ? null : Math.max(0, row.ended - row.began));
-
-// --- parts ------------------------------------------------------------------------------------
-function table(label, columns, rows, kind) {
-  const head = el("tr", null, ...columns.map(([name, side]) => el("th", { scope: "col", class: side }, name)));
-  const body = rows.map(({ cells, fresh }) => el("tr", { class: fresh ? "fresh" : null },
-    ...cells.map((cell, n) => el("td", { class: columns[n][1] }, cell === null || cell === undefined ? "" : cell))));
-  return el("div", { class: `scroll ${kind || ""}`, role: "region", tabindex: "0", "aria-label": label },
-    el("table", null, el("thead", null, head), el("tbody", null, ...body)));
-}
-const badge = (text, kind) => el("span", { class: `badge ${kind}` }, text);
-const note = (text) => el("p", { class: "note" }, text);
-const facts = (pairs) => el("dl", null, ...pairs.flatMap(([name, value]) => [el("dt", null, name), el("dd", null, value)]));
-function legend(entries) {
-  return el("div", { class: "legend" }, ...entries.map(([text, kind]) => el("span", null, el("i", { class: kind }), text)));
-}
-function put(id, ...children) {
-  const body = by(id).querySelector(".body");
-  const open = [...body.querySelectorAll("details")].map((one) => one.open);
-  const at = [...body.querySelectorAll(".scroll")].map((one) => [one.scrollLeft, one.scrollTop]);
-  const focused = body.contains(document.activeElement) && document.activeElement.id;
-  body.replaceChildren(...children.filter((child) => child));
-  body.querySelectorAll("details").forEach((one, n) => { if (open[n]) one.open = true; });
-  body.querySelectorAll(".scroll").forEach((one, n) => { if (at[n]) [one.scrollLeft, one.scrollTop] = at[n]; });
-  if (focused && by(focused)) by(focused).focus();
-  body.querySelectorAll(".tall").forEach(wholeRows);
-  body.querySelectorAll("details").forEach((one) => one.addEventListener("toggle", () => one.querySelectorAll(".tall").forEach(wholeRows)));
-}
-
-// A table that scrolls ends below a row, not within one.
-function wholeRows(box) {
-  box.style.maxHeight = "";
-  const high = box.clientHeight, top = box.getBoundingClientRect().top + box.clientTop - box.scrollTop;
-  if (!high || box.scrollHeight <= high + 1) return;
-  const ends = [...box.querySelectorAll("tr")].map((row) => row.getBoundingClientRect().bottom - top).filter((end) => end <= high);
-  if (ends.length > 1) box.style.maxHeight = `${Math.max(...ends) + box.offsetHeight - high}px`;
-}
 const width = (id) => Math.max(240, by(id).querySelector(".body").clientWidth);
 
 // A step of 1, 2 or 5 times a power of ten, so that about `most` of them reach `top`.
@@ -181,13 +94,57 @@ function timeline(page) {
         ["updated", "n"], ["deleted", "n"], ["files", "n"], ["size", "n"], ["detail", "wrap"]],
       rows.map((row) => ({
         fresh: before && !before.has(row.requested + row.state),
-        cells: [el("span", { title: row.requested }, when(row.began, row.requested)), row.action,
+        cells: [opener(row), row.action,
           badge(row.archived ? "archived" : row.state, row.state === "completed" ? (row.archived ? "plain" : "good") : "due"),
           took(row) === null ? "" : age(took(row)), row.operation, shown(row.inserted), about(row, row.updated),
           about(row, row.deleted), shown(row.files), row.bytes ? size(row.bytes) : "", row.detail],
       })), "tall"),
     rows.some((row) => row.unmerged) ? note("~ as written to log files; readers merge these rows with the stored ones.") : null,
     rows.length < page.total ? note(`${whole(page.total - rows.length)} older instants are not shown.`) : null);
+}
+
+// --- a commit, and rows -----------------------------------------------------------------------
+function opener(row) {
+  const text = when(row.began, row.requested);
+  if (!row.files && row.state === "completed") return el("span", { title: row.requested }, text);
+  const button = el("button", { type: "button", class: "link", title: `${row.requested}: its files` }, text);
+  button.addEventListener("click", () => commit(row));
+  return button;
+}
+
+async function commit(row) {
+  const section = by("commit"), close = el("button", { type: "button" }, "Close");
+  close.addEventListener("click", () => { section.hidden = true; by("timeline").scrollIntoView(); });
+  section.hidden = false;
+  by("h-commit").textContent = `${row.action} ${row.requested}`;
+  put("commit", note("asking"));
+  section.scrollIntoView({ block: "nearest" });
+  try {
+    const found = await ask(`api/commit?instant=${encodeURIComponent(row.requested)}&action=${encodeURIComponent(row.action)}`);
+    const rows = found.files.map((one) => ({ cells: [one.partition || "–", one.file, shown(one.rows), shown(one.inserted),
+      about(one, one.updated), about(one, one.deleted), one.bytes ? size(one.bytes) : ""] }));
+    put("commit",
+      facts([["Operation", found.operation || found.action], ["State", found.state], ["Files", whole(found.total)],
+        ...found.facts.map(([name, value]) => [name, value])]),
+      rows.length ? table("Files", [["partition", "wrap"], ["file", "id"], ["rows", "n"], ["inserted", "n"], ["updated", "n"],
+        ["deleted", "n"], ["size", "n"]], rows, "tall") : note("It names no file."),
+      rows.length < found.total ? note(`${whole(found.total - rows.length)} more files are not shown.`) : null, close);
+  } catch (error) {
+    put("commit", el("p", { class: "error" }, error.message), close);
+  }
+  section.scrollIntoView({ block: "nearest" });
+}
+
+async function preview() {
+  put("rows", note("reading"));
+  try {
+    const found = await ask(`api/rows?limit=${by("rows-limit").value}&where=${encodeURIComponent(by("where").value)}`);
+    put("rows", found.rows.length
+      ? table("Rows", found.columns.map((name, n) => [name, found.numeric[n] ? "n" : ""]), found.rows.map((cells) => ({ cells })), "tall")
+      : note("No rows."));
+  } catch (error) {
+    put("rows", el("p", { class: "error" }, error.message));
+  }
 }
 
 function lanes(rows) {
@@ -389,19 +346,6 @@ const SECTIONS = {
 };
 for (const one of Object.values(SECTIONS)) Object.assign(one, { mark: null, busy: false, found: null, again: false });
 
-class Refusal extends Error {
-  constructor(said) {
-    super([said.obj, said.rule].filter(Boolean).join(": ") + (said.fix ? `. ${said.fix}` : ""));
-  }
-}
-
-async function ask(path) {
-  const answer = await fetch(path, { headers: { Accept: "application/json" } });
-  const said = await answer.json();
-  if (!answer.ok) throw new Refusal(said);
-  return said;
-}
-
 async function load(name, anew) {
   const one = SECTIONS[name], path = one.ask();
   if (!path) return;
@@ -451,6 +395,8 @@ function state() {
 
 function again() { for (const one of Object.values(SECTIONS)) if (one.found) one.show(one.found); }
 
+if (/\/table\/[^/]+\/$/.test(location.pathname)) by("up").hidden = false;
+by("ask-rows").addEventListener("submit", (event) => { event.preventDefault(); preview(); });
 let resized = 0;
 window.addEventListener("resize", () => { clearTimeout(resized); resized = setTimeout(again, 150); });
 for (const id of ["archived", "timeline-limit"]) by(id).addEventListener("change", () => { seen = null; load("timeline", true); });
