@@ -1,6 +1,9 @@
-"""Hundreds of small tables below one place: how long their list and their figures take, and how much memory
-``hoodoo serve --from`` needs. ``python tests/bench/many_tables.py make FOLDER 500`` makes them, and
-``... measure PLACE [-o KEY=VALUE]`` measures."""
+"""Hundreds of small tables below one place: how long their list and their figures take, and how
+much memory ``hoodoo serve --from`` needs.
+
+``python tests/bench/many_tables.py make FOLDER 500`` makes them, ``... copy FOLDER s3://... -o ...``
+copies them into a store, and ``... measure PLACE -o ...`` measures.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,16 @@ KINDS = ("cow", "mor", "lagging", "planned")
 
 def template(path: Path, kind: str) -> None:
     """A table of ten to thirty commits."""
-    off = {"hoodie.compact.inline": "false"}
     table = hoodoo.create(
-        str(path), SCHEMA, name=path.name, record_key="id", partition_by="city", ordering="ts",
-        table_type="COPY_ON_WRITE" if kind == "cow" else "MERGE_ON_READ", options=off,
-    )  # fmt: skip
+        str(path),
+        SCHEMA,
+        name=path.name,
+        record_key="id",
+        partition_by="city",
+        ordering="ts",
+        table_type="COPY_ON_WRITE" if kind == "cow" else "MERGE_ON_READ",
+        options={"hoodie.compact.inline": "false"},
+    )
     for ts in range(30 if kind == "lagging" else 10):
         first = ts * 10 if kind == "cow" else 0  # updates of a table merged on read go to log files
         ids = range(first, first + 100)
@@ -39,7 +47,7 @@ def template(path: Path, kind: str) -> None:
 
 
 def make(folder: Path, count: int) -> None:
-    """``count`` tables in ten folders: copies of one of each kind, whose names stay those of the first."""
+    """``count`` tables in ten folders: copies of one of each kind."""
     first = folder.parent / f"{folder.name}-first"
     for kind in KINDS:
         if not (first / kind).exists():
@@ -74,7 +82,7 @@ def timed(*arguments: str) -> dict[str, object]:
 
 
 def served(place: str, more: list[str], seconds: float) -> dict[str, object]:
-    """The largest resident memory of a server until each table was looked at twice, or ``seconds``."""
+    """The largest memory of a server until each table was looked at twice, or ``seconds``."""
     command = [*COMMAND, "serve", "--from", place, "--port", "0", "--every", "20", *more]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -99,9 +107,14 @@ def served(place: str, more: list[str], seconds: float) -> dict[str, object]:
         process.terminate()
         process.communicate()
     return {
-        "command": "serve", "tables": tables(text), "rounds": rounds, "first_of_all": first,
-        "peak_mb": int(peak[1]) // 1000, "threads": int(threads[1]), "metrics_kb": len(text) // 1000,
-    }  # fmt: skip
+        "command": "serve",
+        "tables": tables(text),
+        "rounds": rounds,
+        "first_of_all": first,
+        "peak_mb": int(peak[1]) // 1000,
+        "threads": int(threads[1]),
+        "metrics_kb": len(text) // 1000,
+    }
 
 
 def tables(metrics: str) -> int:

@@ -1,4 +1,4 @@
-"""Commands over many tables: of a folder, of a file of paths; one that fails does not end the others."""
+"""Commands over many tables: of a folder, of a file; one that fails does not end the others."""
 
 from __future__ import annotations
 

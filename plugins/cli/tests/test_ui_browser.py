@@ -144,9 +144,7 @@ def test_many_tables(tmp_path: Path, browser: Browser, width: int) -> None:
     create(tmp_path / f"team/{ODD}")
     for n in range(12):
         kind = "MERGE_ON_READ" if n % 2 else "COPY_ON_WRITE"
-        create(tmp_path / f"team/t{n:02}", kind).upsert(
-            rows(range(n + 1), 1)
-        )
+        create(tmp_path / f"team/t{n:02}", kind).upsert(rows(range(n + 1), 1))
     (tmp_path / "team/t05/.hoodie/hoodie.properties").unlink()
     browser.errors.clear()
     server = PageServer(ManyTables(str(tmp_path)))
@@ -155,7 +153,10 @@ def test_many_tables(tmp_path: Path, browser: Browser, width: int) -> None:
         browser.show(width, 900)
         browser.open(address)
         browser.until("document.querySelector('#said')?.textContent === 'up to date'")
-        names = "[...document.querySelectorAll('#tables tbody tr')].map(row => row.cells[0].querySelector('a, b').textContent)"
+        names = (
+            "[...document.querySelectorAll('#tables tbody tr')]"
+            ".map(row => row.cells[0].querySelector('a, b').textContent)"
+        )
         assert browser.value(names) == [f"team/{ODD}", *(f"team/t{n:02}" for n in range(12))]
         assert browser.value("document.querySelectorAll('img').length") == 0
         assert browser.value("document.documentElement.scrollWidth") <= width

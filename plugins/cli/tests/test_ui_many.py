@@ -1,4 +1,4 @@
-"""The page of many tables over HTTP: rows that follow the tables, the page of each, and who may see it."""
+"""The page of many tables over HTTP: rows that follow them, the page of each, who may see it."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_nothing_is_listed_while_nobody_looks(lake: Path) -> None:
     assert len(shown.tables()["rows"]) == 3
 
 
-# --- a commit and its files, rows ---------------------------------------------------------------------
+# --- a commit and its files, rows
 @pytest.mark.parametrize("version", [6, 9])
 def test_a_commit_opens_its_files(tmp_path: Path, version: int) -> None:
     table = create(tmp_path / "t", "MERGE_ON_READ", table_version=version)
@@ -192,7 +192,7 @@ def test_files_and_rows_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             shown.rows(*wrong)
 
 
-# --- to whom ------------------------------------------------------------------------------------------
+# --- to whom
 def asked(server: PageServer, path: str, **headers: str) -> tuple[int, Any]:
     line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     line.request("GET", path, headers=headers)
@@ -228,12 +228,15 @@ def test_a_token_is_asked_for(lake: Path) -> None:
 
 def test_another_address_than_loopback_has_a_token(lake: Path) -> None:
     command = [sys.executable, "-m", "hoodoo", "ui", str(lake), "--host", "0.0.0.0"]
-    environment = {**os.environ, "COLUMNS": "300"}
-    for more, given in ((["--token", TOKEN], TOKEN), ([], "")):
+    for given in (TOKEN, ""):
+        environment = {
+            **os.environ,
+            "COLUMNS": "300",
+            **({"HOODOO_UI_TOKEN": given} if given else {}),
+        }
         with subprocess.Popen(
-            [*command, *more], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-            env=environment,
-        ) as process:  # fmt: skip
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+        ) as process:
             assert process.stdout is not None
             address, _, token = process.stdout.readline().strip().partition("?token=")
             process.kill()
@@ -241,7 +244,10 @@ def test_another_address_than_loopback_has_a_token(lake: Path) -> None:
         assert token == given or (not given and len(token) > 20)
 
 
-@pytest.mark.parametrize("token", ["short", "with space or;semicolon", ""])
-def test_tokens_that_are_none(lake: Path, run: Any, token: str) -> None:
-    code, _, err = run("ui", lake, "--token", token)
-    assert code == 2 and "--token" in err
+@pytest.mark.parametrize("token", ["short", "with space or;semicolon"])
+def test_tokens_that_are_none(
+    lake: Path, run: Any, monkeypatch: pytest.MonkeyPatch, token: str
+) -> None:
+    monkeypatch.setenv("HOODOO_UI_TOKEN", token)
+    code, _, err = run("ui", lake)
+    assert code == 2 and "HOODOO_UI_TOKEN" in err

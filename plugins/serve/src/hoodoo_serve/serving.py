@@ -1,11 +1,14 @@
-"""The process that looks after tables: a thread each, until it is stopped."""
+"""The process that looks after tables: some threads, to which each table comes when it is due, until
+it is stopped."""
 
 from __future__ import annotations
 
+import heapq
 import random
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 
 from attrs import define, field
 from hoodoo.log import get_logger
@@ -26,30 +29,59 @@ class Serving:
     >>> serving.start(); serving.stop(); serving.wait()
     """
 
-    tables: Sequence[TableServices]
+    given: Sequence[TableServices]
     every: float = 60.0
     at_once: int = 4
     seen: Callable[[str, Round], None] = lambda path, found: None
     last: dict[str, Round] = field(factory=dict, init=False)
+    since: dict[str, float] = field(factory=dict, init=False)  # path -> when it was taken up
+    _tables: dict[str, TableServices] = field(factory=dict, init=False)
+    _due: list[tuple[float, int, TableServices]] = field(factory=list, init=False)
+    _order: count[int] = field(factory=count, init=False)
     _stop: threading.Event = field(factory=threading.Event, init=False)
+    _wake: threading.Condition = field(factory=threading.Condition, init=False)
     _threads: list[threading.Thread] = field(factory=list, init=False)
-    _slots: threading.Semaphore = field(init=False)
+    _working: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._slots = threading.Semaphore(max(1, self.at_once))
-        for table in self.tables:
-            table.stopped = self._stop.is_set
+        for table in self.given:
+            self.add(table)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The tables that are served now."""
+        with self._wake:
+            return tuple(self._tables)
 
     def start(self) -> None:
         """Begin, and return."""
-        for table in self.tables:
-            thread = threading.Thread(target=self._serve, args=(table,), name=f"serve {table.path}")
+        self._working = max(1, self.at_once)
+        for number in range(self._working):
+            thread = threading.Thread(target=self._work, name=f"serve {number}")
             self._threads.append(thread)
             thread.start()
+
+    def add(self, table: TableServices) -> None:
+        """Serve this one, too, from now on; harmless for the path of one that is served."""
+        table.stopped = self._stop.is_set
+        with self._wake:
+            if table.path not in self._tables:
+                self._tables[table.path] = table
+                self.since[table.path] = time.time()
+                self._push(table, 0.0)
+
+    def remove(self, path: str) -> None:
+        """Serve it no longer, after a round that is under way."""
+        with self._wake:
+            self._tables.pop(path, None)
+            self.since.pop(path, None)
+            self.last.pop(path, None)
 
     def stop(self) -> None:
         """End after the services that are running; the others are left to the next leader."""
         self._stop.set()
+        with self._wake:  # a signal may come while this thread has it: it is reentrant
+            self._wake.notify_all()
 
     def wait(self, seconds: float | None = None) -> bool:
         """Until all have ended; whether they have, within ``seconds``."""
@@ -60,18 +92,51 @@ class Serving:
 
     def states(self) -> Mapping[str, Round]:
         """The last round of each table that has had one."""
-        return dict(self.last)
+        with self._wake:
+            return dict(self.last)
 
-    def _serve(self, table: TableServices) -> None:
+    def _push(self, table: TableServices, pause: float) -> None:
+        heapq.heappush(self._due, (time.monotonic() + pause, next(self._order), table))
+        self._wake.notify()
+
+    def _work(self) -> None:
         try:
-            while not self._stop.is_set():
-                with self._slots:
-                    found = table.round()
-                self.last[table.path] = found
-                self.seen(table.path, found)
-                stands_by = found.role == "stands by"
-                # Out of step with others, so that not all tables are listed in one moment.
-                pause = min(STAND_BY, self.every) if stands_by else self.every
-                self._stop.wait(pause * random.uniform(0.9, 1.1))
+            while (table := self._next()) is not None:
+                self._look(table)
         finally:
-            table.close()
+            with self._wake:
+                self._working -= 1
+                ended = [] if self._working else list(self._tables.values())
+            for table in ended:
+                table.close()
+
+    def _next(self) -> TableServices | None:
+        """The table that is due, as soon as one is; None at the end."""
+        with self._wake:
+            while not self._stop.is_set():
+                rest = self._due[0][0] - time.monotonic() if self._due else None
+                if rest is None or rest > 0:
+                    self._wake.wait(rest)
+                else:
+                    return heapq.heappop(self._due)[2]
+        return None
+
+    def _look(self, table: TableServices) -> None:
+        if self._is_served(table):
+            found = table.round()
+            with self._wake:
+                if self._is_served(table):
+                    self.last[table.path] = found
+            self.seen(table.path, found)
+            # What has a lock in each round only asks no more often while another one has it.
+            stands_by = found.role == "stands by" and table.holds
+            pause = min(STAND_BY, self.every) if stands_by else self.every
+            with self._wake:
+                if self._is_served(table):
+                    # Out of step with others, so that not all tables are listed in one moment.
+                    self._push(table, pause * random.uniform(0.9, 1.1))
+                    return
+        table.close()
+
+    def _is_served(self, table: TableServices) -> bool:
+        return self._tables.get(table.path) is table

@@ -44,12 +44,13 @@ class Ran:
 class Round:
     """What one look at a table came to. ``role``: ``leads``, ``stands by``, or ``failed`` where the
     table could not be opened or its options are wrong, ``why`` says it. ``ended``: seconds since
-    1970."""
+    1970. ``figures``: the report ``summary``, where it was asked for."""
 
     role: str
     ran: tuple[Ran, ...] = ()
     why: str = ""
     ended: float = field(factory=time.time)
+    figures: Any = None
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -89,14 +90,18 @@ def service_options(table_type: str, given: Mapping[str, str]) -> dict[str, str]
 class TableServices:
     """Looks after the table at ``path``; used by one thread.
 
-    ``lock``: a lock's name, or empty where no other process looks after it. ``stopped`` is asked
-    between two services."""
+    ``lock``: a lock's name, or empty where no other process looks after it; it is kept between
+    rounds where the table ``holds`` it, which costs a request every two seconds. ``measures``:
+    whether rounds have figures. ``stopped`` is asked between two services."""
 
     path: str
     given: Mapping[str, str]
     engine: str | Engine | None = None
     lock: str = "conditional_put"
+    holds: bool = True
+    measures: bool = False
     stopped: Callable[[], bool] = lambda: False
+    _measured: tuple[int, Any] = field(default=(0, None), init=False)
     _held: Held | None = field(default=None, init=False)
 
     def round(self) -> Round:
@@ -113,13 +118,29 @@ class TableServices:
             sentence = _sentence(error)
             _log.warning("services_failed", table=self.path, error=sentence)
             return Round("failed", why=sentence)
-        return Round("leads", self._run(table, due))
+        try:
+            ran = self._run(table, due)
+            return Round("leads", ran, figures=self._figures(table) if self.measures else None)
+        finally:
+            if not self.holds:
+                self.close()
 
     def close(self) -> None:
         """Let another process lead, at once."""
         held, self._held = self._held, None
         if held is not None:
             held.release()
+
+    def _figures(self, table: Table) -> Any:
+        """The report, made again where the timeline has changed; None if it can't be made."""
+        try:
+            mark = hash(table.handle.load_timeline().instants)
+            if mark != self._measured[0] or self._measured[1] is None:
+                self._measured = mark, table.report("summary")
+        except Exception as error:  # services and the other tables go on
+            _log.warning("figures_failed", table=self.path, error=_sentence(error))
+            return None
+        return self._measured[1]
 
     def _opened(self) -> Table:
         given = dict(self.given)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hoodoo_cli.reports import plain
 from hoodoo_cli.toolkit import arguments, many, show
-from hoodoo_cli.toolkit.prices import Prices
+from hoodoo_cli.toolkit.prices import PRICE, Prices
 
 if TYPE_CHECKING:
     from hoodoo_rows.api import Sizes
@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 
 def stats(
     path: many.PathOrPlace,
-    price: arguments.Price = None,
+    price: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar=PRICE,
+            metavar="[SCHEME=]NUMBER",
+            help="Of many tables: what a GB costs in a month, of a store (s3=0.023) or of all; may "
+            "be repeated.",
+        ),
+    ] = None,
     at_once: many.AtOnce = 4,
     options: arguments.Options = None,
     as_json: arguments.Json = False,

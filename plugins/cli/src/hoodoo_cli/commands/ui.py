@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import signal
@@ -13,12 +14,14 @@ import typer
 from hoodoo.errors import ConfigError, warn
 
 from hoodoo_cli.toolkit import arguments, many, show
-from hoodoo_cli.toolkit.prices import Prices
+from hoodoo_cli.toolkit.prices import PRICE, Prices
 from hoodoo_cli.ui.server import PageServer, is_loopback
 from hoodoo_cli.ui.services import Health
 from hoodoo_cli.ui.shown import ShownTable
 from hoodoo_cli.ui.tables import ManyTables
 
+# In the environment, which others do not see as they see the arguments of a process.
+TOKEN = "HOODOO_UI_TOKEN"
 _TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,}")
 
 
@@ -28,23 +31,15 @@ def ui(
     host: Annotated[
         str,
         typer.Option(
-            help="The address to listen at. At another one than loopback, the page asks for a token."
+            help="The address to listen at. At another one than loopback, the page asks for a "
+            "token: that of HOODOO_UI_TOKEN, or a new one."
         ),
     ] = "127.0.0.1",
-    token: Annotated[
-        str | None,
-        typer.Option(
-            envvar="HOODOO_UI_TOKEN",
-            help="Who has this token can see the page, by any name of this machine. At another "
-            "address than loopback, a new one is made if there is none.",
-        ),
-    ] = None,
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = False,
     health: Annotated[
         list[str] | None,
         typer.Option(help="The address of `hoodoo serve --port`; may be repeated."),
     ] = None,
-    price: arguments.Price = None,
     options: arguments.Options = None,
 ) -> None:
     """Show a table, or many, in the browser while they change.
@@ -53,26 +48,27 @@ def ui(
 
     Example: hoodoo ui trips --open
 
-    Example: hoodoo ui s3://bucket/lake --price s3=0.023
+    Example: HOODOO_PRICE=s3=0.023 hoodoo ui s3://bucket/lake
     """
     services = tuple(Health.at(url) for url in health or ())
-    given, prices = arguments.pairs(options), Prices.of(price or ())
+    given, prices = arguments.pairs(options), Prices.of(os.environ.get(PRICE, "").split())
     shown: ShownTable | ManyTables
     if many.several(path, given) is None:
         shown = ShownTable(path, given, services)
         shown.live()  # errors of the path or of an option appear here, not on the page
     else:
         shown = ManyTables(path, given, services, prices)
+    token = os.environ.get(TOKEN)
     if not is_loopback(host):
         token = token or secrets.token_urlsafe(16)
         warn(
-            f"--host {host}: who has the address that is printed here can look at {path}, and at its "
-            "rows. It is sent without encryption: in a network that you do not trust, use a proxy "
+            f"--host {host}: who has the address that is printed here can look at {path}, and at "
+            "its rows. It is sent without encryption: in a network that you do not trust, use a proxy "
             "with TLS, or ssh -L."
         )
     if token is not None and not _TOKEN.fullmatch(token):
         raise ConfigError(
-            "option --token",
+            TOKEN,
             "is too short, or has other characters than letters, digits, and - . _ ~.",
             "Give one of at least 8 such characters.",
         )

@@ -15,6 +15,7 @@ from hoodoo_cli.reports.verify.kinds import KINDS
 from hoodoo_cli.toolkit import arguments, many, show
 
 _SHOWN = 20  # findings of one kind
+_AT_ONCE = 2  # of many tables: what reads all rows keeps a processor busy
 
 
 def verify(
@@ -34,7 +35,6 @@ def verify(
             "reading all.",
         ),
     ] = None,
-    at_once: many.AtOnce = 2,
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
@@ -52,7 +52,7 @@ def verify(
 
     tables = many.several(path, given)
     if tables is not None:
-        asked = many.all_of(tables, lambda table: check(table.path), at_once)
+        asked = many.all_of(tables, lambda table: check(table.path), _AT_ONCE)
         if as_json:
             show.put_json([one.to_dict(Report.to_dict) for one in asked])
         else:

@@ -51,14 +51,6 @@ Format = Annotated[
         "--format", "-f", metavar="FORMAT", help="parquet, csv, jsonl or arrow; by default by name."
     ),
 ]
-Price = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="[SCHEME=]NUMBER",
-        help="Of many tables: what a GB costs in a month, of a store (s3=0.023) or of all; may be "
-        "repeated.",
-    ),
-]
 
 
 def opened(path: str, options: list[str] | None = None) -> Table:

@@ -1,5 +1,5 @@
-"""Many tables at once: those of a folder, of a prefix, of a catalog, or of a file of paths. One that
-fails does not end the others."""
+"""Many tables at once: those of a folder, of a prefix, of a catalog, or of a file of paths. One
+that fails does not end the others."""
 
 from __future__ import annotations
 

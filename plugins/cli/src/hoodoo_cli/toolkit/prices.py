@@ -9,6 +9,8 @@ from attrs import field, frozen
 from hoodoo.errors import ConfigError
 from hoodoo.storage.uri import split
 
+# The environment may have prices, with spaces between.
+PRICE = "HOODOO_PRICE"
 _GB = 1_000_000_000
 
 

@@ -95,10 +95,8 @@ def _answer(
     facts: list[tuple[str, str]],
 ) -> dict[str, Any]:
     shown = [one for one, _ in zip(files, range(MOST_FILES))]
-    return {
-        "operation": operation, "action": action, "state": state, "files": shown, "total": total,
-        "facts": facts,
-    }  # fmt: skip
+    about = {"operation": operation, "action": action, "state": state}
+    return {**about, "files": shown, "total": total, "facts": facts}
 
 
 def _file(stat: WriteStat) -> dict[str, Any]:

@@ -167,7 +167,7 @@ class ShownTable:
 
         return self._made(("layout", column, partition), make)
 
-    # --- what somebody opens ------------------------------------------------------------------------
+    # --- what somebody opens ----------------------------------------------------------------------
     def commit(self, instant: str, action: str) -> dict[str, Any]:
         """The files of an instant."""
         table, timeline, _ = self._look()

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 from typing import Annotated
 
 import typer
 from hoodoo.errors import ConfigError
 from hoodoo_cli.toolkit import arguments, show
+from hoodoo_cli.toolkit.many import tables_of
 
 from hoodoo_serve.health import Health, Metrics
+from hoodoo_serve.places import Places
 from hoodoo_serve.serving import Serving
 from hoodoo_serve.table_services import Round, TableServices
 
@@ -20,7 +24,20 @@ FAILED, STANDS_BY = 1, 3
 
 
 def serve(
-    paths: Annotated[list[str], typer.Argument(help="Directories or URIs of tables.")],
+    paths: Annotated[
+        list[str] | None, typer.Argument(help="Directories or URIs of tables.", show_default=False)
+    ] = None,
+    places: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--from",
+            metavar="PLACE",
+            help="All tables of a folder, a prefix, a catalog, or a file of paths; may be repeated.",
+        ),
+    ] = None,
+    look: Annotated[
+        float, typer.Option(help="Seconds between two looks for new tables of --from.")
+    ] = 300.0,
     every: Annotated[float, typer.Option(help="Seconds between two checks of a table.")] = 60.0,
     once: Annotated[bool, typer.Option("--once", help="Check each table once, then end.")] = False,
     at_once: Annotated[int, typer.Option(help="How many tables to serve at the same time.")] = 4,
@@ -30,7 +47,17 @@ def serve(
     port: Annotated[
         int | None,
         typer.Option(
-            help="Serve /health and /metrics on this port of 127.0.0.1; 0: any free port."
+            help="Serve /health, /live and /metrics on this port of 127.0.0.1; 0: any free port."
+        ),
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Another address for --port; it needs a token.")
+    ] = "127.0.0.1",
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="HOODOO_SERVE_TOKEN",
+            help="What /health, /live and /metrics are to be asked with, as a bearer.",
         ),
     ] = None,
     lock: Annotated[
@@ -53,15 +80,30 @@ def serve(
     Example: hoodoo serve trips -o hoodie.clustering.async.enabled=true
 
     Example: hoodoo serve trips --once --json
+
+    Example: hoodoo serve --from s3://bucket/lake --port 9400
     """
-    if every <= 0 or at_once < 1:
+    if every <= 0 or at_once < 1 or look <= 0:
         raise ConfigError(
-            "hoodoo serve", "--every and --at-once have to be greater than 0.", "Leave them out."
+            "hoodoo serve",
+            "--every, --look and --at-once have to be greater than 0.",
+            "Leave them out.",
+        )
+    if not paths and not places:
+        raise ConfigError("hoodoo serve", "has no tables.", "Name some, or a place: --from PLACE.")
+    if host != "127.0.0.1" and not token:
+        raise ConfigError(
+            f"--host {host}", "needs a token.", "Set HOODOO_SERVE_TOKEN, or leave the option out."
         )
     given = arguments.pairs(options)
-    tables = [TableServices(path, given, engine, lock) for path in dict.fromkeys(paths)]
+    measures = port is not None and not once
+
+    def make(path: str, holds: bool = False) -> TableServices:
+        return TableServices(path, given, engine, lock, holds, measures)
+
+    tables = [make(path, holds=True) for path in dict.fromkeys(paths or ())]
     if once:
-        raise typer.Exit(_once(tables, as_json))
+        raise typer.Exit(_once(tables + _below(places or (), given, make), at_once, as_json))
     metrics = Metrics()
     console = show.console()
 
@@ -71,21 +113,38 @@ def serve(
             show.say(console, _line(path, found))
 
     serving = Serving(tables, every, at_once, seen)
-    health = None if port is None else Health(serving, metrics, port=port)
+    watch = Places(serving, places or (), given, make, look, metrics.gone, metrics.place)
+    health = None
+    if port is not None:
+        health = Health(serving, metrics, host, port, token or "", watch if places else None)
     if threading.current_thread() is threading.main_thread():
         _stop_at_signals(serving)
     try:
         if health is not None:
-            show.say(console, f"http://127.0.0.1:{health.start()}/health")
+            show.say(console, f"http://{host}:{health.start()}/health")
+        watch.look()
         serving.start()
-        show.say(console, f"Serving {show.count(len(tables), 'table')}.")
+        for place, found in watch.last.items():
+            if found.error:
+                show.say(console, f"{place}: {found.error}", "yellow")
+        show.say(console, f"Serving {show.count(len(serving.paths), 'table')}.")
+        if places:
+            watch.start()
         while not serving.wait(0.5):  # it wakes up, so that Python sees signals
             pass
     finally:
+        watch.stop()
         serving.stop()
         serving.wait()
         if health is not None:
             health.stop()
+
+
+def _below(
+    places: Sequence[str], options: Mapping[str, str], make: Callable[[str], TableServices]
+) -> list[TableServices]:
+    found = (table for place in places for table in tables_of(place, options) if table.is_table)
+    return [make(path) for path in dict.fromkeys(table.path for table in found)]
 
 
 def _stop_at_signals(serving: Serving) -> None:
@@ -99,13 +158,15 @@ def _stop_at_signals(serving: Serving) -> None:
         signal.signal(number, stop)
 
 
-def _once(tables: list[TableServices], as_json: bool) -> int:
-    rounds = {}
-    for table in tables:
+def _once(tables: list[TableServices], at_once: int, as_json: bool) -> int:
+    def look(table: TableServices) -> Round:
         try:
-            rounds[table.path] = table.round()
+            return table.round()
         finally:
             table.close()
+
+    with ThreadPoolExecutor(at_once) as pool:
+        rounds = dict(zip((table.path for table in tables), pool.map(look, tables), strict=True))
     if as_json:
         said = {
             path: {
