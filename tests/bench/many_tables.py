@@ -1,7 +1,7 @@
 """Hundreds of small tables below one place: how long their list and their figures take, and how
 much memory ``hoodoo serve --from`` needs.
 
-``python tests/bench/many_tables.py make FOLDER 500`` makes them, ``... copy FOLDER s3://... -o ...``
+``python tests/bench/many_tables.py make FOLDER 500`` makes them, ``... copy FOLDER s3://...``
 copies them into a store, and ``... measure PLACE -o ...`` measures.
 """
 

@@ -42,8 +42,8 @@ _COMMANDS = {
     "rollback": "Undo failed writes; or undo INSTANT, permanently.",
     "compare-indexes": "Look keys up in two indexes and show where they differ.",
     "switch-index": "Give the table another index, for all writers.",
-    "doctor": "Find out what is wrong with this environment, or with tables and the access to them, "
-    "and how to fix it.",
+    "doctor": "Find out what is wrong with this environment, or with tables and the access to "
+    "them, and how to fix it.",
     "ui": "Show a table, or many, in the browser while they change.",
     "plugins": "List the installed plugins, a line each; of a family or a plugin also its other "
     "names and options.",

@@ -1,5 +1,5 @@
-"""What a serving process says of itself: ``/health`` and ``/live`` for supervisors, ``/metrics`` for
-Prometheus; to who has a token, or on loopback."""
+"""What a serving process says of itself: ``/health`` and ``/live`` for supervisors, ``/metrics``
+for Prometheus; to who has a token, or on loopback."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ _FIGURES = {
 
 
 class Metrics:
-    """Counters of rounds and services, and figures of tables, in ``registry``. What else is in it is
-    shown as well, such as those of an observer."""
+    """Counters of rounds and services, and figures of tables, in ``registry``. What else is in it
+    is shown as well, such as those of an observer."""
 
     def __init__(self, registry: CollectorRegistry = REGISTRY) -> None:
         def gauge(name: str, text: str, *labels: str) -> Gauge:

@@ -30,15 +30,14 @@ class Listed:
 @define
 class Places:
     """Looks at ``places`` every ``every`` seconds for tables, which ``serving`` serves as ``make``
-    makes them. A place that can't be listed changes nothing. ``gone`` is told the paths of tables
-    that went away, ``listed`` each look."""
+    makes them. A place that can't be listed changes nothing. ``listed`` is called with each
+    look."""
 
     serving: Serving
     places: Sequence[str]
     options: Mapping[str, Any]
     make: Callable[[str], TableServices]
     every: float = 300.0
-    gone: Callable[[str], None] = lambda path: None
     listed: Callable[[str, Listed], None] = lambda place, found: None
     last: dict[str, Listed] = field(factory=dict, init=False)
     _of: dict[str, frozenset[str]] = field(factory=dict, init=False)  # place -> paths
@@ -57,7 +56,7 @@ class Places:
         self._thread.start()
 
     def stop(self) -> None:
-        """No more looks; one that is under way is finished."""
+        """No more looks; one that is running is finished."""
         self._stop.set()
 
     def _run(self) -> None:
@@ -81,5 +80,4 @@ class Places:
         everywhere = frozenset().union(*self._of.values())
         for path in sorted(before - everywhere):
             self.serving.remove(path)
-            self.gone(path)
         return Listed(time.time(), len(found), str(failed[0].error) if failed else "")

@@ -1,5 +1,5 @@
-"""The process that looks after tables: some threads, to which each table comes when it is due, until
-it is stopped."""
+"""The process that looks after tables: some threads, to which each table comes when it is due,
+until it is stopped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _log = get_logger(__name__)
 @define
 class Serving:
     """``tables`` are looked at every ``every`` seconds, ``at_once`` of them at the same time;
-    ``seen`` is called with a table's path and what a round came to, in the table's thread.
+    ``seen`` is called with a table's path and what a round came to, in the table's thread; ``gone``
+    with the path of a table that is removed, after that.
 
     >>> serving = Serving([TableServices("/data/flights", {})], every=60)
     >>> serving.start(); serving.stop(); serving.wait()
@@ -33,10 +34,12 @@ class Serving:
     every: float = 60.0
     at_once: int = 4
     seen: Callable[[str, Round], None] = lambda path, found: None
+    gone: Callable[[str], None] = lambda path: None
     last: dict[str, Round] = field(factory=dict, init=False)
     since: dict[str, float] = field(factory=dict, init=False)  # path -> when it was taken up
     _tables: dict[str, TableServices] = field(factory=dict, init=False)
     _due: list[tuple[float, int, TableServices]] = field(factory=list, init=False)
+    _looking: set[str] = field(factory=set, init=False)  # paths that have a round now
     _order: count[int] = field(factory=count, init=False)
     _stop: threading.Event = field(factory=threading.Event, init=False)
     _wake: threading.Condition = field(factory=threading.Condition, init=False)
@@ -71,11 +74,14 @@ class Serving:
                 self._push(table, 0.0)
 
     def remove(self, path: str) -> None:
-        """Serve it no longer, after a round that is under way."""
+        """Serve it no longer, after a round that is running."""
         with self._wake:
-            self._tables.pop(path, None)
+            table = self._tables.pop(path, None)
             self.since.pop(path, None)
             self.last.pop(path, None)
+            if table is None or path in self._looking:
+                return
+        self._let_go(table)
 
     def stop(self) -> None:
         """End after the services that are running; the others are left to the next leader."""
@@ -122,21 +128,27 @@ class Serving:
         return None
 
     def _look(self, table: TableServices) -> None:
-        if self._is_served(table):
-            found = table.round()
-            with self._wake:
-                if self._is_served(table):
-                    self.last[table.path] = found
-            self.seen(table.path, found)
-            # What has a lock in each round only asks no more often while another one has it.
-            stands_by = found.role == "stands by" and table.holds
-            pause = min(STAND_BY, self.every) if stands_by else self.every
-            with self._wake:
-                if self._is_served(table):
-                    # Out of step with others, so that not all tables are listed in one moment.
-                    self._push(table, pause * random.uniform(0.9, 1.1))
-                    return
+        with self._wake:
+            if not self._is_served(table):  # it was let go while it waited
+                return
+            self._looking.add(table.path)
+        found = table.round()
+        self.seen(table.path, found)
+        # What has a lock in each round only asks no more often while another one has it.
+        stands_by = found.role == "stands by" and table.holds
+        pause = min(STAND_BY, self.every) if stands_by else self.every
+        with self._wake:
+            self._looking.discard(table.path)
+            if self._is_served(table):
+                self.last[table.path] = found
+                # Out of step with others, so that not all tables are listed in one moment.
+                self._push(table, pause * random.uniform(0.9, 1.1))
+                return
+        self._let_go(table)
+
+    def _let_go(self, table: TableServices) -> None:
         table.close()
+        self.gone(table.path)
 
     def _is_served(self, table: TableServices) -> bool:
         return self._tables.get(table.path) is table

@@ -63,8 +63,8 @@ def ui(
         token = token or secrets.token_urlsafe(16)
         warn(
             f"--host {host}: who has the address that is printed here can look at {path}, and at "
-            "its rows. It is sent without encryption: in a network that you do not trust, use a proxy "
-            "with TLS, or ssh -L."
+            "its rows. It is sent without encryption: in a network that you do not trust, use a "
+            "proxy with TLS, or ssh -L."
         )
     if token is not None and not _TOKEN.fullmatch(token):
         raise ConfigError(

@@ -34,9 +34,10 @@ class TableSummary:
     ``rows`` are those of base files whose commit is on the active timeline; None if others are
     older. ``old_bytes``: older slices, replaced file groups, files of instants that are not
     completed. ``compaction_lag``: writes of log files after the newest compaction,
-    ``compaction_since`` the end of the first one; zero and None where no log file waits. ``clustering_lag``: writes after
-    the newest clustering; None if the active timeline has none. ``week_bytes`` and ``week_rows``
-    (inserted less deleted) are what writes of the last seven days have noted."""
+    ``compaction_since`` the end of the first one; zero and None where no log file waits.
+    ``clustering_lag``: writes after the newest clustering; None if the active timeline has none.
+    ``week_bytes`` and ``week_rows`` (inserted less deleted) are what writes of the last seven days
+    have noted."""
 
     table: str
     table_type: str

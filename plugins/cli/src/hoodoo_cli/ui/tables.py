@@ -35,8 +35,8 @@ class _Row:
 
 @define
 class ManyTables:
-    """The tables of ``place``. Nothing is listed while nobody looks: a question begins a thread that
-    lists what is older than ``every`` seconds. Safe in threads."""
+    """The tables of ``place``. Nothing is listed while nobody looks: a question begins a thread
+    that lists what is older than ``every`` seconds. Safe in threads."""
 
     place: str
     given: Mapping[str, str] = field(factory=dict)

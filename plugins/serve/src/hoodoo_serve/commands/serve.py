@@ -32,7 +32,7 @@ def serve(
         typer.Option(
             "--from",
             metavar="PLACE",
-            help="All tables of a folder, a prefix, a catalog, or a file of paths; may be repeated.",
+            help="All tables of a folder, a prefix, a catalog, or a file of paths; repeatable.",
         ),
     ] = None,
     look: Annotated[
@@ -112,8 +112,8 @@ def serve(
         if any(ran.done for ran in found.ran) or found.failed:
             show.say(console, _line(path, found))
 
-    serving = Serving(tables, every, at_once, seen)
-    watch = Places(serving, places or (), given, make, look, metrics.gone, metrics.place)
+    serving = Serving(tables, every, at_once, seen, metrics.gone)
+    watch = Places(serving, places or (), given, make, look, metrics.place)
     health = None
     if port is not None:
         health = Health(serving, metrics, host, port, token or "", watch if places else None)
