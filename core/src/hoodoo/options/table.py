@@ -14,6 +14,8 @@ BASE_FORMAT = Option(
     table_property=True,
     kind=PluginName("file_format"),
 )
+# A property of tables whose base files have field ids: column paths and numbers, as JSON.
+FIELD_IDS = "hoodoo.parquet.field.ids"
 BOOTSTRAP_BASE = "hoodie.bootstrap.base.path"  # rows of base files may lie in files there
 LOG_FORMAT = Option(
     "hoodie.table.log.file.format",
@@ -106,8 +108,6 @@ FILL_COLUMNS = Option(
     "true: columns that rows lack are null in them. false: such rows are refused. If not set: true; false where the options name the table, as those of a Spark Hudi job do, and do not reconcile schemas.",
     kind=FLAG,
 )
-
-
 # Said by who opens a store, to its factory; no option of users.
 STORAGE_URI = Option("hoodoo.storage.uri", "The URI of the table's storage.", "", kind=TEXT)
 

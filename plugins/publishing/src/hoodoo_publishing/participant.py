@@ -28,6 +28,7 @@ from hoodoo.timeline.timeline import Timeline
 from hoodoo_publishing import options
 from hoodoo_publishing.catalogs.faces import Faces, faces
 from hoodoo_publishing.formats import named
+from hoodoo_publishing.iceberg.file_ids import note_ids, with_ids
 from hoodoo_publishing.sync import Format, sync
 
 
@@ -72,6 +73,7 @@ class Publisher(_AfterActions):
             schema = without_meta(arrow_schema(config.create_schema))
             for form in self.formats:
                 form.refuse(schema)
+            return with_ids(config, self.formats, schema)
         return config
 
     def after_action(self, request: RebuildRequest, timeline: Timeline) -> tuple[str, ...]:
@@ -80,6 +82,7 @@ class Publisher(_AfterActions):
         try:
             done = publish(request, self.formats)
             news = bool(done)
+            note_ids(request.storage, request.config, self.formats, timeline.latest_schema_text)
             return done
         finally:  # of the other formats, where one failed
             self._show(request.storage, request.config, news)

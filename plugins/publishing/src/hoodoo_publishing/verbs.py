@@ -11,6 +11,7 @@ from hoodoo.table.handle import TableHandle
 from hoodoo_publishing import options
 from hoodoo_publishing.catalogs.faces import Faces, faces
 from hoodoo_publishing.formats import named
+from hoodoo_publishing.iceberg.file_ids import note_ids
 from hoodoo_publishing.participant import publish as publish_all
 
 
@@ -68,6 +69,7 @@ def publish(
         if not done:
             events.skip()
     if keep:
+        note_ids(table.storage, table.config, forms, table.timeline().latest_schema_text)
         texts = options.CATALOGS.spell(tuple(map(str, each))) if each else None
         table.change_properties({options.FORMATS.key: ",".join(every), options.CATALOGS.key: texts})
     for _, found in shown:

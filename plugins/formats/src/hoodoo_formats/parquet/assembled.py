@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from hoodoo_formats.logical import stored_field
 from hoodoo_formats.parquet.chunks import Assembly, Chunk, Layout
 from hoodoo_formats.parquet.encodings import stored_schema, unified
+from hoodoo_formats.parquet.field_ids import with_ids
 from hoodoo_formats.parquet.writer import ParquetWriter, WriterOptions
 from hoodoo_formats.record_keys import KeyStats
 
@@ -35,7 +36,8 @@ class AssembledWriter(ParquetWriter):
     def _made_template(self) -> Layout:
         sink = pa.BufferOutputStream()
         stored = pa.schema(map(stored_field, self._schema))
-        pq.ParquetWriter(sink, stored, **self._settings(stored, [])).close()
+        ids = self._options.ids
+        pq.ParquetWriter(sink, with_ids(stored, ids), **self._settings(stored, [])).close()
         return Layout.of(pa.BufferReader(sink.getvalue()))
 
     def _encoded(self, table: pa.Table) -> dict[str, list[Chunk]]:

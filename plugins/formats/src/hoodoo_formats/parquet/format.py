@@ -8,7 +8,7 @@ import pyarrow as pa
 from attrs import Factory, evolve, frozen
 from hoodoo.hookspecs.file_format import BaseFileReader, BaseRanges, KnowsKeys, StoredFilter
 from hoodoo.options.option import OptionSource
-from hoodoo.options.table import BOOTSTRAP_BASE
+from hoodoo.options.table import BOOTSTRAP_BASE, FIELD_IDS
 from hoodoo.storage.api import Storage
 
 from hoodoo_formats import options as keys
@@ -16,6 +16,7 @@ from hoodoo_formats import record_keys
 from hoodoo_formats.bloom import BloomFilter
 from hoodoo_formats.parquet import in_place
 from hoodoo_formats.parquet.assembled import MOST_COLUMNS, AssembledWriter
+from hoodoo_formats.parquet.field_ids import field_ids
 from hoodoo_formats.parquet.in_place import InPlaceWriter
 from hoodoo_formats.parquet.ranges import file_ranges, footer_columns, footer_keys, read_footer
 from hoodoo_formats.parquet.reader import ParquetReader
@@ -57,6 +58,7 @@ class ParquetFormat:
                 copies=settings.value(keys.COPY_UNCHANGED),
                 bloom=record_keys.filter_options(settings),
                 key_stats=record_keys.are_stored(settings),
+                ids=field_ids(settings.get(FIELD_IDS) or "{}"),
             ),
             bool(settings.get(BOOTSTRAP_BASE)),
         )

@@ -4,7 +4,7 @@ for."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +19,7 @@ from hoodoo.model.schema.normalize import conform, plain_schema
 from hoodoo_formats.bloom import BloomOptions
 from hoodoo_formats.logical import footer, to_stored
 from hoodoo_formats.parquet.encodings import DISTINCT, dictionary_leaves, stored_schema, unified
+from hoodoo_formats.parquet.field_ids import with_ids
 from hoodoo_formats.record_keys import KeyStats
 
 _MAX_ROWS = 1 << 20
@@ -42,7 +43,7 @@ class WriterOptions:
     """``block_bytes`` bounds a row group by its size in memory; ``bloom`` None: no bloom filter;
     ``key_stats`` False: nothing about record keys in the footer (virtual keys); ``copies``: column
     chunks, and the bloom filter, may be copied from the file that is replaced. ``threads``: that
-    encode the columns of a file."""
+    encode the columns of a file. ``ids``: the field ids of columns, by path."""
 
     table_name: str = ""
     codec: str = "zstd"
@@ -54,6 +55,7 @@ class WriterOptions:
     key_stats: bool = True
     copies: bool = True
     threads: int = 1
+    ids: Mapping[str, int] = Factory(dict)
 
 
 class ParquetWriter:
@@ -109,7 +111,9 @@ class ParquetWriter:
         try:
             self._sink = pa.BufferedOutputStream(pa.OSFile(self._local, "wb"), _BUFFER)
             self._file = pq.ParquetWriter(
-                self._sink, stored, **self._settings(stored, self._pending)
+                self._sink,
+                with_ids(stored, self._options.ids),
+                **self._settings(stored, self._pending),
             )
         except OSError as error:
             raise self._failed(error) from error

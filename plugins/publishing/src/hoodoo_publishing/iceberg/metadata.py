@@ -10,7 +10,7 @@ import json
 import re
 import threading
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -37,6 +37,7 @@ from hoodoo_publishing.iceberg.schema import (
     leaves,
     name_mapping,
     refuse_other_types,
+    stored_ids,
 )
 from hoodoo_publishing.iceberg.values import metrics
 
@@ -129,7 +130,7 @@ class IcebergMetadata:
         metadata = (
             _new_table(storage) if before is None else json.loads(json.dumps(before.metadata))
         )
-        fields = _with_schema(metadata, step.schema)
+        fields = _with_schema(metadata, step.schema, stored_ids(state.config.properties))
         spec = with_spec(metadata, state.config.partition_fields, fields)
         sequence = metadata["last-sequence-number"] + 1
         snapshot = _snapshot_id(step.instant, sequence)
@@ -206,6 +207,12 @@ class IcebergMetadata:
         _discard_unlisted(storage, metadata, listed)
         _sweep(storage, metadata, state.manifests)
         return last + 1
+
+    def field_ids(self, head: Head, schema: pa.Schema) -> dict[str, int]:
+        """The ids of the columns of ``schema``, at any depth, and of the meta columns."""
+        ids = _ids(head.detail.metadata) if head.detail else Ids({}, 0)
+        name_mapping(columns(schema, ids), ids)
+        return ids.known
 
     def repair(self, storage: Storage, head: Head) -> None:
         """The hint names the newest version, also if a process ended before it could say so."""
@@ -396,9 +403,14 @@ def _schema(metadata: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _with_schema(metadata: dict[str, Any], schema: pa.Schema) -> list[Row]:
-    """``schema`` is the current one of ``metadata``; its columns."""
+def _with_schema(
+    metadata: dict[str, Any], schema: pa.Schema, stored: Mapping[str, int]
+) -> list[Row]:
+    """``schema`` is the current one of ``metadata``; its columns. ``stored``: ids that base files
+    may have."""
     ids = _ids(metadata)
+    if stored and not metadata["schemas"]:
+        ids = Ids(stored, max(stored.values()))
     fields = columns(schema, ids)
     if metadata["schemas"]:
         now = _schema(metadata)["fields"]

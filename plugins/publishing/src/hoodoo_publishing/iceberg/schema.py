@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
 from hoodoo.errors import SchemaError
 from hoodoo.model.meta import META_COLUMNS
+from hoodoo.options.table import FIELD_IDS
 
 Field = dict[str, Any]
 _PLAIN = {
@@ -37,6 +39,15 @@ class Ids:
             self.last += 1
             self.known[path] = self.last
         return self.known[path]
+
+
+def stored_ids(properties: Mapping[str, str]) -> dict[str, int]:
+    """The ids that new base files of a table with these properties have. Empty for a text that
+    says none: the writer of a file names the fault."""
+    try:
+        return {path: int(n) for path, n in json.loads(properties.get(FIELD_IDS) or "{}").items()}
+    except (ValueError, TypeError, AttributeError):
+        return {}
 
 
 def columns(schema: pa.Schema, ids: Ids) -> list[Field]:

@@ -1,0 +1,64 @@
+"""Field ids of new base files: a table that is published as Iceberg notes the ids of its columns
+in a property, and writers put them into files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+from hoodoo.errors import CommitConflictError
+from hoodoo.model.config import TableConfig
+from hoodoo.model.meta import without_meta
+from hoodoo.model.schema.avro import arrow_schema
+from hoodoo.options.table import FIELD_IDS
+from hoodoo.storage.api import Storage
+from hoodoo.timeline import properties
+
+from hoodoo_publishing.files import Head
+from hoodoo_publishing.iceberg.metadata import IcebergMetadata
+from hoodoo_publishing.iceberg.schema import Ids, columns, stored_ids
+
+
+def with_ids(
+    config: TableConfig, formats: Sequence[Any], schema: pa.Schema, storage: Storage | None = None
+) -> TableConfig:
+    """``config`` with the ids of the columns of ``schema``: those of the Iceberg metadata in
+    ``storage``; None: of a new table, which has none. The same where new files get no ids."""
+    iceberg = next((form for form in formats if isinstance(form, IcebergMetadata)), None)
+    if iceberg is None or config.base_file_format.upper() != "PARQUET":
+        return config
+    stored = stored_ids(config.properties)
+    if stored and _are_known(stored, schema):
+        return config
+    head = Head() if storage is None else iceberg.head(storage)
+    if storage is not None and head.detail is None:  # the first metadata gives the ids
+        return config
+    ids = {**iceberg.field_ids(head, schema), **stored}
+    text = json.dumps(ids, separators=(",", ":"))
+    return TableConfig({**config.properties, FIELD_IDS: text})
+
+
+def note_ids(
+    storage: Storage,
+    config: TableConfig,
+    formats: Sequence[Any],
+    schema_text: Callable[[Storage], str | None],
+) -> None:
+    """The next base files have ids of all columns, also of those that came since. Each process
+    notes the same ones: they are in the Iceberg metadata, which is decided."""
+    text = schema_text(storage) or config.create_schema
+    if text is None:
+        return
+    now = with_ids(config, formats, without_meta(arrow_schema(text)), storage)
+    if now is not config:
+        with suppress(CommitConflictError):  # another process changes properties: the next action
+            properties.update(storage, config, {FIELD_IDS: now.properties[FIELD_IDS]})
+
+
+def _are_known(stored: dict[str, int], schema: pa.Schema) -> bool:
+    ids = Ids(stored, 0)
+    columns(schema, ids)
+    return ids.last == 0
