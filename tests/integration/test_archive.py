@@ -28,6 +28,7 @@ from hoodoo.timeline import properties
 from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.instants import next_instant, to_datetime
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import from_names
 from hoodoo_rows.write import batches
 from hoodoo_services.archive.action import ArchiveAction
@@ -233,7 +234,7 @@ def test_what_a_write_under_way_could_not_see_stays(tmp_path: Path, version: int
     if version == 6:  # their files' own times say when they completed
         os.utime(tmp_path / timeline.path(timeline.writes()[1]))
     plan = make_plan(
-        storage, table.timeline(), ArchiveSettings(least=1, most=2), lambda timeline: None
+        Snapshot(storage, table.timeline()), ArchiveSettings(least=1, most=2), lambda timeline: None
     )
     assert plan.instants == () and "pending" in plan.held
 

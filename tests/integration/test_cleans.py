@@ -392,7 +392,9 @@ def test_what_the_timeline_says(tmp_path: Path, version: int) -> None:
     requested = table.schedule_clean(commits_retained=2)
     line = table.timeline()
     assert [i.requested for i in pending_cleans(line)] == [requested]
-    assert planned_files(store(tmp_path), line) == {f for f in bases(tmp_path) if instants[0] in f}
+    assert planned_files(Snapshot(store(tmp_path), line)) == {
+        f for f in bases(tmp_path) if instants[0] in f
+    }
     plan = line.contents(store(tmp_path), pending_cleans(line)[0])
     assert plan["earliestInstantToRetain"] == {
         "timestamp": instants[2], "action": "commit", "state": "COMPLETED",
@@ -459,7 +461,7 @@ def test_others_may_finish_it(tmp_path: Path, monkeypatch: Any) -> None:
 def planned(table: hoodoo.Table) -> list[str]:
     storage = LocalStorage(table.path.removeprefix("file://"))
     line = table.timeline()
-    return list(read_plan(storage, line, pending_cleans(line)[0]).files)
+    return list(read_plan(Snapshot(storage, line), pending_cleans(line)[0]).files)
 
 
 def test_what_came_to_be_needed_stays(tmp_path: Path) -> None:
@@ -583,7 +585,9 @@ def test_an_inline_clean_that_fails_is_a_warning(tmp_path: Path, monkeypatch: An
     assert commit.instant and seen(table.read())[0] == ("x", 9)
     with pytest.raises(StorageError, match="the disk says no"):
         table.clean()
-    assert pending_cleans(table.timeline()) and not last_clean(store(tmp_path), table.timeline())
+    assert pending_cleans(table.timeline()) and not last_clean(
+        Snapshot(store(tmp_path), table.timeline())
+    )
     monkeypatch.undo()
     assert table.clean().files and not pending_cleans(table.timeline())
 

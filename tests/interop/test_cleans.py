@@ -8,6 +8,7 @@ from typing import Any
 import mor
 import pytest
 from both import Both
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_services.clean.plan import MADE_BY, last_clean, pending_cleans, read_plan
 from model import SCHEMA, Model
 
@@ -60,7 +61,7 @@ def data_files(both: Both) -> set[str]:
 def newest(both: Both) -> tuple[str, bool]:
     """The last completed clean, and whether it was Hoodoo's."""
     table = both.hoodoo()
-    last = last_clean(table.handle.storage, table.timeline())
+    last = last_clean(Snapshot(table.handle.storage, table.timeline()))
     assert last is not None
     return last.instant.requested, MADE_BY in last.extra
 
@@ -99,7 +100,7 @@ def test_spark_finishes_hoodoos(both: Both, version: int, kind: str) -> None:
     hoodoo_writes(both, 4, 1)
     table = both.hoodoo()
     instant = table.schedule_clean(commits_retained=1)
-    planned = set(read_plan(table.handle.storage, table.timeline(), _pending(both)).files)
+    planned = set(read_plan(Snapshot(table.handle.storage, table.timeline()), _pending(both)).files)
     assert instant and planned <= data_files(both)
     (both.path / min(planned)).unlink()  # Hoodoo had begun
     spark_writes(both, 1, 10)

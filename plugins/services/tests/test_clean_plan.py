@@ -12,6 +12,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant, State
 from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.timeline.codec import avro as codec_avro
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load
 from hoodoo_services.clean.plan import (
     CleanPlan,
@@ -102,9 +103,9 @@ def test_there_and_back(tmp_path: Path) -> None:
     put(tmp_path, PLAN.encode("file:///moved/since"))
     storage, line = look(tmp_path)
     (pending,) = pending_cleans(line)
-    assert read_plan(storage, line, pending) == PLAN
-    assert planned_files(storage, line) == frozenset(PLAN.files)
-    assert last_clean(storage, line) is None
+    assert read_plan(Snapshot(storage, line), pending) == PLAN
+    assert planned_files(Snapshot(storage, line)) == frozenset(PLAN.files)
+    assert last_clean(Snapshot(storage, line)) is None
 
 
 def test_the_last_clean(tmp_path: Path) -> None:
@@ -115,8 +116,8 @@ def test_the_last_clean(tmp_path: Path) -> None:
         f"{AT.requested}_20261121212312199.clean",
     )
     storage, line = look(tmp_path)
-    assert not pending_cleans(line) and planned_files(storage, line) == frozenset()
-    last = last_clean(storage, line)
+    assert not pending_cleans(line) and planned_files(Snapshot(storage, line)) == frozenset()
+    last = last_clean(Snapshot(storage, line))
     assert last is not None
     assert (last.earliest, last.last_completed) == ("20261121212309742", "20261121212311013")
     assert last.policies == {"KEEP_LATEST_COMMITS"}
@@ -131,7 +132,7 @@ def test_without_partitions(tmp_path: Path) -> None:
     assert list(record(data)["filePathsToBeDeletedPerPartition"]) == [""]
     put(tmp_path, data)
     storage, line = look(tmp_path)
-    assert read_plan(storage, line, AT) == plan
+    assert read_plan(Snapshot(storage, line), AT) == plan
 
 
 def test_an_old_plan_holds_names(tmp_path: Path) -> None:
@@ -139,7 +140,7 @@ def test_an_old_plan_holds_names(tmp_path: Path) -> None:
            "filesToBeDeletedPerPartition": {"a": [BASE]}}  # fmt: skip
     put(tmp_path, codec_avro.encode("HoodieCleanerPlan", old))
     storage, line = look(tmp_path)
-    assert read_plan(storage, line, AT).files == (f"a/{BASE}",)
+    assert read_plan(Snapshot(storage, line), AT).files == (f"a/{BASE}",)
 
 
 def test_bootstrap_base_files_are_left(tmp_path: Path) -> None:
@@ -148,7 +149,7 @@ def test_bootstrap_base_files_are_left(tmp_path: Path) -> None:
     given = {"policy": "KEEP_LATEST_COMMITS", "filePathsToBeDeletedPerPartition": {"a": infos}}
     put(tmp_path, codec_avro.encode("HoodieCleanerPlan", given))
     storage, line = look(tmp_path)
-    assert read_plan(storage, line, AT).files == (f"a/{BASE}",)
+    assert read_plan(Snapshot(storage, line), AT).files == (f"a/{BASE}",)
 
 
 @pytest.mark.parametrize(
@@ -162,14 +163,14 @@ def test_a_plan_that_names_no_file_of_the_table(tmp_path: Path, partition: str, 
     put(tmp_path, codec_avro.encode("HoodieCleanerPlan", given))
     storage, line = look(tmp_path)
     with pytest.raises(CorruptTableError, match=r"clean.requested.*is not a file of a table"):
-        read_plan(storage, line, AT)
+        read_plan(Snapshot(storage, line), AT)
 
 
 def test_bytes_that_are_cut(tmp_path: Path) -> None:
     put(tmp_path, PLAN.encode("file:///t")[:-40])
     storage, line = look(tmp_path)
     with pytest.raises(CorruptTableError, match=r"clean\.requested"):
-        read_plan(storage, line, AT)
+        read_plan(Snapshot(storage, line), AT)
 
 
 def test_the_schema_is_hudis() -> None:

@@ -153,7 +153,7 @@ def test_savepoints(tmp_path: Path, version: int) -> None:
     base, log = BaseFile("p", "a", t(1), "0-0-0"), LogFile("p", "a", t(1), 1, "0-0-0")
     table.kept(1, FileSlice("p", "a", t(1), base, (log,)), FileSlice("", "b", t(1), None, ()))
     table.pending(3, "savepoint")
-    (found,) = savepoints(table.store, table.line)
+    (found,) = savepoints(Snapshot(table.store, table.line))
     assert (found.instant, found.user, found.comment, found.made) == (t(1), "u", "c", 5)
     assert found.files == {base.path, log.path}
     assert table.line.savepointed() == {t(1)}
@@ -169,7 +169,7 @@ def test_paths_in_a_savepoint_are_names(tmp_path: Path) -> None:
         "partitionMetadata": {"p/q": {"partitionPath": "p/q", "savepointDataFile": ["file:/t/p/q/x"]}},
     }  # fmt: skip
     table.other(1, "savepoint", record, "HoodieSavepointMetadata")
-    assert savepoints(table.store, table.line)[0].files == {"p/q/x"}
+    assert savepoints(Snapshot(table.store, table.line))[0].files == {"p/q/x"}
 
 
 def test_a_savepoint_that_is_none(tmp_path: Path, version: int) -> None:
@@ -180,9 +180,9 @@ def test_a_savepoint_that_is_none(tmp_path: Path, version: int) -> None:
     name = next(i for i in line.instants if i.action == "savepoint")
     table.store.put(line.path(name), b"Obj\x01 no")
     with pytest.raises(CorruptTableError, match=r"\.savepoint"):
-        savepoints(table.store, line)
+        savepoints(Snapshot(table.store, line))
     table.store.delete(line.path(name))
-    assert savepoints(table.store, line) == ()
+    assert savepoints(Snapshot(table.store, line)) == ()
 
 
 def test_a_savepoint_is_completed_once(tmp_path: Path, version: int) -> None:
@@ -192,7 +192,7 @@ def test_a_savepoint_is_completed_once(tmp_path: Path, version: int) -> None:
     table.wrote(2, "a", before=1)
     table.pending(1, "savepoint")
     assert savepoint_action.create(table.store, table.config, t(1), "c", "u") == t(1)
-    (found,) = savepoints(table.store, table.line)
+    (found,) = savepoints(Snapshot(table.store, table.line))
     assert found.files == {f"p/a_0-0-0_{t(1)}.parquet"}
     plan = {"instantsToRollback": [{"commitTime": t(2), "action": "commit"}]}
     table.pending(3, "restore", codec_avro.encode("HoodieRestorePlan", plan))
@@ -241,11 +241,11 @@ def test_what_can_be_no_point(tmp_path: Path, version: int) -> None:
     table.pending(7)
     for n in (2, 7):
         with pytest.raises(ConfigError, match="no completed write"):
-            make_plan(table.store, table.line, t(n))
+            make_plan(Snapshot(table.store, table.line), t(n))
     table.kept(5)
     with pytest.raises(ConfigError, match=f"savepoints of later writes.*{t(5)}"):
-        make_plan(table.store, table.line, t(4))
-    assert numbers(make_plan(table.store, table.line, t(5)).instants) == [7, 6]
+        make_plan(Snapshot(table.store, table.line), t(4))
+    assert numbers(make_plan(Snapshot(table.store, table.line), t(5)).instants) == [7, 6]
 
 
 def test_archived_writes_behind_the_point(tmp_path: Path, version: int) -> None:
@@ -256,7 +256,7 @@ def test_archived_writes_behind_the_point(tmp_path: Path, version: int) -> None:
     table.base("b", 2)  # its commit is archived
     table.wrote(3, "c")
     with pytest.raises(ConfigError, match=f"have been archived, and can't be undone: {t(2)}"):
-        make_plan(table.store, table.line, t(1))
+        make_plan(Snapshot(table.store, table.line), t(1))
 
 
 # --- what has to be there -------------------------------------------------------------------------
@@ -266,13 +266,13 @@ def test_a_base_file_that_was_cleaned(tmp_path: Path, version: int) -> None:
     table.wrote(1, "a", "b")
     table.wrote(2, "a", before=1)
     table.wrote(3, "a", before=2)
-    assert numbers(make_plan(table.store, table.line, t(1)).instants) == [3, 2]
+    assert numbers(make_plan(Snapshot(table.store, table.line), t(1)).instants) == [3, 2]
     table.store.delete(f"p/a_0-0-0_{t(1)}.parquet")
     with pytest.raises(
         ConfigError, match=f"a clean has deleted files that it needs: p/a of {t(1)}"
     ):
-        make_plan(table.store, table.line, t(1))
-    assert numbers(make_plan(table.store, table.line, t(2)).instants) == [3]
+        make_plan(Snapshot(table.store, table.line), t(1))
+    assert numbers(make_plan(Snapshot(table.store, table.line), t(2)).instants) == [3]
 
 
 def test_a_log_file_that_was_cleaned(tmp_path: Path) -> None:
@@ -282,12 +282,12 @@ def test_a_log_file_that_was_cleaned(tmp_path: Path) -> None:
     table.done(2, "deltacommit")
     table.wrote(3, "a", before=1, action="compaction")
     table.log("a", 2)
-    assert numbers(make_plan(table.store, table.line, t(2)).instants) == [3]
+    assert numbers(make_plan(Snapshot(table.store, table.line), t(2)).instants) == [3]
     table.store.delete(f"p/.a_{t(2)}.log.1_0-0-0")
     table.cleaned(4, f".a_{t(2)}.log.1_0-0-0")
     with pytest.raises(ConfigError, match="a clean has deleted files that it needs: p/.a_"):
-        make_plan(table.store, table.line, t(2))
-    assert numbers(make_plan(table.store, table.line, t(1)).instants) == [3, 2]
+        make_plan(Snapshot(table.store, table.line), t(2))
+    assert numbers(make_plan(Snapshot(table.store, table.line), t(1)).instants) == [3, 2]
 
 
 def test_a_replaced_group_that_was_cleaned(tmp_path: Path, version: int) -> None:
@@ -299,8 +299,8 @@ def test_a_replaced_group_that_was_cleaned(tmp_path: Path, version: int) -> None
     table.store.delete(f"p/a_0-0-0_{t(1)}.parquet")
     table.cleaned(4, f"a_0-0-0_{t(1)}.parquet")
     with pytest.raises(ConfigError, match=r"a clean has deleted files that it needs: p/a_"):
-        make_plan(table.store, table.line, t(1))
-    assert numbers(make_plan(table.store, table.line, t(2)).instants) == [3]
+        make_plan(Snapshot(table.store, table.line), t(1))
+    assert numbers(make_plan(Snapshot(table.store, table.line), t(2)).instants) == [3]
 
 
 def test_a_pending_clean(tmp_path: Path, version: int) -> None:
@@ -314,7 +314,7 @@ def test_a_pending_clean(tmp_path: Path, version: int) -> None:
     }  # fmt: skip
     table.pending(3, "clean", codec_avro.encode("HoodieCleanerPlan", plan))
     with pytest.raises(CommitConflictError, match=r"clean \d+ is pending .* p/a_"):
-        make_plan(table.store, table.line, t(1))
+        make_plan(Snapshot(table.store, table.line), t(1))
     refuse_missing(Snapshot(table.store, table.line), [], data_files(table.store), "now")
 
 
@@ -324,7 +324,7 @@ def test_the_files_of_a_savepoint(tmp_path: Path, version: int) -> None:
     table.kept(1, FileSlice("p", "b", t(1), BaseFile("p", "b", t(1), "0-0-0")))
     table.wrote(2, "c")
     with pytest.raises(ConfigError, match="1 files that it keeps are not there, p/b_"):
-        make_plan(table.store, table.line, t(1))
+        make_plan(Snapshot(table.store, table.line), t(1))
 
 
 # --- how it goes ----------------------------------------------------------------------------------
@@ -442,7 +442,7 @@ def test_a_restore_of_others_is_resumed(tmp_path: Path, version: int) -> None:
         table.store.delete(f"{table.config.timeline_path}/{t(2)}{name}")
     table.store.delete(f"p/a_0-0-0_{t(2)}.parquet")
     (mine,) = [i for i in table.line.pending() if i.action == "restore"]
-    done = restore.resume(table.store, table.line, mine)
+    done = restore.resume(Snapshot(table.store, table.line), mine)
     assert numbers(done.undone) == [5, 4, 3, 2] and len(done.files) == 3
     assert table.names() == ["a_0-0-0_00001.parquet"]
     assert numbers(table.line.instants) == [1, 6] and table.line.pending() == ()
@@ -469,7 +469,7 @@ def test_a_restore_that_others_have_written_behind(tmp_path: Path, version: int)
         restore.run(table.store, table.config, planned.requested)
     living = Liveness(table.store)
     with pytest.warns(HoodooWarning, match=r"is given up.*table\.restore"):
-        assert restore.finish(table.store, table.line, living) == ()
+        assert restore.finish(Snapshot(table.store, table.line), living) == ()
     assert table.line.pending() == () and len(table.names()) == 4
     again = restore.schedule(table.store, table.config, t(1))
     assert again is not None
@@ -488,8 +488,8 @@ def test_a_restore_at_work(tmp_path: Path, version: int) -> None:
     with Beating(table.store) as beats:
         beats.add(planned.requested)
         with pytest.raises(CommitConflictError, match="in progress"):
-            restore.finish(table.store, table.line, Liveness(table.store))
-    (done,) = restore.finish(table.store, table.line, Liveness(table.store))
+            restore.finish(Snapshot(table.store, table.line), Liveness(table.store))
+    (done,) = restore.finish(Snapshot(table.store, table.line), Liveness(table.store))
     assert done.undone == (t(2),) and table.line.pending() == ()
 
 

@@ -46,7 +46,7 @@ class SavepointAction:
 
     def kept_files(self, storage: Storage, timeline: Timeline) -> frozenset[str]:
         """The files of all savepoints, as paths below the table root."""
-        return kept_files(storage, timeline)
+        return kept_files(Snapshot(storage, timeline))
 
     def delete(self, table: TableHandle, instant: str) -> None:
         """Delete the savepoint of ``instant``."""
@@ -64,7 +64,7 @@ def create(
     about to be undone, or a pending clean takes files of it; CommitUnknownError if the store did
     not say."""
     timeline = settled(storage, config)
-    requested = _chosen(storage, timeline, instant)
+    requested = _chosen(Snapshot(storage, timeline), instant)
     if requested in timeline.savepointed():
         return requested
     pending = Instant(requested, SAVEPOINT, State.INFLIGHT)
@@ -74,26 +74,24 @@ def create(
         Beating(storage) as beats,
     ):
         beats.add(requested)
-        _create(storage, timeline, pending, comment, user)
+        _create(Snapshot(storage, timeline), pending, comment, user)
     return requested
 
 
-def _create(
-    storage: Storage, timeline: Timeline, pending: Instant, comment: str, user: str
-) -> None:
-    requested, zone = pending.requested, timeline.config.timezone
-    begun = storage.put_if_absent(timeline.path(pending), b"")
+def _create(snapshot: Snapshot, pending: Instant, comment: str, user: str) -> None:
+    requested, zone = pending.requested, snapshot.config.timezone
+    begun = snapshot.storage.put_if_absent(snapshot.path(pending), b"")
 
     def make(fresh: Timeline) -> Decision:
         if requested in fresh.savepointed():
             return Decision()
-        _refuse_undone(storage, fresh, _chosen(storage, fresh, requested))
+        _refuse_undone(snapshot.at(fresh), _chosen(snapshot.at(fresh), requested))
         after = [i for i in fresh.writes() if order_key(i.requested) > order_key(requested)]
-        files = data_files(storage)
-        refuse_missing(Snapshot(storage, fresh), after, files, f"instant {requested}")
-        slices = from_files(Snapshot(storage, fresh), files, requested).slices
+        files = data_files(snapshot.storage)
+        refuse_missing(snapshot.at(fresh), after, files, f"instant {requested}")
+        slices = from_files(snapshot.at(fresh), files, requested).slices
         if fresh.layout.log_names_slice and (after or any(i.is_write for i in fresh.pending())):
-            slices = tuple(_without_later(storage, fresh, s, requested) for s in slices)
+            slices = tuple(_without_later(snapshot.at(fresh), s, requested) for s in slices)
         now = datetime.now(timezone.utc)
         content = encode(slices, user, comment, int(now.timestamp() * 1000))
         completed = None
@@ -103,10 +101,10 @@ def _create(
         return Decision(fresh.path(done), content, (fresh.path(pending),))
 
     try:
-        _decision, done = decide(Snapshot(storage, timeline), make)
+        _decision, done = decide(snapshot, make)
     except (ConfigError, CommitConflictError):
         if begun:
-            storage.delete(timeline.path(pending))
+            snapshot.storage.delete(snapshot.path(pending))
         raise
     if not done:
         raise CommitUnknownError(
@@ -138,48 +136,46 @@ def delete(storage: Storage, config: TableConfig, instant: str) -> None:
         storage.delete(timeline.path(Instant(instant, SAVEPOINT, State.INFLIGHT)))
 
 
-def _chosen(storage: Storage, timeline: Timeline, instant: str | None) -> str:
-    writes = timeline.writes()
+def _chosen(snapshot: Snapshot, instant: str | None) -> str:
+    writes = snapshot.writes()
     if instant is None and writes:
         return writes[-1].requested
-    if instant is None or timeline.find(instant) is None:
+    if instant is None or snapshot.find(instant) is None:
         raise ConfigError(
-            f"{storage.root}: instant {instant or '(the newest)'}",
+            f"{snapshot.root}: instant {instant or '(the newest)'}",
             "is no completed write of the active timeline.",
             "table.timeline().writes() lists what can be kept.",
         )
     return instant
 
 
-def _without_later(
-    storage: Storage, timeline: Timeline, slice_: FileSlice, requested: str
-) -> FileSlice:
+def _without_later(snapshot: Snapshot, slice_: FileSlice, requested: str) -> FileSlice:
     """Version 6: the name of a log file does not say who wrote it. One that holds nothing but
     blocks of writes under way, or of such as came after ``requested``, goes when these fail or are
     undone, and the savepoint would miss it."""
     kept = []
     for log in slice_.log_files:
-        found = writers(storage, log, log_files(timeline.config))
+        found = writers(snapshot.storage, log, log_files(snapshot.config))
         if found is None:
             continue
         known = {i for i in found if order_key(i) <= order_key(requested)}
-        if not found or any(timeline.contains_or_before_start(i) for i in known):
+        if not found or any(snapshot.timeline.contains_or_before_start(i) for i in known):
             kept.append(log)
     return evolve(slice_, log_files=tuple(kept))
 
 
-def _refuse_undone(storage: Storage, timeline: Timeline, requested: str) -> None:
-    for other in timeline.pending():
+def _refuse_undone(snapshot: Snapshot, requested: str) -> None:
+    for other in snapshot.pending():
         if not other.traits.undoes:
             continue
         try:
-            plan = timeline.contents(storage, other.at(State.REQUESTED))
+            plan = snapshot.contents(other.at(State.REQUESTED))
         except FileNotFoundError:
             continue
         gone = [plan.get("instantToRollback") or {}, *(plan.get("instantsToRollback") or ())]
         if requested in {info.get("commitTime") for info in gone}:
             raise CommitConflictError(
-                f"{storage.root}: instant {requested}",
+                f"{snapshot.root}: instant {requested}",
                 f"{other} is about to undo it.",
                 "Keep another one.",
             )

@@ -12,9 +12,8 @@ from attrs import field, frozen
 from hoodoo.model.brief import listed
 from hoodoo.model.filegroup import FileSlice, path_of
 from hoodoo.model.instant import Instant, State
-from hoodoo.storage.api import Storage
 from hoodoo.timeline.codec import avro as codec_avro
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.snapshot import Snapshot
 
 SAVEPOINT = "savepoint"
 
@@ -34,17 +33,17 @@ class Savepoint:
     made: int = 0
 
 
-def savepoints(storage: Storage, timeline: Timeline) -> tuple[Savepoint, ...]:
+def savepoints(snapshot: Snapshot) -> tuple[Savepoint, ...]:
     """The completed savepoints, the oldest first. One file is read for each; one that is deleted
     meanwhile is not among them. Raises CorruptTableError naming a file that is no savepoint.
     """
-    found = (_read(storage, timeline, i) for i in timeline.completed() if i.action == SAVEPOINT)
+    found = (_read(snapshot, i) for i in snapshot.completed() if i.action == SAVEPOINT)
     return tuple(savepoint for savepoint in found if savepoint is not None)
 
 
-def kept_files(storage: Storage, timeline: Timeline) -> frozenset[str]:
+def kept_files(snapshot: Snapshot) -> frozenset[str]:
     """The files of all savepoints, as paths below the table root."""
-    return frozenset().union(*(s.files for s in savepoints(storage, timeline)))
+    return frozenset().union(*(s.files for s in savepoints(snapshot)))
 
 
 def encode(slices: Iterable[FileSlice], user: str, comment: str, made: int) -> bytes:
@@ -67,9 +66,9 @@ def encode(slices: Iterable[FileSlice], user: str, comment: str, made: int) -> b
     return codec_avro.encode("HoodieSavepointMetadata", record)
 
 
-def _read(storage: Storage, timeline: Timeline, instant: Instant) -> Savepoint | None:
+def _read(snapshot: Snapshot, instant: Instant) -> Savepoint | None:
     try:
-        record = timeline.contents(storage, instant.at(State.COMPLETED, instant.completed))
+        record = snapshot.contents(instant.at(State.COMPLETED, instant.completed))
     except FileNotFoundError:
         return None
     files = {

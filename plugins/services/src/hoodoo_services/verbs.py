@@ -14,6 +14,7 @@ from hoodoo.model.meta import COMMIT_TIME
 from hoodoo.table.call_action import installed_action
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.running import run, run_planned, schedule
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_rows.api import Commit
 
 from hoodoo_services.outcome import (
@@ -163,7 +164,7 @@ def delete_savepoint(table: TableHandle, instant: str) -> None:
 
 def savepoints(table: TableHandle) -> tuple[Savepoint, ...]:
     """All savepoints, the oldest first."""
-    return completed_savepoints(table.storage, table.timeline())
+    return completed_savepoints(Snapshot(table.storage, table.timeline()))
 
 
 # --- virtual keys ---------------------------------------------------------------------------------

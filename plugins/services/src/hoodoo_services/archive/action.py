@@ -68,4 +68,4 @@ def _archive(table: TableHandle, settings: ArchiveSettings, timeline: Timeline) 
         sweep_undone(Snapshot(table.storage, table.load_timeline()))
 
     kept = archived_timeline(table.settings)
-    return archive.archive(table.storage, timeline, settings, kept, needed, before)
+    return archive.archive(Snapshot(table.storage, timeline), settings, kept, needed, before)

@@ -12,9 +12,9 @@ from datetime import datetime
 from attrs import frozen
 from hoodoo.model.instant import Instant
 from hoodoo.participants.of_table import Participants
-from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import completed_action, parse_path
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import list_data
 
@@ -39,42 +39,39 @@ class ArchivePlan:
 
 
 def make_plan(
-    storage: Storage,
-    timeline: Timeline,
-    settings: ArchiveSettings,
-    cleaning: Callable[[Timeline], Instant | None],
+    snapshot: Snapshot, settings: ArchiveSettings, cleaning: Callable[[Timeline], Instant | None]
 ) -> ArchivePlan:
     """What may be archived now; nothing while there are not more writes than ``settings.most``.
 
     ``cleaning``: the first write that cleaning, as it is configured, keeps whole, or None. Reads
     the timeline's names; of contents the newest clean, the newest schema and the replacecommits
     that are about to go, whose partitions are listed."""
-    writes = timeline.writes()
+    writes = snapshot.writes()
     if len(writes) <= settings.most:
         return ArchivePlan()
-    if any(i.traits.undoes for i in timeline.pending()):
+    if any(i.traits.undoes for i in snapshot.pending()):
         return ArchivePlan(held="a rollback or restore is in progress")
-    first = cleaning(timeline)
+    first = cleaning(snapshot.timeline)
     needed = 0 if first is None else sum(_at(w) >= _at(first) for w in writes) + 1
     least, most = settings.keeping(needed)
     if len(writes) <= most:
         return ArchivePlan(held="cleaning keeps as many writes")
     chosen = list(writes[: len(writes) - least])
     held = ""
-    for reason, bound in _bounds(storage, timeline, settings, len(writes) > _PATIENCE * most):
+    for reason, bound in _bounds(snapshot, settings, len(writes) > _PATIENCE * most):
         before = [w for w in chosen if order_key(w.requested) < order_key(bound)]
         if len(before) < len(chosen):
             chosen, held = before, reason
-    if _schema_is_lost(storage, timeline, writes[len(chosen) :]):
+    if _schema_is_lost(snapshot, writes[len(chosen) :]):
         return ArchivePlan(held="no newer write tells the schema")
     for reason, stop in (
         ("files that it replaced are still there", _replaced_files),
         ("a compaction was planned while it was written", _between),
     ):
-        kept = stop(storage, timeline, chosen)
+        kept = stop(snapshot, chosen)
         if kept is not None:
             chosen, held = chosen[: chosen.index(kept)], f"{kept.requested}: {reason}"
-    return ArchivePlan(_with_services(timeline, chosen), held)
+    return ArchivePlan(_with_services(snapshot.timeline, chosen), held)
 
 
 def kept_by_cleaning(
@@ -94,41 +91,43 @@ def kept_by_cleaning(
 
 
 def _bounds(
-    storage: Storage, timeline: Timeline, settings: ArchiveSettings, patient_no_more: bool
+    snapshot: Snapshot, settings: ArchiveSettings, patient_no_more: bool
 ) -> Iterable[tuple[str, str]]:
     """Reasons, and instants at or after which nothing leaves."""
     pending = [
         i.requested
-        for i in timeline.pending()
+        for i in snapshot.pending()
         if i.traits.changes_files or i.traits.undoes or i.traits.keeps
     ]
     if pending:
         first = min(pending, key=order_key)
-        yield f"{first} is pending", _before(storage, timeline, first)
-    saved = [i.requested for i in timeline.instants if i.action == SAVEPOINT]
+        yield f"{first} is pending", _before(snapshot, first)
+    saved = [i.requested for i in snapshot.instants if i.action == SAVEPOINT]
     if saved:
         yield "a savepoint", min(saved, key=order_key)
-    last = None if patient_no_more else last_clean(storage, timeline)
+    last = None if patient_no_more else last_clean(snapshot)
     if last is not None and last.earliest:
         yield "cleaning has not come further", last.earliest
-    for bound in Participants.of_table(timeline.config).kept_from(storage, timeline):
+    for bound in Participants.of_table(snapshot.config).kept_from(
+        snapshot.storage, snapshot.timeline
+    ):
         yield "the metadata table has not been compacted so far", bound
-    if timeline.config.table_type == "MERGE_ON_READ":
-        for bound in _for_compaction(timeline, settings.deltas):
+    if snapshot.config.table_type == "MERGE_ON_READ":
+        for bound in _for_compaction(snapshot.timeline, settings.deltas):
             yield "deltacommits that the next compaction counts", bound
 
 
-def _before(storage: Storage, timeline: Timeline, pending: str) -> str:
+def _before(snapshot: Snapshot, pending: str) -> str:
     """The first write that has to stay while ``pending`` is: it looks at commit at all that it
     could not see when it began, and the write before these stays as well."""
-    times = put_times(storage, timeline)
+    times = put_times(snapshot)
     limit = order_key(pending)
     stay = [pending]
-    for write in timeline.writes():
-        if order_key(times.get(timeline.path(write), write.completion_order)) >= limit:
+    for write in snapshot.writes():
+        if order_key(times.get(snapshot.path(write), write.completion_order)) >= limit:
             stay.append(write.requested)
     first = min(stay, key=order_key)
-    older = [w.requested for w in timeline.writes() if _at(w) < order_key(first)]
+    older = [w.requested for w in snapshot.writes() if _at(w) < order_key(first)]
     return older[-1] if older else first
 
 
@@ -149,65 +148,61 @@ def _for_compaction(timeline: Timeline, deltas: int) -> Iterable[str]:
         yield last or since[0]
 
 
-def _schema_is_lost(storage: Storage, timeline: Timeline, kept: Sequence[Instant]) -> bool:
+def _schema_is_lost(snapshot: Snapshot, kept: Sequence[Instant]) -> bool:
     for write in reversed(kept):
-        found = timeline.metadata(storage, write)
+        found = snapshot.metadata(write)
         if found.schema_text and found.operation.can_change_schema:
             return False
-    return timeline.latest_schema_text(storage) is not None
+    return snapshot.timeline.latest_schema_text(snapshot.storage) is not None
 
 
-def _replaced_files(
-    storage: Storage, timeline: Timeline, chosen: Sequence[Instant]
-) -> Instant | None:
+def _replaced_files(snapshot: Snapshot, chosen: Sequence[Instant]) -> Instant | None:
     """The first replacecommit without which files would come back: those of the groups it
     replaced."""
     for write in chosen:
         if write.action != "replacecommit":
             continue
-        told = timeline.metadata(storage, write)
+        told = snapshot.metadata(write)
         groups = told.replaced_groups
-        for entry in list_data(storage, told.replaced) if groups else ():
+        for entry in list_data(snapshot.storage, told.replaced) if groups else ():
             file = parse_path(entry.path)
             if file is not None and (file.partition_path, file.file_id) in groups:
                 return write
     return None
 
 
-def _between(storage: Storage, timeline: Timeline, chosen: Sequence[Instant]) -> Instant | None:
+def _between(snapshot: Snapshot, chosen: Sequence[Instant]) -> Instant | None:
     """The first deltacommit whose log files belong behind a base file younger than its request.
 
     A log file that does not name its slice belongs to the slice that was the newest when it
     completed. An archived instant does not tell when that was, so it has to wait until what stays
     on the timeline begins with a later compaction of all the file groups that it wrote to."""
-    if timeline.layout.log_names_slice or timeline.config.table_type != "MERGE_ON_READ":
+    if snapshot.layout.log_names_slice or snapshot.config.table_type != "MERGE_ON_READ":
         return None
-    bases = [_at(i) for i in timeline.instants if completed_action(i.action) == "commit"]
-    writes = timeline.writes()
+    bases = [_at(i) for i in snapshot.instants if completed_action(i.action) == "commit"]
+    writes = snapshot.writes()
     left = list(chosen)
     while left:
         begin = _at(writes[len(left)]) if len(left) < len(writes) else ""
-        late = next((w for w in left if not _is_past(storage, timeline, w, bases, begin)), None)
+        late = next((w for w in left if not _is_past(snapshot, w, bases, begin)), None)
         if late is None:
             break
         left = left[: left.index(late)]
     return None if len(left) == len(chosen) else chosen[len(left)]
 
 
-def _is_past(
-    storage: Storage, timeline: Timeline, write: Instant, bases: Sequence[str], begin: str
-) -> bool:
+def _is_past(snapshot: Snapshot, write: Instant, bases: Sequence[str], begin: str) -> bool:
     done = order_key(write.completion_order)
     if write.action != "deltacommit" or not any(_at(write) < base < done for base in bases):
         return True
     groups = {
         (s.partition_path, s.file_id)
-        for s in timeline.metadata(storage, write).stats
+        for s in snapshot.metadata(write).stats
         if s.log_version is not None
     }
-    for later in timeline.writes():
+    for later in snapshot.writes():
         if later.action == "commit" and done < _at(later) <= begin:
-            stats = timeline.metadata(storage, later).stats
+            stats = snapshot.metadata(later).stats
             groups -= {(s.partition_path, s.file_id) for s in stats}
     return not groups
 

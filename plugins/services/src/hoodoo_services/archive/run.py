@@ -15,11 +15,10 @@ from hoodoo.kernel.events import action_events
 from hoodoo.model.action import ACTIONS
 from hoodoo.model.instant import Instant, State
 from hoodoo.model.outcome import removed_figures
-from hoodoo.storage.api import Storage
 from hoodoo.timeline.ledger import locked
 from hoodoo.timeline.names import completed_action
 from hoodoo.timeline.snapshot import Snapshot
-from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo.timeline.timeline import Timeline
 from hoodoo_rows.api import Writes
 
 from hoodoo_services.archive.plan import ArchivePlan, make_plan
@@ -32,8 +31,7 @@ _STATES = (State.REQUESTED, State.INFLIGHT, State.COMPLETED)
 
 
 def archive(
-    storage: Storage,
-    timeline: Timeline,
+    snapshot: Snapshot,
     settings: ArchiveSettings,
     kept: ArchivedTimeline,
     cleaning: Callable[[Timeline], Instant | None],
@@ -46,46 +44,42 @@ def archive(
     Costs nothing where there is nothing to do; else it reads what it archives. Raises
     CommitConflictError where others archive at the same time, StorageError; either way nothing is
     lost and the next run goes on."""
-    plan: ArchivePlan = make_plan(storage, timeline, settings, cleaning)
+    plan: ArchivePlan = make_plan(snapshot, settings, cleaning)
     if not plan.instants:
         return Archived(held=plan.held)
-    with action_events("archive", timeline.config.name, storage.root) as events:
+    with action_events("archive", snapshot.config.name, snapshot.root) as events:
         before()
-        with locked(
-            Snapshot(storage, timeline)
-        ):  # as Hudi does: two archivers would take files from under each other
-            gone = _archive(storage, timeline, kept, plan)
+        with locked(snapshot):  # as Hudi does: two archivers would take files from under each other
+            gone = _archive(snapshot, kept, plan)
         events.report(removed_figures(()), instants=len(gone))
     return Archived(tuple(gone), plan.held)
 
 
-def _archive(
-    storage: Storage, timeline: Timeline, kept: ArchivedTimeline, plan: ArchivePlan
-) -> list[Instant]:
+def _archive(snapshot: Snapshot, kept: ArchivedTimeline, plan: ArchivePlan) -> list[Instant]:
     gone: list[Instant] = []
     for start in range(0, len(plan.instants), _CHUNK):
         chunk = plan.instants[start : start + _CHUNK]
-        bundles = _read(storage, timeline, chunk)
+        bundles = _read(snapshot, chunk)
         if bundles:
-            kept.add(storage, timeline, bundles)
-            taken = _take(storage, timeline, bundles)
+            kept.add(snapshot.storage, snapshot.timeline, bundles)
+            taken = _take(snapshot, bundles)
             gone += [b.instant for b in taken]
             if len(taken) < len(bundles):
                 break
-    kept.tidy(storage, timeline.config)
+    kept.tidy(snapshot.storage, snapshot.config)
     return gone
 
 
 # --- reading ----------------------------------------------------------------------------------------
-def _read(storage: Storage, timeline: Timeline, chunk: Sequence[Instant]) -> list[Archivable]:
+def _read(snapshot: Snapshot, chunk: Sequence[Instant]) -> list[Archivable]:
     """What the files of these instants say; without those that another archiver has taken."""
 
     def read(instant: Instant) -> Archivable | None:
         files = []
-        for step in _files(timeline, instant):
+        for step in _files(snapshot.timeline, instant):
             try:
-                path = timeline.path(step)
-                content = storage.get(path)
+                path = snapshot.path(step)
+                content = snapshot.storage.get(path)
                 if not step.is_completed:
                     content = Writes.without_bounds(content, path)
                 files.append((step, content))
@@ -112,10 +106,10 @@ def _files(timeline: Timeline, instant: Instant) -> list[Instant]:
 
 
 # --- off the active timeline ------------------------------------------------------------------------
-def _take(storage: Storage, timeline: Timeline, bundles: list[Archivable]) -> list[Archivable]:
+def _take(snapshot: Snapshot, bundles: list[Archivable]) -> list[Archivable]:
     """Delete the files; those whose instants are gone then. What has come to be needed meanwhile
     stays, and all after it."""
-    now = reload(storage, timeline)
+    now = snapshot.reload().timeline
     if any(i.traits.undoes for i in now.pending()):
         return []
     saved = now.savepointed(pending=True)
@@ -125,19 +119,19 @@ def _take(storage: Storage, timeline: Timeline, bundles: list[Archivable]) -> li
             break
     steps = [step for b in bundles for step in b.pending]
     with ThreadPoolExecutor(_THREADS) as pool:
-        list(pool.map(lambda step: storage.delete(timeline.path(step)), steps))
+        list(pool.map(lambda step: snapshot.storage.delete(snapshot.path(step)), steps))
     # One after the other: who lists the timeline meanwhile must not see a hole in it.
     for bundle in bundles:
-        storage.delete(timeline.path(bundle.instant))
-    return _without_saved(storage, timeline, bundles)
+        snapshot.storage.delete(snapshot.path(bundle.instant))
+    return _without_saved(snapshot, bundles)
 
 
-def _without_saved(
-    storage: Storage, timeline: Timeline, bundles: list[Archivable]
-) -> list[Archivable]:
+def _without_saved(snapshot: Snapshot, bundles: list[Archivable]) -> list[Archivable]:
     """A savepoint that was made while its write left: the write comes back."""
-    saved = reload(storage, timeline).savepointed(pending=True)
+    saved = snapshot.reload().timeline.savepointed(pending=True)
     for bundle in bundles:
         if bundle.instant.requested in saved:
-            storage.put_if_absent(timeline.path(bundle.instant), bundle.of(State.COMPLETED))
+            snapshot.storage.put_if_absent(
+                snapshot.path(bundle.instant), bundle.of(State.COMPLETED)
+            )
     return [b for b in bundles if b.instant.requested not in saved]

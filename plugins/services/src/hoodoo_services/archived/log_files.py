@@ -18,6 +18,7 @@ from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.names import completed_action
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_services.archive.settings import ArchiveSettings
@@ -60,12 +61,12 @@ class ArchiveLog:
         # A run that was cut short has put them, at the end.
         newest = read(storage, timeline.config, newest=True)
         known = {(one.requested, one.action) for one in newest}
-        moved = put_times(storage, timeline)
+        moved = put_times(Snapshot(storage, timeline))
         records = [
             record
             for one in instants
             if (one.instant.requested, one.instant.action) not in known
-            for record in _entries(storage, timeline, one, moved)
+            for record in _entries(Snapshot(storage, timeline), one, moved)
         ]
         if records:
             append(storage, timeline.config, records, self.batch)
@@ -155,15 +156,13 @@ def _numbered(storage: Storage, config: TableConfig) -> list[tuple[int, str]]:
     return sorted((int(match[1]), path) for match, path in found if match)
 
 
-def _entries(
-    storage: Storage, timeline: Timeline, one: Archivable, moved: Mapping[str, str]
-) -> list[dict[str, Any]]:
+def _entries(snapshot: Snapshot, one: Archivable, moved: Mapping[str, str]) -> list[dict[str, Any]]:
     found = []
     for step, data in one.files:
         if step.action == "clean" and step.state is State.INFLIGHT:
             data = data or one.of(State.REQUESTED)
-        path = timeline.path(step)
-        contents = codec.decode(data, f"{storage.root}/{path}")
+        path = snapshot.path(step)
+        contents = codec.decode(data, f"{snapshot.root}/{path}")
         at = moved.get(path, step.requested)
         found.append(
             archived_entries.entry(step.requested, step.action, step.state.value, at, contents)

@@ -13,6 +13,7 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_services.clean import run as clean_run
@@ -42,7 +43,9 @@ class CleanAction:
 
     def schedule(self, table: TableHandle, policy: Any = None, **settings: Any) -> str | None:
         table.refresh()
-        found = clean.schedule(table.storage, table.timeline(), cleaning(table, policy, settings))
+        found = clean.schedule(
+            Snapshot(table.storage, table.timeline()), cleaning(table, policy, settings)
+        )
         return None if found is None else found.instant.requested
 
     def run_planned(self, table: TableHandle, instant: str) -> Cleaned:
@@ -50,8 +53,7 @@ class CleanAction:
         table.check_writable()
         threads = CleanSettings.of(table.options).threads
         return clean_run.run(
-            table.storage,
-            table.timeline(),
+            Snapshot(table.storage, table.timeline()),
             instant,
             threads,
             table.participants.drop_stale,
@@ -63,7 +65,7 @@ class CleanAction:
     def cleanable(self, table: TableHandle) -> tuple[str, ...]:
         """The files that a clean would delete now."""
         how, now = cleaning(table), datetime.now(timezone.utc)
-        plan = clean.make_plan(table.storage, table.timeline(), how, now)
+        plan = clean.make_plan(Snapshot(table.storage, table.timeline()), how, now)
         return () if plan is None else plan.files
 
     def after_write(self, table: TableHandle) -> AfterWrite | None:
@@ -81,7 +83,9 @@ class CleanAction:
                 return False
             if (planned := with_write.requested(timeline)) is not None:
                 return bool(_run(table, how, timeline, planned.instant.requested, planned).instant)
-            if pending_cleans(timeline) or clean.due(table.storage, timeline, settings.every):
+            if pending_cleans(timeline) or clean.due(
+                Snapshot(table.storage, timeline), settings.every
+            ):
                 return bool(_clean(table, how, timeline).instant)
             return False
 
@@ -126,8 +130,7 @@ def _run(
     if planned is not None and planned.is_fresh:  # the write before it has read the properties
         join = partial(join, now=table.config)
     return clean_run.run(
-        table.storage,
-        timeline,
+        Snapshot(table.storage, timeline),
         requested,
         how.settings.threads,
         table.participants.drop_stale,
@@ -145,7 +148,7 @@ def _clean(table: TableHandle, how: Cleaning, timeline: Timeline) -> Cleaned:
     for pending in pending_cleans(timeline):
         cleaned = cleaned.then(_run(table, how, timeline, pending.requested, None))
         timeline = table.timeline()
-    planned = clean.schedule(table.storage, timeline, how, begin=True)
+    planned = clean.schedule(Snapshot(table.storage, timeline), how, begin=True)
     if planned is None:
         return cleaned
     return cleaned.then(_run(table, how, timeline, planned.instant.requested, planned))

@@ -12,7 +12,6 @@ from typing import Any
 from attrs import Factory, frozen
 from hoodoo.errors import CorruptTableError
 from hoodoo.model.instant import Instant, State
-from hoodoo.storage.api import Storage
 from hoodoo.storage.uri import local_path
 from hoodoo.timeline import codec, removed
 from hoodoo.timeline.codec import avro as codec_avro
@@ -130,12 +129,12 @@ def pending_cleans(timeline: Timeline) -> tuple[Instant, ...]:
     return tuple(i for i in timeline.pending() if i.action == CLEAN)
 
 
-def read_plan(storage: Storage, timeline: Timeline, instant: Instant) -> CleanPlan:
+def read_plan(snapshot: Snapshot, instant: Instant) -> CleanPlan:
     """The plan of a clean, from its requested file. Raises as
     :func:`hoodoo.timeline.removed.planned_files`."""
     requested = instant.at(State.REQUESTED)
-    found = timeline.contents(storage, requested)
-    where = f"{storage.root}/{timeline.path(requested)}"
+    found = snapshot.contents(requested)
+    where = f"{snapshot.root}/{snapshot.path(requested)}"
     return CleanPlan(
         str(found.get("policy") or ""),
         files_of_plan(found, where),
@@ -160,23 +159,23 @@ def _partitions(said: Mapping[str, Any], where: str) -> tuple[str, ...]:
     return found
 
 
-def planned_files(storage: Storage, timeline: Timeline) -> frozenset[str]:
+def planned_files(snapshot: Snapshot) -> frozenset[str]:
     """The files that pending cleans are about to delete, as paths below the table root. Who means
     to keep one of them has come too late."""
     found: set[str] = set()
-    for instant in pending_cleans(timeline):
+    for instant in pending_cleans(snapshot.timeline):
         try:
-            found.update(read_plan(storage, timeline, instant).files)
+            found.update(read_plan(snapshot, instant).files)
         except FileNotFoundError:  # somebody took it off the timeline
             continue
     return frozenset(found)
 
 
-def last_clean(storage: Storage, timeline: Timeline) -> LastClean | None:
+def last_clean(snapshot: Snapshot) -> LastClean | None:
     """The newest completed clean of the active timeline; one with an empty file counts as none."""
-    noted = timeline.noted.get(CLEAN)
-    if not isinstance(noted, Noted) or noted.instant != removed.newest(timeline):
-        last = removed.last_clean(Snapshot(storage, timeline))
+    noted = snapshot.timeline.noted.get(CLEAN)
+    if not isinstance(noted, Noted) or noted.instant != removed.newest(snapshot.timeline):
+        last = removed.last_clean(snapshot)
         if last is None:
             return None
         noted = Noted(*last)

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from attrs import frozen
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant, State
-from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import from_datetime, order_key
 from hoodoo.timeline.partitions import FILE_NAME
 from hoodoo.timeline.plans import clustering_plan, read_plan
@@ -63,15 +62,15 @@ def is_beside(name: str) -> bool:
     return name.startswith(FILE_NAME) or (name.startswith(".") and name.endswith(".crc"))
 
 
-def hold(storage: Storage, timeline: Timeline, hours: float, now: datetime) -> Hold:
+def hold(snapshot: Snapshot, hours: float, now: datetime) -> Hold:
     """``hours``: what a read that began within them may have open stays, too."""
-    points = tuple(timeline.savepointed())
-    return Hold(_floor(storage, timeline, hours, now), needed_files(storage, timeline), points)
+    points = tuple(snapshot.timeline.savepointed())
+    return Hold(_floor(snapshot, hours, now), needed_files(snapshot), points)
 
 
-def needed_files(storage: Storage, timeline: Timeline) -> frozenset[str]:
+def needed_files(snapshot: Snapshot) -> frozenset[str]:
     """Files that savepoints and the plans of pending services name."""
-    return kept_files(storage, timeline) | _planned(storage, timeline)
+    return kept_files(snapshot) | _planned(snapshot)
 
 
 def heeded(timeline: Timeline) -> frozenset[Step]:
@@ -83,23 +82,23 @@ def heeded(timeline: Timeline) -> frozenset[Step]:
     return frozenset((i.requested, i.action, i.state) for i in found)
 
 
-def _floor(storage: Storage, timeline: Timeline, hours: float, now: datetime) -> str | None:
+def _floor(snapshot: Snapshot, hours: float, now: datetime) -> str | None:
     """The first write that was not completed when the longest read or write under way began."""
-    begun = [i.requested for i in timeline.pending() if _changes_files(i)]
+    begun = [i.requested for i in snapshot.pending() if _changes_files(i)]
     if hours:
-        begun.append(from_datetime(now - timedelta(hours=hours), timeline.config.timezone))
+        begun.append(from_datetime(now - timedelta(hours=hours), snapshot.config.timezone))
     if not begun:
         return None
     first = min(begun, key=order_key)
-    put = put_times(storage, timeline)
+    put = put_times(snapshot)
     # A write that is being decided is not there yet.
-    just = from_datetime(now, timeline.config.timezone) if put else ""
+    just = from_datetime(now, snapshot.config.timezone) if put else ""
     late = [
         w.requested
-        for w in timeline.writes()
-        if order_key(put.get(timeline.path(w), just or w.completion_order)) > order_key(first)
+        for w in snapshot.writes()
+        if order_key(put.get(snapshot.path(w), just or w.completion_order)) > order_key(first)
     ]
-    pending = [i.requested for i in timeline.pending() if _changes_files(i)]
+    pending = [i.requested for i in snapshot.pending() if _changes_files(i)]
     return min([*late, *pending], key=order_key, default=None)
 
 
@@ -107,11 +106,11 @@ def _changes_files(instant: Instant) -> bool:
     return instant.completes_as_write
 
 
-def _planned(storage: Storage, timeline: Timeline) -> frozenset[str]:
-    plans = [clustering_plan(Snapshot(storage, timeline), i) for i in timeline.pending()]
+def _planned(snapshot: Snapshot) -> frozenset[str]:
+    plans = [clustering_plan(snapshot, i) for i in snapshot.pending()]
     plans += [
-        read_plan(Snapshot(storage, timeline), i)
-        for i in timeline.pending()
+        read_plan(snapshot, i)
+        for i in snapshot.pending()
         if i.action in ("compaction", "logcompaction")
     ]
     slices = (slice_ for plan in plans if plan is not None for slice_ in plan.slices)

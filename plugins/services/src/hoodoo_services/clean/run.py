@@ -35,8 +35,7 @@ from hoodoo_services.outcome import Cleaned
 
 
 def run(
-    storage: Storage,
-    timeline: Timeline,
+    snapshot: Snapshot,
     requested: str,
     threads: int,
     before_delete: Callable[[], None],
@@ -54,10 +53,10 @@ def run(
     Raises ConfigError if no clean of that instant is pending (``done_is_fine``: nothing is done
     then; others may be about to finish it, too), StorageError if a file can't be deleted (it stays
     pending), CommitUnknownError if its end is not known."""
-    known = heeded(timeline)
+    known = heeded(snapshot.timeline)
     if planned is None:
-        timeline = reload(storage, timeline)
-        found = [i for i in pending_cleans(timeline) if i.requested == requested]
+        snapshot = snapshot.reload()
+        found = [i for i in pending_cleans(snapshot.timeline) if i.requested == requested]
         if not found and done_is_fine:
             return Cleaned()
         if not found:
@@ -66,14 +65,23 @@ def run(
                 "is not pending in this table.",
                 "table.timeline().pending() lists what is.",
             )
-        plan = _plan(storage, timeline, found[0])
+        plan = _plan(snapshot, found[0])
         if plan is None:
-            publish.withdraw(Snapshot(storage, timeline), found[0])
+            publish.withdraw(snapshot, found[0])
             return Cleaned()
-        planned = Scheduled(found[0], timeline, plan, is_known=False)
-    with action_events(CLEAN, timeline.config.name, storage.root, requested) as events:
+        planned = Scheduled(found[0], snapshot.timeline, plan, is_known=False)
+    with action_events(CLEAN, snapshot.config.name, snapshot.root, requested) as events:
         return _run(
-            storage, planned, threads, before_delete, join, schema, known, events, saw, announce
+            snapshot.storage,
+            planned,
+            threads,
+            before_delete,
+            join,
+            schema,
+            known,
+            events,
+            saw,
+            announce,
         )
 
 
@@ -103,7 +111,7 @@ def _run(
     new = all((at, action) != (requested, CLEAN) for at, action, _state in known)
     # Nothing came in between.
     planned_now = planned.is_fresh or (new and came == [(requested, CLEAN)])
-    kept = needed_files(storage, timeline) | (
+    kept = needed_files(Snapshot(storage, timeline)) | (
         frozenset()
         if planned_now
         else _newest(build(Snapshot(storage, timeline), partitions=_folders(plan)))
@@ -118,7 +126,7 @@ def _run(
 
     def deleted() -> tuple[str, ...]:
         _delete(storage, going, threads)
-        return _drop_partitions(storage, timeline, plan.partitions)
+        return _drop_partitions(Snapshot(storage, timeline), plan.partitions)
 
     def told() -> CoupledCommit | None:  # what is pending until the decision
         joined = join(timeline)
@@ -160,16 +168,16 @@ def _run(
     )
 
 
-def _plan(storage: Storage, timeline: Timeline, instant: Instant) -> CleanPlan | None:
+def _plan(snapshot: Snapshot, instant: Instant) -> CleanPlan | None:
     """None if its writer died before the plan was there (on a store that shows files half written),
     or if the clean was done and archived while another one took it up."""
     try:
-        plan = read_plan(storage, timeline, instant)
+        plan = read_plan(snapshot, instant)
     except FileNotFoundError:
         return None
     if plan.files or plan.policy:
         return plan
-    entry = storage.head(timeline.path(instant.at(State.REQUESTED)))
+    entry = snapshot.storage.head(snapshot.path(instant.at(State.REQUESTED)))
     return plan if entry is not None and entry.size > 0 else None
 
 
@@ -197,9 +205,7 @@ def _delete(storage: Storage, paths: Sequence[str], threads: int) -> None:
         raise errors[0]
 
 
-def _drop_partitions(
-    storage: Storage, timeline: Timeline, planned: Sequence[str]
-) -> tuple[str, ...]:
+def _drop_partitions(snapshot: Snapshot, planned: Sequence[str]) -> tuple[str, ...]:
     """Take the partition file out of partitions that are empty.
 
     A write that comes in meanwhile may have seen the file and not made it anew. It is on the
@@ -207,18 +213,18 @@ def _drop_partitions(
     the file back."""
     dropped = []
     for partition in planned:
-        left = [e for e in storage.list(partition) if not is_beside(e.name)]
+        left = [e for e in snapshot.storage.list(partition) if not is_beside(e.name)]
         if not left:
-            for entry in storage.list(partition):
+            for entry in snapshot.storage.list(partition):
                 if entry.name.startswith(partitions.FILE_NAME):
-                    storage.delete(entry.path)
+                    snapshot.storage.delete(entry.path)
             dropped.append(partition)
     if dropped:
-        settled = {w.requested for w in timeline.writes()}
-        for other in reload(storage, timeline).instants:
+        settled = {w.requested for w in snapshot.writes()}
+        for other in snapshot.reload().timeline.instants:
             if other.completes_as_write and other.requested not in settled:
                 for partition in dropped:
-                    partitions.ensure(storage, partition, other.requested)
+                    partitions.ensure(snapshot.storage, partition, other.requested)
                 break
     return tuple(dropped)
 

@@ -54,13 +54,13 @@ def signature(name: str, policy: CleaningPolicy) -> str:
     return name if name in BY_WRITES.values() else f"{name} {policy!r}"
 
 
-def due(storage: Storage, timeline: Timeline, every: int) -> bool:
+def due(snapshot: Snapshot, every: int) -> bool:
     """Whether ``every`` writes (0: never) have completed since the last clean."""
     if every < 2:
         return every == 1
-    last = last_clean(storage, timeline)
+    last = last_clean(snapshot)
     after = order_key(last.last_completed) if last is not None and last.last_completed else ""
-    return sum(order_key(w.requested) > after for w in timeline.writes()) >= every
+    return sum(order_key(w.requested) > after for w in snapshot.writes()) >= every
 
 
 @frozen
@@ -77,11 +77,7 @@ class Scheduled:
 
 
 def schedule(
-    storage: Storage,
-    timeline: Timeline,
-    how: Cleaning,
-    now: datetime | None = None,
-    begin: bool = False,
+    snapshot: Snapshot, how: Cleaning, now: datetime | None = None, begin: bool = False
 ) -> Scheduled | None:
     """Put a plan on ``timeline``, which is as it is now; None, and nothing there, if no file may
     go. Deletes nothing. ``begin``: it is run right afterwards, by this process.
@@ -92,7 +88,7 @@ def schedule(
     seen_with: list[Timeline] = []
 
     def make(seen: Timeline) -> Plan | None:
-        plan = make_plan(storage, seen, how, now or datetime.now(timezone.utc))
+        plan = make_plan(snapshot.at(seen), how, now or datetime.now(timezone.utc))
         if plan is None:
             return None
         plans.append(plan)
@@ -103,16 +99,16 @@ def schedule(
                 raise StalePlanError
 
         detail = {"files": len(plan.files), "policy": plan.policy}
-        return Plan(plan.encode(storage.root), check, detail)
+        return Plan(plan.encode(snapshot.root), check, detail)
 
     fix = "Clean again when there are fewer."
     instant = life.schedule(
-        storage,
-        timeline.config,
+        snapshot.storage,
+        snapshot.config,
         CLEAN,
         make,
         fix,
-        first=timeline,
+        first=snapshot.timeline,
         begin=begin,
         saw=seen_with.append,
     )
@@ -120,35 +116,31 @@ def schedule(
 
 
 def make_plan(
-    storage: Storage,
-    timeline: Timeline,
-    how: Cleaning,
-    now: datetime,
-    known: KnownFiles | None = None,
+    snapshot: Snapshot, how: Cleaning, now: datetime, known: KnownFiles | None = None
 ) -> CleanPlan | None:
     """What may go, as of ``timeline``; None for nothing. Lists the partitions that writes have
     touched since the last clean, or the table if there was none. Waits for what is being undone:
     None then. ``known``: goes by these files instead, if they are all that it would list."""
     policy, settings = how.policy, how.settings
-    writes = timeline.writes()
+    writes = snapshot.writes()
     earliest: Instant | None = None
     if policy.by_writes:
-        earliest = policy.earliest(History(writes, now, timeline.config.timezone))
+        earliest = policy.earliest(History(writes, now, snapshot.config.timezone))
         if earliest is None:
             return None
     elif not writes:
         return None
-    if publish.undoing(Snapshot(storage, timeline)):
+    if publish.undoing(snapshot):
         return None
-    held = hold(storage, timeline, settings.window, now)
+    held = hold(snapshot, settings.window, now)
     if earliest is not None:
         earliest = _not_after(writes, earliest, held.floor)
         if earliest is None:
             return None
-    last = last_clean(storage, timeline)
+    last = last_clean(snapshot)
     wanted: frozenset[str] | None = None
     if settings.incremental:
-        wanted = scope(storage, timeline, last, how.made_by, earliest)
+        wanted = scope(snapshot, last, how.made_by, earliest)
     if wanted is not None and not wanted:
         return None
     if known is not None and (
@@ -157,20 +149,20 @@ def make_plan(
         there = (Entry(path) for path in sorted(known.paths))
         entries = [e for e in there if wanted is None or e.path.rpartition("/")[0] in wanted]
     else:
-        entries = list(list_data(storage, wanted))
+        entries = list(list_data(snapshot.storage, wanted))
     files = tuple(f for e in entries if (f := parse_path(e.path, e.size)) is not None)
-    view = from_files(Snapshot(storage, timeline), files)
-    going = planned_files(storage, timeline)
+    view = from_files(snapshot, files)
+    going = planned_files(snapshot)
     surplus, readable = _surplus(view, policy, earliest, held, going)
     if not surplus:
         return None
     return CleanPlan(
         policy.policy,
         tuple(surplus),
-        _emptied(storage, entries, {*surplus, *going}),
+        _emptied(snapshot.storage, entries, {*surplus, *going}),
         earliest,
         writes[-1].requested if writes else "",
-        _extra(how, timeline, held, last, readable),
+        _extra(how, snapshot.timeline, held, last, readable),
     )
 
 

@@ -6,9 +6,8 @@ leave. Source: ``CleanPlanner.getPartitionPathsForIncrementalCleaning`` of Hudi 
 from __future__ import annotations
 
 from hoodoo.model.instant import Instant
-from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.snapshot import Snapshot
 
 from hoodoo_services.clean.plan import LEFT, LOOK_FROM, MADE_BY, SAVEPOINTS, LastClean
 
@@ -17,11 +16,7 @@ BY_WRITES = {"KEEP_LATEST_COMMITS": "by_commits", "KEEP_LATEST_BY_HOURS": "by_ho
 
 
 def scope(
-    storage: Storage,
-    timeline: Timeline,
-    last: LastClean | None,
-    made_by: str,
-    earliest: Instant | None,
+    snapshot: Snapshot, last: LastClean | None, made_by: str, earliest: Instant | None
 ) -> frozenset[str] | None:
     """The partitions to look at; None for all. ``made_by`` tells the policy, ``earliest`` the first
     write whose slices all stay (None: it goes by groups). Reads what writes say since the last
@@ -29,15 +24,19 @@ def scope(
     if last is None or LEFT in last.extra or not _comparable(last, made_by):
         return None
     begin = last.extra.get(LOOK_FROM) if earliest is None else last.earliest
-    if not begin or timeline.start is None or order_key(begin) < order_key(timeline.start):
+    if (
+        not begin
+        or snapshot.timeline.start is None
+        or order_key(begin) < order_key(snapshot.timeline.start)
+    ):
         return None
     held = {name for name in last.extra.get(SAVEPOINTS, "").split(",") if name}
-    if held - timeline.savepointed():
+    if held - snapshot.timeline.savepointed():
         return None  # what a savepoint kept may lie anywhere
     found: set[str] = set()
-    for write in timeline.writes():
+    for write in snapshot.writes():
         if _is_new(write, order_key(begin), earliest, last.instant):
-            metadata = timeline.metadata(storage, write)
+            metadata = snapshot.metadata(write)
             found.update(stat.partition_path for stat in metadata.stats)
             found.update(metadata.replaced)
     return frozenset(found)

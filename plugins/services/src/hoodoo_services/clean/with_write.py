@@ -18,6 +18,7 @@ from hoodoo.model.outcome import removed_figures
 from hoodoo.participants.listing import KnownFiles
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.publish import Following
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_services.clean.plan import CLEAN, CleanPlan, note, pending_cleans
@@ -40,9 +41,9 @@ class WithWrite:
         where a partition would be taken away, which may hold more than ``files``: then it is
         planned after the write."""
         self.begun.clear()  # of numbers that were lost
-        if pending_cleans(seen) or not due(self.storage, seen, self.how.settings.every):
+        if pending_cleans(seen) or not due(Snapshot(self.storage, seen), self.how.settings.every):
             return None
-        plan = make_plan(self.storage, seen, self.how, datetime.now(timezone.utc), files)
+        plan = make_plan(Snapshot(self.storage, seen), self.how, datetime.now(timezone.utc), files)
         if plan is None:
             self.idle = seen.last_instant_time()
         if plan is None or plan.partitions:

@@ -9,6 +9,7 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.outcome import RolledBack
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.heartbeat import Beating, Liveness
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_services.outcome import Restored
@@ -69,10 +70,10 @@ class RestoreAction:
         table.check_writable()
         timeline = table.timeline()
         for pending in restore_plan.pending_restores(timeline):
-            begun = restore_plan.read_plan(table.storage, timeline, pending)
+            begun = restore_plan.read_plan(Snapshot(table.storage, timeline), pending)
             if begun.point == instant:  # a restore to the same point finishes it
                 return tuple(i.requested for i in begun.instants)
-        plan = restore_plan.make_plan(table.storage, timeline, instant)
+        plan = restore_plan.make_plan(Snapshot(table.storage, timeline), instant)
         return tuple(i.requested for i in plan.instants)
 
     def recover(
@@ -80,6 +81,6 @@ class RestoreAction:
     ) -> tuple[RolledBack, ...]:
         return tuple(
             RolledBack(undone, restored.restore, ())
-            for restored in restore.finish(storage, timeline, living)
+            for restored in restore.finish(Snapshot(storage, timeline), living)
             for undone in restored.undone
         )

@@ -10,7 +10,7 @@ from hoodoo.errors import CorruptTableError, InstantGoneError
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.codec import avro as codec_avro
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.snapshot import Snapshot
 
 from hoodoo_services.outcome import Restored
 from hoodoo_services.restore.plan import RestorePlan, read_plan
@@ -31,13 +31,13 @@ def encode(mine: Instant, plan: RestorePlan, records: Mapping[str, Mapping[str, 
     return codec_avro.encode("HoodieRestoreMetadata", record)
 
 
-def told(storage: Storage, timeline: Timeline, done: Instant) -> Restored:
+def told(snapshot: Snapshot, done: Instant) -> Restored:
     """What the completed restore ``done`` says of itself."""
-    found = timeline.contents(storage, done)
+    found = snapshot.contents(done)
     records = (r for listed in (found.get("hoodieRestoreMetadata") or {}).values() for r in listed)
-    files = sorted(path for record in records for path in deleted(storage, record))
+    files = sorted(path for record in records for path in deleted(snapshot.storage, record))
     try:
-        point = read_plan(storage, timeline, done).point
+        point = read_plan(snapshot, done).point
     except (CorruptTableError, InstantGoneError):
         point = ""
     gone = tuple(found.get("instantsToRollback") or ())

@@ -16,7 +16,6 @@ from hoodoo.actions.rollback.validation import Files, data_files, refuse_missing
 from hoodoo.errors import ConfigError, CorruptTableError
 from hoodoo.model.action import ACTIONS
 from hoodoo.model.instant import Instant, State
-from hoodoo.storage.api import Storage
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.snapshot import Snapshot
@@ -51,34 +50,34 @@ class RestorePlan:
         return mine == others
 
 
-def make_plan(storage: Storage, timeline: Timeline, point: str) -> RestorePlan:
+def make_plan(snapshot: Snapshot, point: str) -> RestorePlan:
     """Raises ConfigError if ``point`` is no completed write of the active timeline, a later
     savepoint stands in the way, or what the table needs is not there any more; CommitConflictError
     if a pending clean is about to take it. Costs a listing of the table."""
-    if timeline.find(point) is None:
+    if snapshot.find(point) is None:
         raise ConfigError(
-            f"{storage.root}: instant {point}",
+            f"{snapshot.root}: instant {point}",
             "is no completed write of the active timeline.",
             "table.timeline().writes() and table.savepoints() list what can be restored to.",
         )
-    instants = undone(timeline, point)
-    kept = timeline.savepointed() & {i.requested for i in instants}
+    instants = undone(snapshot.timeline, point)
+    kept = snapshot.timeline.savepointed() & {i.requested for i in instants}
     if kept:
         raise ConfigError(
-            f"{storage.root}: instant {point}",
+            f"{snapshot.root}: instant {point}",
             f"there are savepoints of later writes: {', '.join(sorted(kept))}.",
             f'Restore to the last of them, or call table.delete_savepoint("{min(kept)}") first.',
         )
-    files = data_files(storage)
-    _refuse_archived(storage, timeline, point, instants, files)
-    lost = _kept_files(storage, timeline, point) - {f.path for f in files}
+    files = data_files(snapshot.storage)
+    _refuse_archived(snapshot, point, instants, files)
+    lost = _kept_files(snapshot, point) - {f.path for f in files}
     if lost:
         raise ConfigError(
-            f"{storage.root}: savepoint {point}",
+            f"{snapshot.root}: savepoint {point}",
             f"{len(lost)} files that it keeps are not there, {min(lost)} among them.",
             "Bring them back from a copy, or choose another point.",
         )
-    refuse_missing(Snapshot(storage, timeline), instants, files, f"restore to {point}")
+    refuse_missing(snapshot, instants, files, f"restore to {point}")
     return RestorePlan(point, instants)
 
 
@@ -110,11 +109,11 @@ def undone(timeline: Timeline, point: str) -> tuple[Instant, ...]:
     return tuple(sorted(found, key=_age, reverse=True))
 
 
-def read_plan(storage: Storage, timeline: Timeline, restore: Instant) -> RestorePlan:
+def read_plan(snapshot: Snapshot, restore: Instant) -> RestorePlan:
     """The plan of a pending ``restore``, whoever made it. CorruptTableError naming the file, and
     InstantGoneError."""
     requested = restore.at(State.REQUESTED)
-    record = timeline.contents(storage, requested)
+    record = snapshot.contents(requested)
     infos: list[dict[str, Any]] = record.get("instantsToRollback") or []
     instants = tuple(
         Instant(str(i.get("commitTime")), str(i.get("action")), State.INFLIGHT) for i in infos
@@ -123,7 +122,7 @@ def read_plan(storage: Storage, timeline: Timeline, restore: Instant) -> Restore
         i for i in instants if not _INSTANT.fullmatch(i.requested) or i.action not in ACTIONS
     ]:
         raise CorruptTableError(
-            f"{storage.root}/{timeline.path(requested)}",
+            f"{snapshot.root}/{snapshot.path(requested)}",
             f"the plan of a restore names {wrong[0].requested}, {wrong[0].action}, which is no "
             "instant.",
             "Delete the requested and inflight files of this restore, and restore again.",
@@ -143,28 +142,28 @@ def _merged_on_read(timeline: Timeline) -> bool:
     return timeline.config.table_type == "MERGE_ON_READ"
 
 
-def _kept_files(storage: Storage, timeline: Timeline, point: str) -> frozenset[str]:
-    if point not in timeline.savepointed():
+def _kept_files(snapshot: Snapshot, point: str) -> frozenset[str]:
+    if point not in snapshot.timeline.savepointed():
         return frozenset()
-    found = (s.files for s in savepoints(storage, timeline) if s.instant == point)
+    found = (s.files for s in savepoints(snapshot) if s.instant == point)
     return next(found, frozenset())
 
 
 def _refuse_archived(
-    storage: Storage, timeline: Timeline, point: str, gone: tuple[Instant, ...], files: Files
+    snapshot: Snapshot, point: str, gone: tuple[Instant, ...], files: Files
 ) -> None:
     """A write behind the point that has been archived can't be undone: nothing names its files."""
-    known = {i.requested for i in gone} | {i.requested for i in timeline.writes()}
+    known = {i.requested for i in gone} | {i.requested for i in snapshot.writes()}
     archived = {
         f.instant
         for f in files
         if order_key(f.instant) > order_key(point)
         and f.instant not in known
-        and timeline.contains_or_before_start(f.instant)
+        and snapshot.timeline.contains_or_before_start(f.instant)
     }
     if archived:
         raise ConfigError(
-            f"{storage.root}: instant {point}",
+            f"{snapshot.root}: instant {point}",
             f"later writes have been archived, and can't be undone: {min(archived)}, for one.",
             "Read the table as of the point, and write what you need into another table.",
         )

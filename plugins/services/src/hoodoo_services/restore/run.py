@@ -35,7 +35,7 @@ from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.snapshot import Snapshot
-from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_services.outcome import Restored
 from hoodoo_services.restore.metadata import deleted, encode, told
@@ -63,7 +63,7 @@ def schedule(
     def make(timeline: Timeline) -> Plan | Instant | None:
         timeline = without_planless(Snapshot(storage, timeline)).timeline
         for pending in pending_restores(timeline):
-            if read_plan(storage, timeline, pending).point != point:
+            if read_plan(Snapshot(storage, timeline), pending).point != point:
                 raise _under_way(storage, pending)
             if not _overtaken(timeline, pending):
                 return pending
@@ -71,9 +71,9 @@ def schedule(
                 raise _under_way(storage, pending)
             publish.withdraw(Snapshot(storage, timeline), pending)
         # A rollback that somebody began ends before anything else does.
-        if _finish_rollbacks(storage, timeline):
+        if _finish_rollbacks(Snapshot(storage, timeline)):
             raise StalePlanError
-        plan = make_plan(storage, timeline, point)
+        plan = make_plan(Snapshot(storage, timeline), point)
         if not plan.instants:
             return None
         detail = {"point": point, "instants": len(plan.instants)}
@@ -96,8 +96,8 @@ def run(
     for found in timeline.instants:
         if found.action == RESTORE and found.requested == requested:
             if found.is_completed:
-                return told(storage, timeline, found)
-            return resume(storage, timeline, found, beats)
+                return told(Snapshot(storage, timeline), found)
+            return resume(Snapshot(storage, timeline), found, beats)
     raise ConfigError(
         f"restore {requested}",
         "is not in this table.",
@@ -105,83 +105,81 @@ def run(
     )
 
 
-def finish(storage: Storage, timeline: Timeline, living: Liveness) -> tuple[Restored, ...]:
+def finish(snapshot: Snapshot, living: Liveness) -> tuple[Restored, ...]:
     """What a writer does before it writes: resume the restores whose runners are gone.
 
     Raises CommitConflictError while one is at work. One that others have written behind (Spark Hudi
     does not look at it) is given up, with a warning: it would take away what they wrote upon.
     """
     done = []
-    for mine in pending_restores(timeline):
+    for mine in pending_restores(snapshot.timeline):
         if living.is_alive(mine.requested):
-            raise _under_way(storage, mine)
-        if later := _overtaken(timeline, mine):
-            plan = read_plan(storage, timeline, mine)
+            raise _under_way(snapshot.storage, mine)
+        if later := _overtaken(snapshot.timeline, mine):
+            plan = read_plan(snapshot, mine)
             warnings.warn(
-                f"{storage.root}: restore {mine.requested} was left half done, and {later[0]} was "
+                f"{snapshot.root}: restore {mine.requested} was left half done, and {later[0]} was "
                 f"written since: it is given up. table.restore({plan.point!r}) undoes all of it.",
                 HoodooWarning,
                 stacklevel=2,
             )
-            publish.withdraw(Snapshot(storage, timeline), mine)
+            publish.withdraw(snapshot, mine)
             continue
-        done.append(resume(storage, timeline, mine))
+        done.append(resume(snapshot, mine))
     return tuple(done)
 
 
-def resume(
-    storage: Storage, timeline: Timeline, mine: Instant, beats: Beating | None = None
-) -> Restored:
+def resume(snapshot: Snapshot, mine: Instant, beats: Beating | None = None) -> Restored:
     """Do what is left of the pending restore ``mine``, whoever began it. CommitConflictError while
     another process does so."""
-    if later := _overtaken(reload(storage, timeline), mine):
+    if later := _overtaken(snapshot.reload().timeline, mine):
         raise CommitConflictError(
-            f"{storage.root}: restore {mine.requested}",
+            f"{snapshot.root}: restore {mine.requested}",
             f"{later[0]} was written since it was begun.",
             "Restore again: table.restore(instant).",
         )
     with (
-        Beating(storage) if beats is None else nullcontext(beats) as beats,
-        action_events(RESTORE, timeline.config.name, storage.root, mine.requested) as events,
+        Beating(snapshot.storage) if beats is None else nullcontext(beats) as beats,
+        action_events(RESTORE, snapshot.config.name, snapshot.root, mine.requested) as events,
     ):
         if not beats.add(mine.requested):
-            living = Liveness(storage)
+            living = Liveness(snapshot.storage)
             if not living.is_alive(mine.requested):
                 # the process that began it has ended: one of those who go on has it now
                 living.sweep()
             if not beats.add(mine.requested):
-                raise _under_way(storage, mine)
-        return _run(storage, timeline, mine, events, beats)
+                raise _under_way(snapshot.storage, mine)
+        return _run(snapshot, mine, events, beats)
 
 
-def _run(
-    storage: Storage, timeline: Timeline, mine: Instant, events: ActionEvents, beats: Beating
-) -> Restored:
-    plan = read_plan(storage, timeline, mine)
+def _run(snapshot: Snapshot, mine: Instant, events: ActionEvents, beats: Beating) -> Restored:
+    plan = read_plan(snapshot, mine)
     run_of = Life(
-        Snapshot(storage, timeline),
+        snapshot,
         mine,
         RESTORE,
         "Look at table.timeline().",
         "Open the table again: the next write finishes the restore.",
     )
     mine = run_of.begin()
-    begun = dict(_rollbacks(storage, reload(storage, timeline)))
+    begun = dict(_rollbacks(snapshot.at(snapshot.reload().timeline)))
     records: dict[str, dict[str, Any]] = {}
     for named in plan.instants:
         mate = begun.get(named.requested)
-        records[named.requested] = _undo(storage, timeline, named, mate, beats)
+        records[named.requested] = _undo(snapshot, named, mate, beats)
 
     def lost() -> bool:
-        now = rollback.found_now(Snapshot(storage, timeline), mine)
+        now = rollback.found_now(snapshot, mine)
         return now is not None and now.is_completed  # two have run it
 
     run_of.complete(encode(mine, plan, records), lost=lost)
     for named in plan.instants:
-        life.tidy(storage, named.requested)
+        life.tidy(snapshot.storage, named.requested)
     own = {str(record.get("startRollbackTime")) for record in records.values()}
-    _forget_rollbacks(storage, reload(storage, timeline), plan, own)
-    files = tuple(sorted(path for record in records.values() for path in deleted(storage, record)))
+    _forget_rollbacks(snapshot.at(snapshot.reload().timeline), plan, own)
+    files = tuple(
+        sorted(path for record in records.values() for path in deleted(snapshot.storage, record))
+    )
     gone = tuple(named.requested for named in plan.instants)
     events.report(removed_figures(files), point=plan.point, instants=len(gone))
     return Restored(plan.point, mine.requested, gone, files)
@@ -215,68 +213,64 @@ def _overtaken(timeline: Timeline, mine: Instant) -> list[Instant]:
     return [i for i in timeline.writes() if order_key(i.requested) > order_key(mine.requested)]
 
 
-def _finish_rollbacks(storage: Storage, timeline: Timeline) -> bool:
-    pending = [i for i in timeline.pending() if i.action == "rollback"]
-    living = Liveness(storage)
+def _finish_rollbacks(snapshot: Snapshot) -> bool:
+    pending = [i for i in snapshot.pending() if i.action == "rollback"]
+    living = Liveness(snapshot.storage)
     for mine in pending:
         if living.is_alive(mine.requested):
             raise CommitConflictError(
-                f"{storage.root}: {mine}",
+                f"{snapshot.root}: {mine}",
                 "is still in progress.",
                 "Wait for its end, then restore.",
             )
-        rollback.resume(Snapshot(storage, timeline), mine)
+        rollback.resume(snapshot, mine)
     return bool(pending)
 
 
-def _rollbacks(storage: Storage, timeline: Timeline) -> Iterator[tuple[str, Instant]]:
+def _rollbacks(snapshot: Snapshot) -> Iterator[tuple[str, Instant]]:
     """The rollbacks on the timeline, completed or not, the newest last, each with the instant that
     it undoes."""
-    for instant in timeline.instants:
+    for instant in snapshot.instants:
         if instant.action == "rollback":
             with suppress(FileNotFoundError, CorruptTableError):
-                yield rollback.target_of(Snapshot(storage, timeline), instant)[0].requested, instant
+                yield rollback.target_of(snapshot, instant)[0].requested, instant
 
 
 def _undo(
-    storage: Storage, timeline: Timeline, named: Instant, begun: Instant | None, beats: Beating
+    snapshot: Snapshot, named: Instant, begun: Instant | None, beats: Beating
 ) -> dict[str, Any]:
     """Undo the instant ``named``; its ``HoodieRollbackMetadata``. ``begun``: a rollback of it. One
     that this makes lives as long as the restore does: nobody else finishes it."""
-    instant = rollback.found_now(Snapshot(storage, timeline), named)
+    instant = rollback.found_now(snapshot, named)
     if begun is not None and begun.is_completed:
         if instant is None:  # by a writer that came between
-            return timeline.contents(storage, begun)
+            return snapshot.contents(begun)
         begun = None
     if begun is not None:
-        _target, plan = rollback.target_of(Snapshot(storage, timeline), begun)
+        _target, plan = rollback.target_of(snapshot, begun)
         mine = begun.at(State.REQUESTED)
     elif instant is None:  # it went before its rollback was told of
-        return rollback.metadata(storage, "", named, Removed())
+        return rollback.metadata(snapshot.storage, "", named, Removed())
     else:
         try:
-            mine, plan = rollback.announce(Snapshot(storage, timeline), instant, beats, sliced=True)
+            mine, plan = rollback.announce(snapshot, instant, beats, sliced=True)
         except CommitConflictError:
-            now = rollback.found_now(Snapshot(storage, timeline), named)
+            now = rollback.found_now(snapshot, named)
             if now is None or instant.is_completed or not now.is_completed:
                 raise
             # A compaction, which may end beside a restore, has just ended.
-            return _undo(storage, timeline, named, None, beats)
-    mine, removed = rollback.execute(
-        Snapshot(storage, timeline), mine, instant or named, plan, sliced=True
-    )
-    return rollback.metadata(storage, mine.requested, named, removed)
+            return _undo(snapshot, named, None, beats)
+    mine, removed = rollback.execute(snapshot, mine, instant or named, plan, sliced=True)
+    return rollback.metadata(snapshot.storage, mine.requested, named, removed)
 
 
-def _forget_rollbacks(
-    storage: Storage, timeline: Timeline, plan: RestorePlan, own: set[str]
-) -> None:
+def _forget_rollbacks(snapshot: Snapshot, plan: RestorePlan, own: set[str]) -> None:
     """Take the rollbacks of what is behind the point off the timeline: the restore tells of them.
     ``own``: those that it has made; one that another process is in ends by itself."""
-    living = Liveness(storage)
+    living = Liveness(snapshot.storage)
     named = {i.requested for i in plan.instants}
     point = plan.point or min(named, default="")
-    for target, mine in _rollbacks(storage, timeline):
+    for target, mine in _rollbacks(snapshot):
         if target not in named and order_key(target) <= order_key(point):
             continue
         is_own = mine.is_completed or mine.requested in own
@@ -286,4 +280,4 @@ def _forget_rollbacks(
         # as if something were to be done.
         pending = [mine.at(State.INFLIGHT), mine.at(State.REQUESTED)]
         for state in [*pending[::-1], mine] if mine.is_completed else pending:
-            storage.delete(timeline.path(state))
+            snapshot.storage.delete(snapshot.path(state))
