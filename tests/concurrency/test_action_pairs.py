@@ -19,6 +19,7 @@ from hoodoo.actions.rollback.recovery import recover
 from hoodoo.model.instant import Instant, State
 from hoodoo.testing.stores import MUTATING, Crash, GatedStorage
 from hoodoo.timeline import properties
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import load
 from hoodoo_metadata.life.kept_by import first_commit_not_indexed
 from memory_store import MemoryStorage, Objects
@@ -152,7 +153,7 @@ def unkept(store: MemoryStorage) -> list[str]:
     config = properties.load(store)
     timeline = load(store, config)
     ready = [p for p in config.metadata_partitions if p in ("record_index", "secondary_index_by_v")]
-    return [p for p in ready if first_commit_not_indexed(store, timeline, p) is not None]
+    return [p for p in ready if first_commit_not_indexed(Snapshot(store, timeline), p) is not None]
 
 
 @pytest.mark.parametrize("kind", [COW_RECORDS, MOR_RECORDS], ids=str)

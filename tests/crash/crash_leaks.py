@@ -20,6 +20,7 @@ from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
 from hoodoo.timeline.ledger import FOLDER as LEDGER
 from hoodoo.timeline.ledger import KEPT
 from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load
 from hoodoo.timeline.view import list_data
 from hoodoo_clustering.plan import pending_clusterings
@@ -43,7 +44,7 @@ def leaks(path: Path, services: bool = False) -> list[str]:
     timeline = load(storage, properties.load(storage))
     pending = timeline.pending()
     running = {i.requested for i in pending if services and i.action == "compaction"}
-    plans = pending_clusterings(storage, timeline) if services else ()
+    plans = pending_clusterings(Snapshot(storage, timeline)) if services else ()
     waiting = running | {i.requested for i, _ in plans if i.state is State.REQUESTED}
     waiting |= {
         i.requested

@@ -10,6 +10,7 @@ import hoodoo
 import numpy as np
 import pyarrow as pa
 import pytest
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_cli.commandline import main
 from hoodoo_clustering.plan import LEFT_OUT, pending_clusterings
 
@@ -97,7 +98,7 @@ def test_fault_17_the_plan_says_what_it_left_out(
     table.append(rows(9000, 5))
     small = min(s.size for s in table.file_slices()) + 1
     instant = table.schedule_clustering(columns="v", options={SMALL: small})
-    ((pending, plan),) = pending_clusterings(table.handle.storage, table.timeline())
+    ((pending, plan),) = pending_clusterings(Snapshot(table.handle.storage, table.timeline()))
     assert pending.requested == instant
     assert plan.extra[LEFT_OUT].startswith("3 file slices left alone: they have")
     more = table.cluster(columns="v", options={SMALL: small})

@@ -27,6 +27,7 @@ from hoodoo.table.table import Table
 from hoodoo.timeline import codec, publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.layouts import LAYOUTS
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_cli.commandline import main
 from hoodoo_clustering.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo_clustering.plan import pending_clusterings
@@ -223,7 +224,7 @@ def test_the_worked_example_of_the_rfc(tmp_path: Path, target_size: float) -> No
     before = rows(table)
     planned = table.schedule_clustering("overlap", columns="x", target_file_size=target)
     assert planned is not None
-    ((_instant, plan),) = pending_clusterings(table.handle.storage, table.timeline())
+    ((_instant, plan),) = pending_clusterings(Snapshot(table.handle.storage, table.timeline()))
     assert sorted((len(g.slices), g.outputs) for g in plan.groups) == [(2, 1), (4, 2)]
     done = table.run_clustering(planned)
     assert len(done.files) == 3 and len(files(table)) == 5
@@ -249,7 +250,7 @@ def test_all_that_a_run_goes_by_is_in_the_plan(tmp_path: Path) -> None:
 def test_numbers_of_the_plan(tmp_path: Path) -> None:
     table = filled(tmp_path)
     table.schedule_clustering("overlap", columns=["x", "y"])
-    ((_instant, plan),) = pending_clusterings(table.handle.storage, table.timeline())
+    ((_instant, plan),) = pending_clusterings(Snapshot(table.handle.storage, table.timeline()))
     (group,) = plan.groups
     assert group.metrics["hoodoo.min.x"] == 0 and group.metrics["hoodoo.max.x"] == 100
     assert group.metrics["TOTAL_LOG_FILES"] == 0
@@ -275,7 +276,7 @@ def test_a_plan_is_made_of_statistics_alone(
         instant = table.schedule_clustering(plan, columns="x")
         assert instant is not None
         assert opened and not [path for path in opened if not path.startswith(".hoodie/")]
-        ((_, made),) = pending_clusterings(table.handle.storage, table.timeline())
+        ((_, made),) = pending_clusterings(Snapshot(table.handle.storage, table.timeline()))
         metrics, extra = made.groups[0].metrics, made.groups[0].extra
         assert (metrics["hoodoo.min.id"], metrics["hoodoo.max.id"]) == (0, 299)
         assert (metrics["hoodoo.min.x"], metrics["hoodoo.max.x"]) == (0, 100)

@@ -16,6 +16,7 @@ import pytest
 from attrs import field, frozen
 from hoodoo.errors import ConfigError, HoodooError
 from hoodoo.table.table import Table
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_clustering.hookspecs.partition_filter import TablePartition
 from hoodoo_clustering.plan import ClusteringPlan, pending_clusterings
 
@@ -51,7 +52,7 @@ def files(table: Table) -> dict[str, str]:
 
 
 def planned(table: Table) -> ClusteringPlan:
-    ((_instant, plan),) = pending_clusterings(table.handle.storage, table.timeline())
+    ((_instant, plan),) = pending_clusterings(Snapshot(table.handle.storage, table.timeline()))
     return plan
 
 

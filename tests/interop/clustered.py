@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from both import Both
 from hoodoo.model.instant import State
 from hoodoo.timeline import codec
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_clustering.plan import ClusteringPlan, pending_clusterings
 from indexed import SCHEMA, rows
 from model import Model, Row, table
@@ -127,7 +128,7 @@ def hoodoo_runs(both: Both, instant: str) -> None:
 # --- what is there --------------------------------------------------------------------------------
 def pending(both: Both) -> dict[str, ClusteringPlan]:
     opened = both.hoodoo()
-    found = pending_clusterings(opened.handle.storage, opened.timeline())
+    found = pending_clusterings(Snapshot(opened.handle.storage, opened.timeline()))
     return {instant.requested: plan for instant, plan in found}
 
 

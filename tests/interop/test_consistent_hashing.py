@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 from both import Both
 from clustered import call, pending
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_hashing import stored
 from hoodoo_hashing.stored import PathRing
 from model import Model, Row
@@ -67,7 +68,7 @@ def made(both: Both, by: str, version: int) -> None:
 
 def ring(both: Both, path: str) -> PathRing:
     opened = both.hoodoo()
-    found = stored.load(opened.handle.storage, opened.timeline(), path)
+    found = stored.load(Snapshot(opened.handle.storage, opened.timeline()), path)
     assert found is not None
     return found
 

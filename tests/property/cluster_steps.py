@@ -13,6 +13,7 @@ import pytest
 from attrs import frozen
 from cluster_draws import CANCEL, PLAN_OR_RUN, Cluster
 from hoodoo.errors import CommitConflictError, UnsupportedTableError
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_clustering.plan import pending_clusterings
 from hoodoo_rows.write.commit import Commit
 from table_model import Model
@@ -191,13 +192,13 @@ def _target(trial: Trial, step: Cluster) -> int:
 
 def planned_groups(trial: Trial) -> frozenset[tuple[str, str]]:
     """(partition path, file id) of all that pending clusterings rewrite."""
-    plans = pending_clusterings(trial.table.handle.storage, trial.table.timeline())
+    plans = pending_clusterings(Snapshot(trial.table.handle.storage, trial.table.timeline()))
     return frozenset[tuple[str, str]]().union(*(plan.file_groups for _, plan in plans))
 
 
 def _planned(trial: Trial, instant: str, logs: bool) -> Planned:
     timeline = trial.table.timeline()
-    ((found, plan),) = pending_clusterings(trial.table.handle.storage, timeline)
+    ((found, plan),) = pending_clusterings(Snapshot(trial.table.handle.storage, timeline))
     assert found.requested == instant
     now = _files(trial)
     files = {group: now[group] for group in plan.file_groups}

@@ -11,6 +11,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.timeline.codec.avro import encode
 from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.removed import removed_by
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load
 from hoodoo_cli.reports.files import slice_rows
 from hoodoo_cli.reports.stats import written
@@ -53,7 +54,7 @@ def test_timeline(storage: LocalStorage) -> None:
     commit(storage, 20, base(20, num_updates=3, num_deletes=1), base(20, "h", num_inserts=5))
     plan = {"instantToRollback": {"commitTime": at(15), "action": "commit"}}
     storage.put(f"{FOLDER}/{at(30)}.rollback.requested", encode("HoodieRollbackPlan", plan))
-    page = timeline_page(storage, timeline(storage))
+    page = timeline_page(Snapshot(storage, timeline(storage)))
     assert page.total == 3
     last, second, first = page.rows
     assert (last.action, last.state, last.detail) == ("rollback", "requested", f"undoes {at(15)}")
@@ -67,7 +68,7 @@ def test_timeline(storage: LocalStorage) -> None:
 def test_timeline_reads_what_it_shows(storage: LocalStorage) -> None:
     commit(storage, 10, base(10))
     storage.put(f"{FOLDER}/{at(20)}_{at(21)}.commit", b"nonsense")
-    newest = timeline_page(storage, timeline(storage), limit=1)
+    newest = timeline_page(Snapshot(storage, timeline(storage)), limit=1)
     assert newest.total == 2
     (row,) = newest.rows
     assert row.requested == at(20) and row.detail.startswith("can't be read: ")
@@ -76,7 +77,7 @@ def test_timeline_reads_what_it_shows(storage: LocalStorage) -> None:
 def test_pending_alone(storage: LocalStorage) -> None:
     commit(storage, 10, base(10))
     storage.put(f"{FOLDER}/{at(20)}.commit.requested", b"")
-    page = timeline_page(storage, timeline(storage), pending=True)
+    page = timeline_page(Snapshot(storage, timeline(storage)), pending=True)
     assert [(row.requested, row.state) for row in page.rows] == [(at(20), "requested")]
     assert page.total == 1
 
@@ -88,22 +89,22 @@ def test_files(storage: LocalStorage) -> None:
     log = f"p/.g_{at(30)}.log.1_0-0-0"
     stat = WriteStat("p", "g", log, file_size=7, log_version=1, log_files=(log[2:],))
     commit(storage, 30, stat, action="deltacommit")
-    rows = slice_rows(storage, timeline(storage))
+    rows = slice_rows(Snapshot(storage, timeline(storage)))
     assert [(r.file_id, r.instant, r.base_bytes, r.log_bytes) for r in rows] == [
         ("g", at(20), 70, 7),
         ("h", at(10), 50, 0),
     ]
     assert rows[0].log_files == (log[2:],) and rows[0].bytes == 77
-    every = slice_rows(storage, timeline(storage), every=True)
+    every = slice_rows(Snapshot(storage, timeline(storage)), every=True)
     assert [(r.file_id, r.instant, r.newest) for r in every] == [
         ("g", at(20), True),
         ("g", at(10), False),
         ("h", at(10), True),
     ]
-    before = slice_rows(storage, timeline(storage), bound=at(15))
+    before = slice_rows(Snapshot(storage, timeline(storage)), bound=at(15))
     assert [r.instant for r in before] == [at(10), at(10)]
-    assert len(slice_rows(storage, timeline(storage), partition="p/")) == 2
-    assert slice_rows(storage, timeline(storage), partition="pp") == ()
+    assert len(slice_rows(Snapshot(storage, timeline(storage)), partition="p/")) == 2
+    assert slice_rows(Snapshot(storage, timeline(storage)), partition="pp") == ()
 
 
 # --- sizes ------------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ def found(
     storage: LocalStorage, slices: Sequence[FileSlice], *columns: str, schema: pa.Schema = SCHEMA
 ) -> list[tuple[dict[str, Any], int | None]]:
     empty = Timeline((), 2, CONFIG)
-    known = with_bounds(storage, empty, PARQUET, schema, slices, columns)
+    known = with_bounds(Snapshot(storage, empty), PARQUET, schema, slices, columns)
     assert [item.slice for item in known] == list(slices)
     return [(dict(item.bounds), item.rows) for item in known]
 
@@ -161,7 +161,9 @@ def test_the_metadata_table_says_what_footers_say(
     assert text is not None
     schema = without_meta(arrow_schema(text))
     columns = [f.name for f in schema if not pa.types.is_nested(f.type)]
-    footers = with_bounds(storage, loaded, PARQUET, schema, slices, columns, use_metadata=False)
+    footers = with_bounds(
+        Snapshot(storage, loaded), PARQUET, schema, slices, columns, use_metadata=False
+    )
     assert any(item.bounds[column] for item in footers for column in columns)
     opened: list[Any] = []
     real = bounds._looked
@@ -172,6 +174,6 @@ def test_the_metadata_table_says_what_footers_say(
 
     monkeypatch.setattr(bounds, "_looked", counted)
     monkeypatch.setattr(bounds, "_FEW", 1)
-    told = with_bounds(storage, loaded, PARQUET, schema, slices, columns)
+    told = with_bounds(Snapshot(storage, loaded), PARQUET, schema, slices, columns)
     assert [(i.bounds, i.rows) for i in told] == [(i.bounds, i.rows) for i in footers]
     assert len(opened) < len(slices)

@@ -368,7 +368,7 @@ def test_a_completed_clustering_is_the_last_plan_too(made: Made) -> None:
     made.request(5, evolve(made.plan(), missing=("c",)))
     made.commit(5, "a", completed=7, operation=Operation.CLUSTER)
     loaded = timeline.load(made.storage, CONFIG)
-    found = last_plan(made.storage, loaded)
+    found = last_plan(Snapshot(made.storage, loaded))
     assert found is not None and found[0].requested == at(5)
     assert ids(made.plan()) == [["f04", "f05"]]  # a has changed by the clustering alone
 
@@ -411,7 +411,7 @@ def test_the_plan_that_hudi_made(name: str, tmp_path: Path) -> None:
     loaded = timeline.load(storage, properties.load(storage))
     (file,) = home.glob(".hoodie/timeline/*.clustering.requested")
     instant = Instant(file.name.split(".")[0], "clustering", State.REQUESTED)
-    theirs = read_clustering(storage, loaded, instant)
+    theirs = read_clustering(Snapshot(storage, loaded), instant)
     before = max(i.requested for i in loaded.writes() if i.requested < instant.requested)
     slices = build(Snapshot(storage, loaded), before).slices
 

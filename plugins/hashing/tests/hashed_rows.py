@@ -7,6 +7,7 @@ from typing import Any
 
 import hoodoo
 import pyarrow as pa
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_hashing import stored
 from hoodoo_hashing.stored import PathRing
 
@@ -52,7 +53,7 @@ def expected(*written: pa.Table, without: Iterable[int] = ()) -> list[dict[str, 
 
 
 def ring(table: hoodoo.Table, path: str) -> PathRing:
-    found = stored.load(table.handle.storage, table.timeline(), path)
+    found = stored.load(Snapshot(table.handle.storage, table.timeline()), path)
     assert found is not None
     return found
 

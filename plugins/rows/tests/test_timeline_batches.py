@@ -16,6 +16,7 @@ from hoodoo.testing.stores import RecordingStorage
 from hoodoo.timeline import create, timeline
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.layouts import layout_of
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_rows.write import batches
 from hoodoo_rows.write.batches import HUDI_KEY, OWN_KEY, REMEMBERED
 
@@ -61,10 +62,12 @@ class Table:
     ) -> None:
         """As a write does it that has seen ``seen``, or all there is."""
         instant = Instant(t(n), "commit")
-        self.done(n, batches.extra_metadata(self.store, seen or self.line, instant, batch))
+        self.done(
+            n, batches.extra_metadata(Snapshot(self.store, seen or self.line), instant, batch)
+        )
 
     def has(self, batch: Batch) -> bool:
-        return batches.applied(self.store, self.line, batch).has(batch)
+        return batches.applied(Snapshot(self.store, self.line), batch).has(batch)
 
     def extra(self, n: int) -> dict[str, str]:
         line = self.line
@@ -75,7 +78,7 @@ class Table:
     def reads(self) -> int:
         """Commits that a fresh look reads."""
         before = len(self.store.calls)
-        batches.applied(self.store, self.line)
+        batches.applied(Snapshot(self.store, self.line))
         return sum(op == "get" for op, _ in self.store.calls[before:])
 
 

@@ -122,7 +122,7 @@ def test_the_last_clean(tmp_path: Path) -> None:
     assert (last.earliest, last.last_completed) == ("20261121212309742", "20261121212311013")
     assert last.policies == {"KEEP_LATEST_COMMITS"}
     put(tmp_path, b"", "20261121212313000_20261121212313001.clean")
-    assert last_clean(*look(tmp_path)) is None, "Hudi takes an empty one for none"
+    assert last_clean(Snapshot(*look(tmp_path))) is None, "Hudi takes an empty one for none"
 
 
 def test_without_partitions(tmp_path: Path) -> None:

@@ -396,7 +396,7 @@ class TableHandle:
                         self.storage, look, partial(properties.load, self.storage)
                     )
                 timeline, slices = (
-                    (found, _listed_on_demand(self.storage, found))
+                    (found, _listed_on_demand(Snapshot(self.storage, found)))
                     if lists_later
                     else (found[0], _already_listed(found[1]))
                 )
@@ -411,8 +411,8 @@ class TableHandle:
         self._recovered = False
 
 
-def _listed_on_demand(storage: Storage, timeline: Timeline) -> Look:
-    return lambda paths: build_whole(Snapshot(storage, timeline), paths).slices
+def _listed_on_demand(snapshot: Snapshot) -> Look:
+    return lambda paths: build_whole(snapshot, paths).slices
 
 
 def _already_listed(slices: tuple[FileSlice, ...]) -> Look:

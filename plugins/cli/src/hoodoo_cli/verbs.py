@@ -17,6 +17,7 @@ from hoodoo.table.handle import TableHandle
 from hoodoo.table.running import report
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.instants import to_datetime
+from hoodoo.timeline.snapshot import Snapshot
 
 from hoodoo_cli.reports.figures import TableStats
 from hoodoo_cli.reports.timeline import timeline_page
@@ -52,7 +53,7 @@ def history(table: TableHandle, limit: int | None = None) -> list[dict[str, Any]
     numbers = {instant: at for at, instant in enumerate(numbered(source), 1)}
     done = evolve(source.timeline, instants=source.timeline.completed())
     archived = load_archived(source.storage, source.config)
-    page = timeline_page(source.storage, done, archived, limit)
+    page = timeline_page(Snapshot(source.storage, done), archived, limit)
     zone = source.config.timezone
     return [
         {

@@ -162,7 +162,7 @@ class ClusteringAction:
     def cancel(self, table: TableHandle, instant: str) -> RolledBack:
         table.check_writable()
         timeline = table.timeline()
-        for pending, _plan in pending_clusterings(table.storage, timeline):
+        for pending, _plan in pending_clusterings(Snapshot(table.storage, timeline)):
             if pending.requested == instant:
                 return rollback(Snapshot(table.storage, timeline), pending)
         raise ConfigError(
@@ -187,7 +187,7 @@ class ClusteringAction:
                 and _may_run(table, instant.requested, living),
                 partitions=tuple(sorted({group.partition_path for group in plan.groups})),
             )
-            for instant, plan in pending_clusterings(table.storage, table.timeline())
+            for instant, plan in pending_clusterings(Snapshot(table.storage, table.timeline()))
         )
 
     def after_write(self, table: TableHandle) -> AfterWrite | None:
@@ -402,7 +402,7 @@ def _check_there(table: TableHandle, columns: Iterable[str]) -> None:
 
 def _commits_since(table: TableHandle, timeline: Timeline) -> int:
     """Completed writes since the newest clustering that is completed, or was planned."""
-    pending = pending_clusterings(table.storage, timeline)
+    pending = pending_clusterings(Snapshot(table.storage, timeline))
     last = max((i.requested for i, _plan in pending), key=order_key, default="")
     count = 0
     for write in reversed(timeline.writes()):

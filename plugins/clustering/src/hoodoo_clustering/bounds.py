@@ -19,7 +19,7 @@ from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_rows.api import Batches, StoredFiles
 
 from hoodoo_clustering.hookspecs.clustering import Bounds, Clusterable
@@ -38,8 +38,7 @@ class Known:
 
 
 def with_bounds(
-    storage: Storage,
-    timeline: Timeline,
+    snapshot: Snapshot,
     file_format: BaseFileFormat,
     schema: pa.Schema,
     slices: Sequence[FileSlice],
@@ -61,10 +60,10 @@ def with_bounds(
         return [Clusterable(s, unknown) for s in slices]
     found: list[Known | None] = [None] * len(bases)
     if use_metadata and len(bases) >= _FEW:
-        found = _told(storage, timeline, bases, list(kinds))
+        found = _told(snapshot, bases, list(kinds))
     needed = kinds.keys() & set(columns)
     silent = [n for n, one in enumerate(found) if needed and _lacks(one, needed)]
-    read = _found(storage, file_format, [bases[n] for n in silent], list(kinds))
+    read = _found(snapshot.storage, file_format, [bases[n] for n in silent], list(kinds))
     for n, one in zip(silent, read, strict=True):
         found[n] = one
     by_column = {name: _typed(found, name, kind) for name, kind in kinds.items()}
@@ -98,11 +97,11 @@ def kind_of(schema: pa.Schema, column: str) -> pa.DataType | None:
 
 
 def _told(
-    storage: Storage, timeline: Timeline, bases: Sequence[BaseFile], columns: Sequence[str]
+    snapshot: Snapshot, bases: Sequence[BaseFile], columns: Sequence[str]
 ) -> list[Known | None]:
     """What participants of the table know of each; None of files that they do not know."""
-    participants = Participants.of_table(timeline.config)
-    known = participants.column_ranges(storage, timeline, bases, columns)
+    participants = Participants.of_table(snapshot.config)
+    known = participants.column_ranges(snapshot.storage, snapshot.timeline, bases, columns)
     told = map(known.get, bases)
     return [
         Known(ranges, next(iter(ranges.values())).values) if ranges else None for ranges in told

@@ -12,10 +12,9 @@ from attrs import evolve
 from hoodoo.errors import CorruptTableError
 from hoodoo.model.commit import Operation
 from hoodoo.model.instant import Instant, State
-from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.plans import PLANNER
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.snapshot import Snapshot
 
 from hoodoo_clustering.plan import CLUSTERING, ClusteringPlan, pending_clusterings, read_clustering
 
@@ -23,7 +22,7 @@ Plan = tuple[Instant, ClusteringPlan]
 
 
 def changed_partitions(
-    storage: Storage, timeline: Timeline, planner: str, strategy: str, params: Mapping[str, str]
+    snapshot: Snapshot, planner: str, strategy: str, params: Mapping[str, str]
 ) -> frozenset[str] | None:
     """The partition paths that the next plan has to look at; None: all of them, as there is no plan
     before it on the active timeline, or that one grouped or ordered otherwise. Reads what writes
@@ -31,7 +30,7 @@ def changed_partitions(
 
     On layout 1, whose timeline does not say when a write completed, one that began before the last
     plan and ended after it is not seen: the next change of its partitions brings them back."""
-    last = last_plan(storage, timeline)
+    last = last_plan(snapshot)
     if last is None:
         return None
     instant, plan = last
@@ -39,32 +38,32 @@ def changed_partitions(
     if (told, plan.strategy, dict(plan.params)) != (planner, strategy, dict(params)):
         return None
     found = set(plan.missing)
-    for write in timeline.writes():
+    for write in snapshot.writes():
         later = order_key(write.completion_order) > order_key(instant.requested)
         if later and write.requested != instant.requested:
-            found.update(stat.partition_path for stat in timeline.metadata(storage, write).stats)
+            found.update(stat.partition_path for stat in snapshot.metadata(write).stats)
     return frozenset(found)
 
 
-def last_plan(storage: Storage, timeline: Timeline) -> Plan | None:
+def last_plan(snapshot: Snapshot) -> Plan | None:
     """The newest clustering that is planned or completed, and its plan; None if there is none on
     the active timeline, or its plan is gone."""
-    pending = pending_clusterings(storage, timeline)
+    pending = pending_clusterings(snapshot)
     found = pending[-1] if pending else None
-    for instant in reversed(timeline.writes()):
+    for instant in reversed(snapshot.writes()):
         if found is not None and order_key(instant.requested) < order_key(found[0].requested):
             break
         if instant.action != "replacecommit":
             continue
-        if timeline.metadata(storage, instant).operation is Operation.CLUSTER:
-            return _completed(storage, timeline, instant)
+        if snapshot.metadata(instant).operation is Operation.CLUSTER:
+            return _completed(snapshot, instant)
     return found
 
 
-def _completed(storage: Storage, timeline: Timeline, instant: Instant) -> Plan | None:
-    action = timeline.layout.pending_action(CLUSTERING)
+def _completed(snapshot: Snapshot, instant: Instant) -> Plan | None:
+    action = snapshot.layout.pending_action(CLUSTERING)
     planned = evolve(instant, action=action, state=State.REQUESTED, completed=None)
     try:
-        return planned, read_clustering(storage, timeline, planned)
+        return planned, read_clustering(snapshot, planned)
     except CorruptTableError:  # somebody else's, that holds no plan, or archived just now
         return None

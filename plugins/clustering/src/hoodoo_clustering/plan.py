@@ -10,11 +10,9 @@ from attrs import Factory, frozen
 from hoodoo.errors import CorruptTableError
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant, State
-from hoodoo.storage.api import Storage
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.plans import clustering_record, planned_slices, texts
 from hoodoo.timeline.snapshot import Snapshot
-from hoodoo.timeline.timeline import Timeline
 
 CLUSTERING = "clustering"
 # In the extra metadata: which file slices the plan left out, in sentences.
@@ -79,12 +77,12 @@ class ClusteringPlan:
         return codec_avro.encode("HoodieRequestedReplaceMetadata", record)
 
 
-def read_clustering(storage: Storage, timeline: Timeline, instant: Instant) -> ClusteringPlan:
+def read_clustering(snapshot: Snapshot, instant: Instant) -> ClusteringPlan:
     """The plan of ``instant``, from its requested file. CorruptTableError naming the file where
     there is none."""
-    found = _plan_of(storage, timeline, instant)
+    found = _plan_of(snapshot, instant)
     if found is None:
-        where = f"{storage.root}/{timeline.path(instant.at(State.REQUESTED))}"
+        where = f"{snapshot.root}/{snapshot.path(instant.at(State.REQUESTED))}"
         raise CorruptTableError(
             where,
             "holds no plan of a clustering.",
@@ -93,19 +91,17 @@ def read_clustering(storage: Storage, timeline: Timeline, instant: Instant) -> C
     return found
 
 
-def pending_clusterings(
-    storage: Storage, timeline: Timeline
-) -> tuple[tuple[Instant, ClusteringPlan], ...]:
+def pending_clusterings(snapshot: Snapshot) -> tuple[tuple[Instant, ClusteringPlan], ...]:
     """Those that are planned and not completed, the oldest first."""
-    found = ((i, _plan_of(storage, timeline, i)) for i in timeline.pending())
+    found = ((i, _plan_of(snapshot, i)) for i in snapshot.pending())
     return tuple((instant, plan) for instant, plan in found if plan is not None)
 
 
-def _plan_of(storage: Storage, timeline: Timeline, instant: Instant) -> ClusteringPlan | None:
-    found = clustering_record(Snapshot(storage, timeline), instant)
+def _plan_of(snapshot: Snapshot, instant: Instant) -> ClusteringPlan | None:
+    found = clustering_record(snapshot, instant)
     if found is None:
         return None
-    where = f"{storage.root}/{timeline.path(instant.at(State.REQUESTED))}"
+    where = f"{snapshot.root}/{snapshot.path(instant.at(State.REQUESTED))}"
     strategy = found.get("strategy") or {}
     return ClusteringPlan(
         tuple(_group(raw, where) for raw in found.get("inputGroups") or ()),

@@ -115,7 +115,7 @@ def run(order: ClusteringRun) -> Commit:
 
 
 def _found(target: WriteTarget, requested: str) -> tuple[Instant, ClusteringPlan]:
-    for instant, plan in pending_clusterings(target.storage, target.timeline):
+    for instant, plan in pending_clusterings(target.snapshot):
         if instant.requested == requested:
             return instant, plan
     raise ConfigError(

@@ -18,6 +18,7 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.plans import PLANNER
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_clustering.bounds import kind_of, with_bounds
@@ -87,7 +88,9 @@ def make_plan(
     there = {s.partition_path for s in scope.slices}
     changed: Collection[str] = there
     if settings.incremental:
-        since = changed_partitions(scope.storage, scope.timeline, planner_name, strategy, params)
+        since = changed_partitions(
+            Snapshot(scope.storage, scope.timeline), planner_name, strategy, params
+        )
         changed = there if since is None else since
     partitions = partitions_of(scope.slices, changed)
     wanted_paths = wanted_partitions(partitions, settings, scope.only, now)
@@ -154,8 +157,7 @@ def _with_metrics(
         return list(groups), ()
     found = iter(
         with_bounds(
-            scope.storage,
-            scope.timeline,
+            Snapshot(scope.storage, scope.timeline),
             scope.file_format,
             scope.schema,
             slices,
@@ -186,7 +188,7 @@ def _candidates(
         key=attrgetter("partition_path", "file_id"),
     )
     known = with_bounds(
-        scope.storage, scope.timeline, scope.file_format, scope.schema, slices, columns
+        Snapshot(scope.storage, scope.timeline), scope.file_format, scope.schema, slices, columns
     )
     by_path = groupby(known, key=lambda item: item.slice.partition_path)
     return {path: list(items) for path, items in by_path}

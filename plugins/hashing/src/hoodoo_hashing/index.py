@@ -23,6 +23,7 @@ from hoodoo.hookspecs.index import BucketPlace, IndexContext
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 from hoodoo_standard.options import BUCKETS, hash_fields
 
@@ -93,7 +94,7 @@ class ConsistentIndex:
             _check_known(context, rings)
         coming: dict[str, _Coming] = {}
         if doubles:
-            planned = resizes(context.storage, timeline)
+            planned = resizes(Snapshot(context.storage, timeline))
             for path in planned.keys() & rings.keys():
                 coming[path] = _Coming.of(rings[path], planned[path])
         return RingBuckets(self, {p: r.ring for p, r in rings.items()}, coming)
@@ -114,7 +115,7 @@ class ConsistentIndex:
                 ids[slice_.partition_path].add(slice_.file_id)
 
         def ring(path: str) -> PathRing:
-            found = stored.load(storage, timeline, path, ids[path], writes)
+            found = stored.load(Snapshot(storage, timeline), path, ids[path], writes)
             if found is not None:
                 return found
             if writes:

@@ -14,6 +14,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
 from hoodoo.storage.together import together
 from hoodoo.timeline.publish import CoupledCommit
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_hashing import stored
@@ -37,10 +38,10 @@ class Rings:
         """The rings that count once the action is completed."""
         storage, timeline, instant = change.storage, change.timeline, change.instant.requested
         if change.operation is Operation.CLUSTER:
-            for path, resize in planned(storage, timeline, change.instant).items():
+            for path, resize in planned(Snapshot(storage, timeline), change.instant).items():
                 if not resize.knows:
                     continue
-                now = stored.load(storage, timeline, path)
+                now = stored.load(Snapshot(storage, timeline), path)
                 if now is None or now.seq != resize.seq:
                     raise CommitConflictError(
                         f"clustering {instant}",
@@ -53,7 +54,7 @@ class Rings:
         return None
 
     def _renew(self, change: ActionChange, path: str) -> None:
-        now = stored.load(change.storage, change.timeline, path)
+        now = stored.load(Snapshot(change.storage, change.timeline), path)
         if now is not None:
             stored.save(change.storage, now.renewed(change.instant.requested))
 

@@ -10,10 +10,8 @@ from typing import Any
 from attrs import field, frozen
 from hoodoo.errors import CorruptTableError
 from hoodoo.model.instant import Instant
-from hoodoo.storage.api import Storage
 from hoodoo.timeline.plans import clustering_record
 from hoodoo.timeline.snapshot import Snapshot
-from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_hashing.ring import Node, nodes_of, nodes_text
 
@@ -53,10 +51,10 @@ def children_of(extra: Mapping[str, str], where: str) -> tuple[Node, ...]:
         ) from error
 
 
-def planned(storage: Storage, timeline: Timeline, instant: Instant) -> dict[str, Resize]:
+def planned(snapshot: Snapshot, instant: Instant) -> dict[str, Resize]:
     """What the clustering ``instant`` does, by partition path; empty where it is none, or no
     resize."""
-    record = clustering_record(Snapshot(storage, timeline), instant)
+    record = clustering_record(snapshot, instant)
     found: dict[str, Resize] = {}
     for group in (record or {}).get("inputGroups") or ():
         for path, resize in _of_group(group, instant.requested).items():
@@ -71,11 +69,11 @@ def planned(storage: Storage, timeline: Timeline, instant: Instant) -> dict[str,
     return found
 
 
-def resizes(storage: Storage, timeline: Timeline) -> dict[str, Resize]:
+def resizes(snapshot: Snapshot) -> dict[str, Resize]:
     """All that are planned and not completed, by partition path."""
     found: dict[str, Resize] = {}
-    for instant in timeline.pending():
-        found |= planned(storage, timeline, instant)
+    for instant in snapshot.pending():
+        found |= planned(snapshot, instant)
     return found
 
 

@@ -12,6 +12,7 @@ from hoodoo.errors import UnsupportedTableError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.answers import plain
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_clustering.hookspecs.clustering import (
     Clusterable,
     ClusteredTable,
@@ -75,7 +76,7 @@ class ResizeBuckets:
         if any(i.completes_as_write and not i.traits.is_service for i in table.timeline.pending()):
             return ()
         path = candidates[0].slice.partition_path
-        if path in resizes(table.storage, table.timeline):
+        if path in resizes(Snapshot(table.storage, table.timeline)):
             return ()
         now = self._ring(table, path, [c.slice for c in candidates])
         seed = table.timeline.last_instant_time()

@@ -16,7 +16,7 @@ from hoodoo.errors import CorruptTableError, StorageError
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.snapshot import Snapshot
 
 from hoodoo_hashing.ring import Node, Ring, first_ring, new_prefix, nodes_of, printed
 
@@ -61,30 +61,28 @@ class PathRing:
 
 
 def load(
-    storage: Storage,
-    timeline: Timeline,
-    path: str,
-    file_ids: Collection[str] | None = None,
-    marks: bool = False,
+    snapshot: Snapshot, path: str, file_ids: Collection[str] | None = None, marks: bool = False
 ) -> PathRing | None:
     """The ring of ``path`` as of ``timeline``; None where nobody has put rows there. ``file_ids``:
     of the file groups there; None: they are listed if need be. ``marks``: what is found completed
     is noted, for readers to come whose timeline has forgotten it."""
-    names = {e.name for e in storage.list(_folder(path)) if not e.is_dir and e.name[0] != "."}
+    names = {
+        e.name for e in snapshot.storage.list(_folder(path)) if not e.is_dir and e.name[0] != "."
+    }
     there = sorted(
         (n.removesuffix(_META) for n in names if n.endswith(_META)), key=order_key, reverse=True
     )
     for at, instant in enumerate(there):
         if instant == FIRST:
-            return _read(storage, path, instant)
-        if timeline.find(instant) is not None:
+            return _read(snapshot.storage, path, instant)
+        if snapshot.find(instant) is not None:
             if marks and f"{instant}{_COMMIT}" not in names:
                 with suppress(StorageError):
-                    storage.put_if_absent(_name(path, instant, _COMMIT), b"")
-            return _read(storage, path, instant)
-        if not timeline.contains_or_before_start(instant):
+                    snapshot.storage.put_if_absent(_name(path, instant, _COMMIT), b"")
+            return _read(snapshot.storage, path, instant)
+        if not snapshot.timeline.contains_or_before_start(instant):
             continue  # pending, or undone
-        found = _read(storage, path, instant)
+        found = _read(snapshot.storage, path, instant)
         if f"{instant}{_COMMIT}" in names:
             return found
         # Archived, or undone long ago: a resize that was completed has left file groups that were
@@ -92,15 +90,15 @@ def load(
         before = {
             file_id
             for older in there[at + 1 :]
-            for file_id in _read(storage, path, older).ring.file_ids
+            for file_id in _read(snapshot.storage, path, older).ring.file_ids
         }
         if file_ids is None:
-            file_ids = _listed(storage, path)
+            file_ids = _listed(snapshot.storage, path)
         if (found.ring.file_ids - before).intersection(file_ids):
             return found
     if there:
         raise CorruptTableError(
-            f"{storage.root}/{_folder(path)}",
+            f"{snapshot.root}/{_folder(path)}",
             "has no file that says which buckets the partition had at first.",
             f"Restore {FIRST}{_META} from a copy.",
         )

@@ -17,7 +17,6 @@ from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.participants.listing import list_data
 from hoodoo.participants.lost import lost_file, removed_files
 from hoodoo.participants.travel import deleted_by, undone_meanwhile
-from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.removed import taken_since, was_removed
@@ -50,7 +49,7 @@ class CleanedFiles:
         if not cleans and not taken.cleans:
             return cls(tuple(found), {}, source)
         there = {file.path for file in found}
-        deleted = _deleted(source.storage, taken.timeline)
+        deleted = _deleted(Snapshot(source.storage, taken.timeline))
         gone = {path: clean for path, clean in deleted.items() if path not in there}
         # Those of writes that were undone since are of no state.
         undone = taken_back(Snapshot(source.storage, taken.timeline)) if gone else ()
@@ -141,11 +140,11 @@ def _paths(slice_: FileSlice | None) -> set[str]:
     return base | {log.path for log in slice_.log_files}
 
 
-def _deleted(storage: Storage, timeline: Timeline) -> dict[str, str]:
+def _deleted(snapshot: Snapshot) -> dict[str, str]:
     """Path -> instant of the clean that deleted it, or that is about to."""
     return {
         path: clean.requested
-        for clean in timeline.instants
+        for clean in snapshot.instants
         if clean.traits.deletes
-        for path in deleted_by(Snapshot(storage, timeline), clean)
+        for path in deleted_by(snapshot, clean)
     }

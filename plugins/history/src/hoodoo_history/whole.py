@@ -12,6 +12,7 @@ from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 _Key = tuple[str, str]  # requested, action
@@ -36,22 +37,22 @@ class WholeTimeline(Timeline):
         return self.active.contents(storage, instant) if found is None else found.contents()
 
 
-def whole(storage: Storage, timeline: Timeline, since: str) -> Timeline:
+def whole(snapshot: Snapshot, since: str) -> Timeline:
     """``timeline`` with the archived instants that count after the point ``since``.
 
     Where requests order, archived ones count only where ``since`` is before the start. Other
     layouts order by completion, and an instant that took long may be archived while its completion
     is recent: the requests of the files in the archive don't tell, so all of its names are read."""
-    by_request = not timeline.layout.names_completion
+    by_request = not snapshot.layout.names_completion
     if by_request:
-        if timeline.start is None or since >= order_key(timeline.start):
-            return timeline
-        archived = load_archived(storage, timeline.config, since)
+        if snapshot.timeline.start is None or since >= order_key(snapshot.timeline.start):
+            return snapshot.timeline
+        archived = load_archived(snapshot.storage, snapshot.config, since)
     else:
-        archived = load_archived(storage, timeline.config)
-    active = {(i.requested, i.action) for i in timeline.instants if i.is_completed}
+        archived = load_archived(snapshot.storage, snapshot.config)
+    active = {(i.requested, i.action) for i in snapshot.instants if i.is_completed}
     found = {(a.requested, a.action): a for a in archived if (a.requested, a.action) not in active}
-    instants = [*timeline.instants, *(a.instant for a in found.values())]
+    instants = [*snapshot.instants, *(a.instant for a in found.values())]
     instants.sort(key=lambda i: (order_key(i.requested), i.action))
     # Also a write that a savepoint keeps, which the active timeline does not begin with: all that
     # is older than the start is seen at any point. By request that is what has not been loaded.
@@ -61,13 +62,13 @@ def whole(storage: Storage, timeline: Timeline, since: str) -> Timeline:
         if i.is_write and (not by_request or order_key(i.requested) > since)
     )
     if not found:
-        return evolve(timeline, start=next(first, timeline.start))
+        return evolve(snapshot.timeline, start=next(first, snapshot.timeline.start))
     return WholeTimeline(
         tuple(instants),
-        timeline.layout,
-        timeline.config,
-        next(first, timeline.start),
-        noted=timeline.noted,
-        active=timeline,
+        snapshot.layout,
+        snapshot.config,
+        next(first, snapshot.timeline.start),
+        noted=snapshot.timeline.noted,
+        active=snapshot.timeline,
         archived=found,
     )

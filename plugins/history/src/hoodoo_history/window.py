@@ -48,7 +48,7 @@ class TimelineRange:
     @classmethod
     def of(cls, source: ReadSource, since: str | date, until: str | date | None) -> TimelineRange:
         """Raises ConfigError for a bad point in time, and where ``until`` is before ``since``."""
-        timeline = whole(source.storage, source.timeline, point(since, source.timeline))
+        timeline = whole(source.snapshot, point(since, source.timeline))
         first = point(since, timeline)
         last = None if until is None else point(until, timeline)
         if last is not None and last < first:

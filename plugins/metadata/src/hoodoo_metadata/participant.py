@@ -24,6 +24,7 @@ from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.ledger import settle
 from hoodoo.timeline.publish import INDEXING
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load
 
 from hoodoo_metadata import options as options_of
@@ -109,7 +110,7 @@ class MetadataParticipant:
     def join(self, storage: Storage, timeline: Timeline) -> MetadataWriter | None:
         if not self.enabled:
             return None
-        partitions = current_partitions(storage, timeline)
+        partitions = current_partitions(Snapshot(storage, timeline))
         if not partitions:
             return None
         return MetadataWriter(partitions, self._file_format, self.settings.options)
@@ -158,7 +159,7 @@ class MetadataParticipant:
         sweep_forgotten(storage, undone)
 
     def holds(self, storage: Storage, timeline: Timeline, requested: str) -> bool:
-        if timeline.find(requested) is None or not current_partitions(storage, timeline):
+        if timeline.find(requested) is None or not current_partitions(Snapshot(storage, timeline)):
             return False
         return compact.holds(MetadataTable.open(storage, timeline), requested)
 
@@ -175,7 +176,7 @@ class MetadataParticipant:
 
     def kept_from(self, storage: Storage, timeline: Timeline) -> str | None:
         now = evolve(timeline, config=properties.load(storage))
-        return compact.first_needed(storage, now, current_partitions(storage, now))
+        return compact.first_needed(storage, now, current_partitions(Snapshot(storage, now)))
 
     def retire(self, storage: Storage, config: TableConfig) -> TableConfig:
         return retire(storage, config)
@@ -198,7 +199,7 @@ class MetadataParticipant:
             config = finish_retiring(storage, config, lacking)
             timeline = evolve(timeline, config=config)
             begun = [p for p in building(config) if is_kept(config, p)]
-        done = built(storage, timeline, begun)
+        done = built(Snapshot(storage, timeline), begun)
         if done:
             columns = columns_of(request.look().schema, config, self.settings.options)
             config = finish(storage, config, done, columns)
@@ -211,7 +212,7 @@ class MetadataParticipant:
     def service(
         self, storage: Storage, timeline: Timeline, engine: Callable[[], Engine], due: bool
     ) -> tuple[str, ...]:
-        partitions = current_partitions(storage, timeline)
+        partitions = current_partitions(Snapshot(storage, timeline))
         if not partitions:
             return ()
         if due:
@@ -244,7 +245,7 @@ class MetadataParticipant:
         if index != PARTITIONED and is_doubled(config, partition):
             return True  # entries may be missing
         if partition in OWN_INDEXES:  # what lookups refuse is rebuilt
-            return why_stale(storage, load(storage, config), partition) is not None
+            return why_stale(Snapshot(storage, load(storage, config)), partition) is not None
         return is_partitioned(storage) != (index == PARTITIONED)
 
     def _refuse_index(self, index: str) -> None:
@@ -301,7 +302,10 @@ class MetadataParticipant:
         if RECORD_INDEX not in listed(config) or layout_of(config).log_names_slice:
             return config  # of version 6 there are no partitions of Hoodoo's own
         own = VIRTUAL_INDEXES[is_partitioned(storage)]
-        if own in listed(config) and why_stale(storage, load(storage, config), own) is None:
+        if (
+            own in listed(config)
+            and why_stale(Snapshot(storage, load(storage, config)), own) is None
+        ):
             return config
         return self._build(request, [own], own == VIRTUAL_PATH_INDEX, [])
 
@@ -348,7 +352,7 @@ class MetadataParticipant:
     def list_files(
         self, storage: Storage, timeline: Timeline, partitions: Iterable[str] | None = None
     ) -> Iterable[Entry]:
-        return list_files(storage, timeline, partitions)
+        return list_files(Snapshot(storage, timeline), partitions)
 
     def column_ranges(
         self,
@@ -381,8 +385,8 @@ class MetadataParticipant:
         expected: Callable[[str], bool],
         removed: Callable[[str], bool],
     ) -> Iterable[Finding | str]:
-        yield from check_listing(storage, timeline, files, expected, removed)
-        yield from check_filters(storage, timeline, files, expected)
+        yield from check_listing(Snapshot(storage, timeline), files, expected, removed)
+        yield from check_filters(Snapshot(storage, timeline), files, expected)
 
     def verify_keys(self, storage: Storage, timeline: Timeline) -> KeysCheck | None:
         checks: list[KeysCheck] = []
@@ -392,17 +396,17 @@ class MetadataParticipant:
         if BLOOM_FILTERS in there:
             checks.append(FiltersCheck(storage, timeline, self._file_format()))
         if secondaries(timeline.config):
-            checks += self._secondary_check(storage, timeline)
+            checks += self._secondary_check(Snapshot(storage, timeline))
         return AllChecks(tuple(checks)) if checks else None
 
-    def _secondary_check(self, storage: Storage, timeline: Timeline) -> Iterable[KeysCheck]:
+    def _secondary_check(self, snapshot: Snapshot) -> Iterable[KeysCheck]:
         from hoodoo.table.settings import merger_name
 
         from hoodoo_metadata.partitions.secondary.verify import SecondaryCheck
 
         try:
-            merger = resolve("merger", merger_name(timeline.config), self.settings).instance
+            merger = resolve("merger", merger_name(snapshot.config), self.settings).instance
         except HoodooError:
             return ()  # the rows can't be read without it, which is found
-        check = SecondaryCheck.of(storage, timeline, self._file_format(), merger)
+        check = SecondaryCheck.of(snapshot, self._file_format(), merger)
         return () if check is None else (check,)

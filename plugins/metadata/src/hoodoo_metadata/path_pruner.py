@@ -17,6 +17,7 @@ from hoodoo.errors import DataError, HoodooError
 from hoodoo.hookspecs.pruner import PruneRequest
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.filegroup import FileSlice
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_rows.api import StoredFiles
 
 from hoodoo_metadata.partitions.files.listing import is_listed, listed_paths
@@ -46,7 +47,7 @@ class PathPruner:
         if asked is not None or request.as_of is not None or not is_listed(request.timeline):
             return asked
         try:
-            known = listed_paths(request.storage, request.timeline)
+            known = listed_paths(Snapshot(request.storage, request.timeline))
         except (HoodooError, FileNotFoundError):  # who lists the files says what is wrong
             return None
         return sorted(StoredFiles.matching_paths(known, request.where, request.schema, keys))

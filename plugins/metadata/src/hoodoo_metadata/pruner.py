@@ -21,9 +21,9 @@ from hoodoo.hookspecs.pruner import PruneRequest
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.storage.api import Storage
 from hoodoo.timeline.properties import load as load_properties
-from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo.timeline.snapshot import Snapshot
+from hoodoo.timeline.timeline import reload
 from hoodoo_rows.api import StoredFiles
 
 from hoodoo_metadata.life.kept_by import knows_all_places
@@ -72,22 +72,22 @@ class KeyPruner:
             keys, kept = keys_of_values(request, asked_values), [RECORD_INDEX]
         if keys is None:
             return slices
-        usable = (i for i in kept if knows_all_places(storage, timeline, i))
+        usable = (i for i in kept if knows_all_places(Snapshot(storage, timeline), i))
         partition = next(usable, None)
         if partition is None:
             return slices
         bound = request.as_of
-        if bound is not None and not describes(storage, timeline, bound, partition):
+        if bound is not None and not describes(Snapshot(storage, timeline), bound, partition):
             return slices
         try:
             paths = {s.partition_path for s in slices}
             found = _found(request, partition, keys, paths, everywhere=of_values)
         except (CorruptTableError, FileNotFoundError):
-            if _as_it_was(storage, timeline, partition):
+            if _as_it_was(Snapshot(storage, timeline), partition):
                 raise
             return slices
         # Else the index may tell of commits that this read does not see, or was rebuilt meanwhile.
-        if found is None or not _as_it_was(storage, timeline, partition):
+        if found is None or not _as_it_was(Snapshot(storage, timeline), partition):
             return slices
         places = set(
             zip(*(found.column(n).to_pylist() for n in ("partition_path", "file_id")), strict=True)
@@ -124,11 +124,11 @@ def _found(
     return index.locations(keys, within=paths)
 
 
-def _as_it_was(storage: Storage, timeline: Timeline, partition: str) -> bool:
+def _as_it_was(snapshot: Snapshot, partition: str) -> bool:
     """Whether nobody has written, or made an index again, since the look at ``timeline``."""
-    fresh = reload(storage, timeline)
-    unchanged = fresh.writes() == timeline.writes()
-    return unchanged and not is_rebuilt(storage, timeline, fresh, partition)
+    fresh = snapshot.reload().timeline
+    unchanged = fresh.writes() == snapshot.writes()
+    return unchanged and not is_rebuilt(snapshot.storage, snapshot.timeline, fresh, partition)
 
 
 def asked_keys(where: pc.Expression, schema: pa.Schema, generator: KeyGenerator) -> pa.Array | None:

@@ -18,6 +18,7 @@ from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.instants import to_datetime
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load
 from hoodoo_rows.api import Writes
 
@@ -70,7 +71,7 @@ class TableCheck:
             )
         else:
             more += _of_the_future(timeline)
-            dead, waiting = _pending(storage, timeline)
+            dead, waiting = _pending(Snapshot(storage, timeline))
             more += dead
             notes += waiting
         if probe:
@@ -117,21 +118,21 @@ def _of_the_future(timeline: Timeline) -> Iterator[Finding]:
         )
 
 
-def _pending(storage: Storage, timeline: Timeline) -> tuple[list[Finding], list[str]]:
+def _pending(snapshot: Snapshot) -> tuple[list[Finding], list[str]]:
     """Actions whose writer is gone, and a line on those that are at work or planned."""
-    living = Liveness(storage)
+    living = Liveness(snapshot.storage)
     dead: list[Finding] = []
     busy: list[Instant] = []
     planned: list[Instant] = []
     now = datetime.now(timezone.utc)
-    for instant in timeline.pending():
+    for instant in snapshot.pending():
         if living.is_alive(instant.requested):
             busy.append(instant)
         elif instant.traits.is_service:
             planned.append(instant)
         else:
             try:
-                since = now - to_datetime(instant.requested, timeline.config.timezone)
+                since = now - to_datetime(instant.requested, snapshot.config.timezone)
                 old = f", requested {age(max(0.0, since.total_seconds()))} ago"
             except HoodooError:
                 old = ""
@@ -140,7 +141,7 @@ def _pending(storage: Storage, timeline: Timeline) -> tuple[list[Finding], list[
                     "table.dead_writer",
                     f"instant {instant.requested}",
                     f"a pending {instant.action}{old}, whose writer gives no sign of life",
-                    f"Run `hoodoo rollback {storage.root}`, or let the next write undo it.",
+                    f"Run `hoodoo rollback {snapshot.root}`, or let the next write undo it.",
                 )
             )
     notes = []

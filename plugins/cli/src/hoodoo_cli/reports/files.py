@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from attrs import frozen
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.participants.listing import build
-from hoodoo.storage.api import Storage
 from hoodoo.timeline.snapshot import Snapshot
-from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import FileSystemView
 
 
@@ -35,17 +33,13 @@ class SliceRow:
 
 
 def slice_rows(
-    storage: Storage,
-    timeline: Timeline,
-    partition: str | None = None,
-    bound: str | None = None,
-    every: bool = False,
+    snapshot: Snapshot, partition: str | None = None, bound: str | None = None, every: bool = False
 ) -> tuple[SliceRow, ...]:
     """The newest slice of each file group, by partition path and file id; ``every``: older slices
     and replaced file groups too. ``partition``: only that path and those below it. ``bound``: the
     requested time of the last write that counts.
     """
-    view = build(Snapshot(storage, timeline), bound)
+    view = build(snapshot, bound)
     return tuple(r for r in _rows(view, every) if partition is None or _below(r, partition))
 
 

@@ -78,7 +78,7 @@ def _timeline(
 ) -> TimelinePage:
     """``every``: archived instants too."""
     archived = load_archived(source.storage, source.config) if every else ()
-    return timeline_page(source.storage, source.timeline, archived, limit, pending)
+    return timeline_page(source.snapshot, archived, limit, pending)
 
 
 def _files(
@@ -89,4 +89,4 @@ def _files(
     every: bool = False,
 ) -> tuple[SliceRow, ...]:
     bound = bound_of(source, as_of)
-    return slice_rows(source.storage, source.timeline, partition, bound, every)
+    return slice_rows(source.snapshot, partition, bound, every)

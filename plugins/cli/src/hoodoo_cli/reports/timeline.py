@@ -10,10 +10,9 @@ from attrs import evolve, frozen
 from hoodoo.errors import HoodooError
 from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.instant import Instant, State
-from hoodoo.storage.api import Storage
 from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_rows.api import Batches
 
 _AT_ONCE = 8
@@ -51,8 +50,7 @@ class TimelinePage:
 
 
 def timeline_page(
-    storage: Storage,
-    timeline: Timeline,
+    snapshot: Snapshot,
     archived: Sequence[ArchivedInstant] = (),
     limit: int | None = None,
     pending: bool = False,
@@ -61,19 +59,17 @@ def timeline_page(
 
     Reads one file for each row. An instant that can't be decoded says so in its ``detail``.
     """
-    active = timeline.pending() if pending else timeline.instants
+    active = snapshot.pending() if pending else snapshot.instants
     there = {(i.requested, i.action) for i in active}
     older = [a for a in archived if (a.requested, a.action) not in there and not pending]
     wanted: list[Instant | ArchivedInstant] = [*active, *older]
     wanted.sort(key=lambda i: (order_key(i.requested), i.action), reverse=True)
     shown = wanted if limit is None else wanted[:limit]
-    todo = [partial(_row, storage, timeline, one) for one in shown]
+    todo = [partial(_row, snapshot, one) for one in shown]
     return TimelinePage(tuple(Batches.in_order(todo, _AT_ONCE)), len(wanted))
 
 
-def _row(
-    storage: Storage, timeline: Timeline, one: Instant | ArchivedInstant
-) -> Iterator[TimelineRow]:
+def _row(snapshot: Snapshot, one: Instant | ArchivedInstant) -> Iterator[TimelineRow]:
     if isinstance(one, ArchivedInstant):
         row = TimelineRow(one.requested, one.completed, one.action, "completed", archived=True)
     else:
@@ -83,10 +79,10 @@ def _row(
             writes = one.is_write
             yield _of_write(row, one.metadata()) if writes else _of_service(row, one.contents())
         elif one.is_completed and one.is_write:
-            yield _of_write(row, timeline.metadata(storage, one))
+            yield _of_write(row, snapshot.metadata(one))
         else:
             at = one if one.is_completed else one.at(State.REQUESTED)
-            yield _of_service(row, timeline.contents(storage, at))
+            yield _of_service(row, snapshot.contents(at))
     except FileNotFoundError:
         yield row
     except HoodooError as error:

@@ -19,7 +19,7 @@ from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.processes import identity, process_lives
 from hoodoo.timeline import heartbeat
 from hoodoo.timeline.instants import to_datetime
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.snapshot import Snapshot
 
 # Where the lock `conditional_put` has its numbered files, a folder for each lock.
 LOCKS = ".hoodie/.hoodoo/locks"
@@ -29,17 +29,17 @@ _SECONDS = 1.0  # until a process that serves has to answer
 _LARGEST = 1_000_000
 
 
-def pending(storage: Storage, timeline: Timeline) -> list[dict[str, Any]]:
+def pending(snapshot: Snapshot) -> list[dict[str, Any]]:
     """The instants that are not completed, oldest first. ``writer``: ``lives``, ``gone`` (it has
     ended, or left no sign), ``silent`` or ``seen`` of another host, by how long ago it gave a sign;
     ``planned`` of a service that nobody runs."""
-    waiting = timeline.pending()[:_MOST]
+    waiting = snapshot.pending()[:_MOST]
     if not waiting:
         return []
-    signs = {e.name: e for e in storage.list(heartbeat.FOLDER) if not e.is_dir}
+    signs = {e.name: e for e in snapshot.storage.list(heartbeat.FOLDER) if not e.is_dir}
     found = []
     for instant in waiting:
-        said = _sign(storage, signs.get(instant.requested))
+        said = _sign(snapshot.storage, signs.get(instant.requested))
         if said["writer"] == "gone" and instant.traits.is_service:
             said["writer"] = "planned"
         found.append(
@@ -47,7 +47,7 @@ def pending(storage: Storage, timeline: Timeline) -> list[dict[str, Any]]:
                 "requested": instant.requested,
                 "action": instant.action,
                 "state": instant.state.value.lower(),
-                "age": _age(instant.requested, timeline.config.timezone),
+                "age": _age(instant.requested, snapshot.config.timezone),
                 **said,
             }
         )

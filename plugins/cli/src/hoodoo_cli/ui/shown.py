@@ -80,7 +80,7 @@ class ShownTable:
                 "action": newest.action,
                 "state": newest.state.value.lower(),
             },
-            "pending": services.pending(storage, timeline),
+            "pending": services.pending(Snapshot(storage, timeline)),
             "pending_total": len(timeline.pending()),
             "locks": services.locks(storage),
             "health": [one.asked() for one in self.health],

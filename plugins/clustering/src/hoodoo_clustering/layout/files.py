@@ -106,7 +106,7 @@ def table_layout(
             )
     wanted = None if partitions is None else [path.strip("/") for path in partitions]
     slices = [s for s in plan.slices if wanted is None or _below(s.partition_path, wanted)]
-    found = with_bounds(source.storage, source.timeline, file_format, schema, slices, columns)
+    found = with_bounds(source.snapshot, file_format, schema, slices, columns)
     files = tuple(
         FileRange(
             item.slice.partition_path,

@@ -77,18 +77,18 @@ def build(
     Where ``files`` is among them the whole metadata table is rebuilt. Raises CommitConflictError
     while another process builds, or if writers undo what it was made of again and again."""
     timeline = load(storage, config)
-    refuse_another(storage, timeline)
+    refuse_another(Snapshot(storage, timeline))
     wanted = _whole(config, wanted)
     plan = codec_avro.encode("HoodieIndexPlan", {"indexPartitionInfos": infos(wanted, timeline)})
     with (
         action_events(INDEXING, config.name, storage.root) as events,
         Beating(storage) as beats,
     ):
-        mine = request_indexing(storage, timeline, plan, beats)
+        mine = request_indexing(Snapshot(storage, timeline), plan, beats)
         events.report(instant=mine.requested, made=tuple(wanted))
         try:
             # Two that began at once have not seen each other before.
-            refuse_another(storage, reload(storage, timeline), mine)
+            refuse_another(Snapshot(storage, reload(storage, timeline)), mine)
             wanted = _whole(properties.load(storage), wanted)
             # Else whoever comes after a death would take what is there for complete: what an index
             # of before has left, or what lacks the writes that came since the properties say that
@@ -120,25 +120,25 @@ def build(
         return finish(storage, properties.load(storage), wanted, columns, unique)
 
 
-def request_indexing(storage: Storage, timeline: Timeline, plan: bytes, beats: Beating) -> Instant:
+def request_indexing(snapshot: Snapshot, plan: bytes, beats: Beating) -> Instant:
     """The indexing action, requested: before the newest completed instant, if there is one. Spark
     Hudi 1.2 goes wrong where an indexing action is the newest: it then makes every partition that
     it adds at that instant, and undoes the one before."""
-    done = [i.requested for i in timeline.completed()]
+    done = [i.requested for i in snapshot.completed()]
     if not done:
-        return publish.request(Snapshot(storage, timeline), INDEXING, plan, named=beats.add)
-    zone = timeline.config.timezone
-    taken = {i.requested for i in timeline.instants}
+        return publish.request(snapshot, INDEXING, plan, named=beats.add)
+    zone = snapshot.config.timezone
+    taken = {i.requested for i in snapshot.instants}
     moment = to_datetime(max(done, key=order_key), zone)
     for _ in range(_ATTEMPTS):
         moment -= _MILLISECOND
         instant = Instant(from_datetime(moment, zone), INDEXING, State.REQUESTED)
         if instant.requested in taken or not beats.add(instant.requested):
             continue
-        if storage.put_if_absent(timeline.path(instant), plan):
+        if snapshot.storage.put_if_absent(snapshot.path(instant), plan):
             return instant
     raise CommitConflictError(
-        f"{storage.root}: indexing", "no free instant was found.", "Build again."
+        f"{snapshot.root}: indexing", "no free instant was found.", "Build again."
     )
 
 
@@ -171,7 +171,7 @@ def finish(
 def _made(storage: Storage, config: TableConfig, partitions: Iterable[str]) -> dict[str, str]:
     """When those of ``partitions`` that are Hoodoo's own were made."""
     timeline = load(storage, config)
-    found = {p: newest_made(storage, timeline, p) for p in partitions if is_own(p)}
+    found = {p: newest_made(Snapshot(storage, timeline), p) for p in partitions if is_own(p)}
     return {partition: when for partition, when in found.items() if when is not None}
 
 
@@ -368,18 +368,18 @@ def _whole(config: TableConfig, wanted: Sequence[str]) -> tuple[str, ...]:
     return (*wanted, *sorted(others - set(wanted)))
 
 
-def refuse_another(storage: Storage, timeline: Timeline, mine: Instant | None = None) -> None:
-    living = Liveness(storage)
-    for other in timeline.pending():
+def refuse_another(snapshot: Snapshot, mine: Instant | None = None) -> None:
+    living = Liveness(snapshot.storage)
+    for other in snapshot.pending():
         if other.action != INDEXING or (mine is not None and other.requested == mine.requested):
             continue
         if living.is_alive(other.requested):
             raise CommitConflictError(
-                f"{storage.root}: indexing {other.requested}",
+                f"{snapshot.root}: indexing {other.requested}",
                 "is still in progress.",
                 "Wait until it has ended.",
             )
-        publish.withdraw(Snapshot(storage, timeline), other)
+        publish.withdraw(snapshot, other)
 
 
 def infos(wanted: Iterable[str], timeline: Timeline) -> list[dict[str, object]]:

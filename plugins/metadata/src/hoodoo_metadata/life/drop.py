@@ -82,12 +82,12 @@ def drop(storage: Storage, config: TableConfig, gone: Sequence[str]) -> TableCon
     """Take the partitions ``gone`` out of the properties, then delete their files; the properties
     as they are then. CommitConflictError while somebody makes or drops partitions."""
     timeline = load(storage, config)
-    refuse_another(storage, timeline)
+    refuse_another(Snapshot(storage, timeline))
     plan = codec_avro.encode("HoodieIndexPlan", {"indexPartitionInfos": infos(gone, timeline)})
     with Beating(storage) as beats:
-        mine = request_indexing(storage, timeline, plan, beats)
+        mine = request_indexing(Snapshot(storage, timeline), plan, beats)
         try:
-            refuse_another(storage, reload(storage, timeline), mine)
+            refuse_another(Snapshot(storage, reload(storage, timeline)), mine)
             config = properties.update(storage, config, lambda now: without(now, gone))
             undefine(storage, gone)
             for partition in gone:

@@ -8,9 +8,8 @@ from hoodoo.model.commit import Operation
 from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
 from hoodoo.model.instant import Instant
 from hoodoo.options.kinds import FLAG
-from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.snapshot import Snapshot
 
 from hoodoo_metadata.partitions.record_index.index_reach import made_at
 from hoodoo_metadata.table.layout import (
@@ -39,36 +38,34 @@ UNIQUE_OF = {
 _MOVES_NO_KEY = (Operation.COMPACT, Operation.LOG_COMPACT)
 
 
-def first_commit_not_indexed(
-    storage: Storage, timeline: Timeline, partition: str
-) -> Instant | None:
+def first_commit_not_indexed(snapshot: Snapshot, partition: str) -> Instant | None:
     """A commit since ``partition`` was made whose writer did not say that it kept it, or a restore;
     None if there is none. Reads the metadata of the active commits, once."""
-    made = made_at(storage, timeline, partition) or ""
-    for done in timeline.completed() if is_own(partition) else ():
+    made = made_at(snapshot, partition) or ""
+    for done in snapshot.completed() if is_own(partition) else ():
         # Hoodoo's own rebuilds all partitions.
         if done.action == "restore" and order_key(done.completion_order) > made:
             return done
-    for write in timeline.writes():
+    for write in snapshot.writes():
         if order_key(write.completion_order) <= made:
             continue
-        metadata = timeline.metadata(storage, write)
+        metadata = snapshot.metadata(write)
         kept = metadata.extra.get(KEPT_BY, "").split(",")
         if metadata.operation not in _MOVES_NO_KEY and partition not in kept:
             return write
     return None
 
 
-def why_stale(storage: Storage, timeline: Timeline, partition: str) -> str | None:
+def why_stale(snapshot: Snapshot, partition: str) -> str | None:
     """Why nobody may go by ``partition``, one of Hoodoo's own; None: it tells of all commits of
     ``timeline``.
 
     What others do to a table they do without it. Whoever keeps it in a commit has asked here
     before: so a commit that says that it kept it stands for all before it, too, those that are
     archived among them."""
-    if storage.head(f"{FOLDER}/{mark_of(partition)}") is None:
+    if snapshot.storage.head(f"{FOLDER}/{mark_of(partition)}") is None:
         return "its files were taken away"
-    found = first_commit_not_indexed(storage, timeline, partition)
+    found = first_commit_not_indexed(snapshot, partition)
     if found is None:
         return None
     return f"{found.action} {found.requested} is of an engine that does not keep it"
@@ -99,11 +96,11 @@ def is_refused(config: TableConfig, partition: str) -> bool:
     return noted is None or not same_plugin("index", noted, INDEX_OF.get(partition, RECORD_INDEX))
 
 
-def knows_all_places(storage: Storage, timeline: Timeline, partition: str = RECORD_INDEX) -> bool:
+def knows_all_places(snapshot: Snapshot, partition: str = RECORD_INDEX) -> bool:
     """Whether a record index names every place of a key: Hudi's tables may hold a key twice, and an
     entry has room for one place."""
-    if not is_unique(timeline.config, partition):
+    if not is_unique(snapshot.config, partition):
         return False
     if is_own(partition):
-        return why_stale(storage, timeline, partition) is None
-    return first_commit_not_indexed(storage, timeline, partition) is None
+        return why_stale(snapshot, partition) is None
+    return first_commit_not_indexed(snapshot, partition) is None

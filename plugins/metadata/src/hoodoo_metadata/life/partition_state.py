@@ -9,7 +9,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.snapshot import Snapshot
 
 from hoodoo_metadata.life.beginnings import is_beginning
 from hoodoo_metadata.life.definitions import undefine
@@ -32,17 +32,17 @@ from hoodoo_metadata.table.metadata_table import (
 )
 
 
-def current_partitions(storage: Storage, timeline: Timeline) -> tuple[str, ...]:
+def current_partitions(snapshot: Snapshot) -> tuple[str, ...]:
     """The partitions that whoever decides upon ``timeline`` has to keep: those that may be read,
     and those whose building is complete. Costs a listing for each partition that is being built."""
-    config = timeline.config
+    config = snapshot.config
     ready, mine = listed(config), keepable(config)
     # Others have written without these: a commit that said that it updated them would hide that.
-    stale = {p for p in OWN_INDEXES if p in ready and why_stale(storage, timeline, p) is not None}
+    stale = {p for p in OWN_INDEXES if p in ready and why_stale(snapshot, p) is not None}
     kept = [p for p in mine if p in ready and p not in stale]
     begun = [p for p in building(config) if p in mine and p not in ready]
     if begun:
-        kept += built(storage, timeline, begun)
+        kept += built(snapshot, begun)
     return tuple(kept)
 
 
@@ -56,10 +56,10 @@ def keepable(config: TableConfig) -> tuple[str, ...]:
     return tuple(p for p in every if p not in of_keys())
 
 
-def built(storage: Storage, timeline: Timeline, partitions: list[str]) -> list[str]:
+def built(snapshot: Snapshot, partitions: list[str]) -> list[str]:
     """Those of ``partitions`` whose first base files are committed, and that nobody has begun to
     wipe. Where ``files`` is still to be made, all are rebuilt with it."""
-    table = MetadataTable.open(storage, timeline)
+    table = MetadataTable.open(snapshot.storage, snapshot.timeline)
     found = [p for p in partitions if table.storage.head(mark_of(p)) is not None]
     found = [p for p in found if any(map(_has_begun, table.slices(p)))]
     whole = FILES in found or FILES not in partitions

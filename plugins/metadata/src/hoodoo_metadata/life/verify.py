@@ -18,6 +18,7 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.findings import Finding
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.hfile import ENTRIES
@@ -40,18 +41,17 @@ _FIX = "hoodoo rebuild-index, or table.rebuild_index(), rebuilds the metadata ta
 
 
 def check_listing(
-    storage: Storage,
-    timeline: Timeline,
+    snapshot: Snapshot,
     files: Mapping[str, int],
     expected: Callable[[str], bool],
     removed: Callable[[str], bool],
 ) -> Iterator[Finding | str]:
     """The partition ``files`` against the ``files`` that are there. ``timeline`` was looked at
     before these were listed. A text is a note."""
-    if not is_listed(timeline):
+    if not is_listed(snapshot.timeline):
         return
     try:
-        table = MetadataTable.open(storage, timeline)
+        table = MetadataTable.open(snapshot.storage, snapshot.timeline)
         told = {entry.path: entry.size for entry in told_files(table)}
         if any(is_unsummed(layers(table.storage, group)) for group in table.slices(FILES)):
             yield f"metadata table: {UNSUMMED}"
@@ -72,7 +72,7 @@ def check_listing(
             rule = f"it has {found} bytes, and the metadata table says {size}"
             yield Finding("metadata.files", path, rule, _FIX)
             continue
-        known = named is None or timeline.contains_or_before_start(named.instant)
+        known = named is None or snapshot.timeline.contains_or_before_start(named.instant)
         if found is None and known and not removed(path):
             rule = "the metadata table lists it, and it is not there"
             yield Finding("metadata.files", path, rule, _FIX)
@@ -115,10 +115,10 @@ class LocationsCheck:
             yield f"metadata table: {UNSUMMED}"
 
     def _growing(self, keys: pa.Array, places: pa.Array) -> Iterator[Finding]:
-        return check_growing(self.storage, self.timeline, keys, places, self._slices)
+        return check_growing(Snapshot(self.storage, self.timeline), keys, places, self._slices)
 
     def _compared(self, index: str, keys: pa.Array, places: pa.Array) -> Iterator[Finding]:
-        if is_own(index) and why_stale(self.storage, self.timeline, index) is not None:
+        if is_own(index) and why_stale(Snapshot(self.storage, self.timeline), index) is not None:
             return  # lookups do not go by it
         table = MetadataTable.open(self.storage, self.timeline)
         buckets = table.slices(index)

@@ -8,9 +8,8 @@ from attrs import Factory, evolve, frozen
 from hoodoo.hookspecs.index import BucketPlace
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.model.payload import pack_slices
-from hoodoo.storage.api import Storage
 from hoodoo.timeline.layouts import TimelineLayout
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.snapshot import Snapshot
 
 
 @frozen
@@ -86,20 +85,22 @@ class LogPlan:
         )
 
 
-def may_delete(storage: Storage, timeline: Timeline, marks: bool, slice_: FileSlice) -> bool:
+def may_delete(snapshot: Snapshot, marks: bool, slice_: FileSlice) -> bool:
     """Whether a log file of ``slice_`` may hold deletes by key, or with ``marks`` any deletes: by
     the commits that wrote it, read once for a timeline. One of an archived commit may."""
     logs = slice_.row_logs
     counted = []
     for write in (
-        timeline.layout.log_writers({log.instant for log in logs}, timeline) if logs else ()
+        snapshot.layout.log_writers({log.instant for log in logs}, snapshot.timeline)
+        if logs
+        else ()
     ):
         name = f"deletes {marks} {write.requested}"
-        if name not in timeline.noted:
-            stats = timeline.metadata(storage, write).stats
-            timeline.noted[name] = {
+        if name not in snapshot.timeline.noted:
+            stats = snapshot.metadata(write).stats
+            snapshot.timeline.noted[name] = {
                 s.path: s.num_deletes > (0 if marks else s.marks) for s in stats
             }
-        counted.append(timeline.noted[name])
+        counted.append(snapshot.timeline.noted[name])
     found = [{one.get(log.path) for one in counted} for log in logs]  # type: ignore[attr-defined]
     return any(True in said or False not in said for said in found)

@@ -23,10 +23,10 @@ from attrs import frozen
 from hoodoo.kernel.archived import load_archived
 from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.instant import Instant
-from hoodoo.storage.api import Storage
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.codec.bounded import reading
 from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 HUDI_KEY = "_hudi_streaming_sink_checkpoint"
@@ -63,7 +63,7 @@ class Applied:
         return json.dumps({"upto": upto, "batches": entries}, separators=(",", ":"))
 
 
-def applied(storage: Storage, timeline: Timeline, batch: Batch | None = None) -> Applied:
+def applied(snapshot: Snapshot, batch: Batch | None = None) -> Applied:
     """What the completed writes of ``timeline`` say, read from the newest back to where one of them
     says that it has looked; without such a one all of them are read, archived ones too. So they are
     for the stream of ``batch``, if none says it and more streams were said than are remembered.
@@ -74,7 +74,7 @@ def applied(storage: Storage, timeline: Timeline, batch: Batch | None = None) ->
     upto = ""
     full = False
     stream = (batch.identifier, batch.query) if batch is not None else None
-    for instant, metadata, where in _newest_first(storage, timeline):
+    for instant, metadata, where in _newest_first(snapshot):
         forgotten = full and stream is not None and stream not in newest
         if upto and order_key(instant) <= order_key(upto) and not forgotten:
             break
@@ -93,43 +93,43 @@ def applied(storage: Storage, timeline: Timeline, batch: Batch | None = None) ->
     return Applied(newest)
 
 
-def _newest_first(
-    storage: Storage, timeline: Timeline
-) -> Iterator[tuple[str, Callable[[], CommitMetadata], str]]:
+def _newest_first(snapshot: Snapshot) -> Iterator[tuple[str, Callable[[], CommitMetadata], str]]:
     """Requested time, metadata and place of the completed writes; archived ones at the end."""
-    for instant in reversed(timeline.writes()):
-        where = f"{storage.root}/{timeline.path(instant)}"
-        yield instant.requested, partial(timeline.metadata, storage, instant), where
-    for old in reversed(load_archived(storage, timeline.config)):
-        if old.is_write and timeline.find(old.requested) is None:
-            yield old.requested, old.metadata, f"{storage.root}: archived instant {old.requested}"
+    for instant in reversed(snapshot.writes()):
+        where = f"{snapshot.root}/{snapshot.path(instant)}"
+        yield (
+            instant.requested,
+            partial(snapshot.timeline.metadata, snapshot.storage, instant),
+            where,
+        )
+    for old in reversed(load_archived(snapshot.storage, snapshot.config)):
+        if old.is_write and snapshot.find(old.requested) is None:
+            yield old.requested, old.metadata, f"{snapshot.root}: archived instant {old.requested}"
 
 
-def extra_metadata(
-    storage: Storage, timeline: Timeline, instant: Instant, batch: Batch | None
-) -> dict[str, str]:
+def extra_metadata(snapshot: Snapshot, instant: Instant, batch: Batch | None) -> dict[str, str]:
     """What the commit of ``instant`` has to say of batches in its ``extraMetadata``.
 
     ``timeline`` is what the write saw at its start. A write that is no ``batch`` hands on what the
     newest write before it said, and otherwise costs and says nothing."""
-    if batch is None and not _handed_on(storage, timeline):
+    if batch is None and not _handed_on(snapshot):
         return {}
-    found = applied(storage, timeline, batch)
+    found = applied(snapshot, batch)
     told: dict[str, str] = {}
     if batch is not None:
         told.update(batch.notes)
         told[HUDI_KEY] = json.dumps({batch.identifier: str(batch.number)}, separators=(",", ":"))
         stream = (batch.identifier, batch.query)
         found = Applied({**found.newest, stream: (batch.number, instant.requested)})
-    told[OWN_KEY] = found.encode(_upto(timeline))
+    told[OWN_KEY] = found.encode(_upto(snapshot.timeline))
     return told
 
 
-def _handed_on(storage: Storage, timeline: Timeline) -> bool:
+def _handed_on(snapshot: Snapshot) -> bool:
     """Whether the newest write that is no service speaks of batches; it has been read already, for
     the schema (``Timeline.latest_schema_text``)."""
-    for instant in reversed(timeline.writes()):
-        metadata = timeline.metadata(storage, instant)
+    for instant in reversed(snapshot.writes()):
+        metadata = snapshot.metadata(instant)
         if metadata.operation.can_change_schema or OWN_KEY in metadata.extra:
             return OWN_KEY in metadata.extra
     return False

@@ -84,7 +84,7 @@ class CommitCheck:
             self._unique_keys(other, metadata)
             self._hidden_inserts(other, metadata)
             self._known.add(other.requested)
-        if (one := self.batch) and batches.applied(storage, fresh, one).has(one):
+        if (one := self.batch) and batches.applied(Snapshot(storage, fresh), one).has(one):
             raise CommitConflictError(
                 f"instant {self.instant.requested}",
                 f"batch {one.number} of stream {one.identifier} was written by another writer.",

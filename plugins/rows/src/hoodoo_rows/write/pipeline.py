@@ -339,7 +339,7 @@ def _may_delete(target: WriteTarget, prepared: Prepared) -> Callable[[FileSlice]
     if prepared.kind.deletes or ((mode == BY_ARRIVAL or told) and not completes):
         return lambda slice_: False
     marks = completes or mode != BY_EVENT_TIME
-    return partial(may_delete, target.storage, target.timeline, marks)
+    return partial(may_delete, target.snapshot, marks)
 
 
 def replaced_partitions(prepared: Prepared) -> Sequence[str] | None:

@@ -48,7 +48,7 @@ def run(request: WriteRequest, data: Any) -> Commit:
             with each.repeated():
                 action = kind.action(target.logs is not None)
                 nothing = Commit("", action, kind.operation.value.lower())
-                if batch and batches.applied(target.storage, target.timeline, batch).has(batch):
+                if batch and batches.applied(target.snapshot, batch).has(batch):
                     return each.done(nothing)
                 write = Transaction.begin(request, target, each.beats, each.began, plans=True)
                 try:

@@ -341,7 +341,7 @@ class Transaction:
         """With ``extraMetadata``: the schema, which batches are in the table, and where its rows
         lie."""
         target, instant = self.target, self.life.instant
-        extra = batches.extra_metadata(target.storage, fresh, instant, self.request.batch)
+        extra = batches.extra_metadata(Snapshot(target.storage, fresh), instant, self.request.batch)
         if self.planned is None or not self.planned.misplaced:
             extra = {**extra, **placement.noted(Snapshot(target.storage, fresh), instant)}
         if target.joined is not None:

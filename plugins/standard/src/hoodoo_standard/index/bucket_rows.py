@@ -30,6 +30,7 @@ from hoodoo.model.meta import RECORD_KEY
 from hoodoo.storage.api import Storage
 from hoodoo.table import index_choice
 from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 # In the extra metadata of a commit: up to which request all commits but those that were pending
@@ -87,7 +88,7 @@ class BucketRows:
         if change.operation in _MOVES_NO_KEY or change.operation is Operation.UNKNOWN:
             return
         timeline, storage = change.timeline, change.storage
-        for write in _not_seen(storage, timeline):
+        for write in _not_seen(Snapshot(storage, timeline)):
             self._look(change, write)
         pending = sorted(
             i.requested for i in timeline.pending() if i.requested != change.instant.requested
@@ -172,13 +173,13 @@ def _knows_buckets(storage: Storage, file_format: BaseFileFormat, path: str) -> 
         return True  # cleaned since: its rows have been written again by a later commit
 
 
-def _not_seen(storage: Storage, timeline: Timeline) -> list[Instant]:
+def _not_seen(snapshot: Snapshot) -> list[Instant]:
     """The completed writes that no writer of Hoodoo has looked at."""
-    left = sorted(timeline.writes(), key=lambda w: order_key(w.completion_order))
+    left = sorted(snapshot.writes(), key=lambda w: order_key(w.completion_order))
     found: list[Instant] = []
     while left:
         write = left.pop()
-        metadata = timeline.metadata(storage, write)
+        metadata = snapshot.metadata(write)
         text = metadata.extra.get(SEEN)
         if text is not None:
             upto, pending = json.loads(text)

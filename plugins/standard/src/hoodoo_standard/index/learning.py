@@ -237,7 +237,7 @@ class Learner:
             self.index.rebuild(state)
             fresh = load(storage, properties.load(storage))
             if all(fresh.contains_or_before_start(i.requested) for i in state.timeline.writes()):
-                return Rebuilt(self._fresh(storage, fresh), (self.name,))
+                return Rebuilt(self._fresh(Snapshot(storage, fresh)), (self.name,))
         raise self._undone_meanwhile(storage)
 
     def _note(self, storage: Storage, config: TableConfig, timeline: Timeline) -> None:
@@ -252,18 +252,18 @@ class Learner:
 
         properties.update(storage, config, changes)
 
-    def _fresh(self, storage: Storage, timeline: Timeline) -> TableConfig:
-        """It says what the table says, as ``timeline`` was seen after it was made."""
-        config = timeline.config
+    def _fresh(self, fresh: Snapshot) -> TableConfig:
+        """It says what the table says, as ``fresh`` was seen after it was made."""
+        config = fresh.config
         if self.name not in _stale(config):
             return config
-        if any(i.traits.undoes for i in timeline.pending()):
-            raise self._undone_meanwhile(storage)
+        if any(i.traits.undoes for i in fresh.pending()):
+            raise self._undone_meanwhile(fresh.storage)
 
         def changes(old: TableConfig) -> Changes:
             return {STALE: ",".join(n for n in _stale(old) if n != self.name) or None}
 
-        return properties.update(storage, config, changes)
+        return properties.update(fresh.storage, config, changes)
 
     def _undone_meanwhile(self, storage: Storage) -> CommitConflictError:
         return CommitConflictError(

@@ -17,6 +17,7 @@ from hoodoo.timeline import partitions, replaced_note
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import first_layout_of, layout_of
 from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_cli.reports.verify.named_files import NamedFiles
@@ -155,13 +156,13 @@ def _stray(path: str, what: str, visible: bool) -> Finding:
     return Finding("file.stray", path, rule, "delete it.")
 
 
-def check_note(storage: Storage, timeline: Timeline) -> Iterator[Finding]:
+def check_note(snapshot: Snapshot) -> Iterator[Finding]:
     """New processes go by what is noted of replacecommits: is it what these say?"""
-    noted = replaced_note.load(storage)
-    for name, instant in timeline.replacecommits().items():
+    noted = replaced_note.load(snapshot.storage)
+    for name, instant in snapshot.timeline.replacecommits().items():
         if name in noted:
             with suppress(HoodooError, FileNotFoundError):  # told by who reads the timeline
-                said = timeline.metadata(storage, instant).replaced
+                said = snapshot.metadata(instant).replaced
                 if replaced_note.plain(said) != noted[name][1]:
                     rule = f"it does not say what replacecommit {instant.requested} replaced"
                     fix = (

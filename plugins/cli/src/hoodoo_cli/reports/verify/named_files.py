@@ -13,12 +13,11 @@ from hoodoo.kernel.resolve import resolve
 from hoodoo.model.commit import CommitMetadata, WriteStat
 from hoodoo.model.findings import Finding, Progress
 from hoodoo.model.instant import Instant, State
-from hoodoo.storage.api import Storage
 from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.removed import Removed, removed_by, was_removed
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_rows.api import Batches
 
 AT_ONCE = 8
@@ -66,15 +65,15 @@ class NamedFiles:
         return was_removed(self.removed, path)
 
 
-def read_history(storage: Storage, timeline: Timeline, progress: Progress) -> NamedFiles:
+def read_history(snapshot: Snapshot, progress: Progress) -> NamedFiles:
     """Read every instant file of the active timeline that says something, several at a time."""
-    findings = list(_of_names(storage, timeline))
+    findings = list(_of_names(snapshot))
     named: dict[str, Named] = {}
     removed: dict[Removed, str] = {}
     unread: set[str] = set()
     replaced: dict[tuple[str, str], str] = {}
-    todo = [i for i in timeline.instants if i.is_completed or i.action == "clean"]
-    answers = Batches.in_order([partial(_one, storage, timeline, i) for i in todo], AT_ONCE)
+    todo = [i for i in snapshot.instants if i.is_completed or i.action == "clean"]
+    answers = Batches.in_order([partial(_one, snapshot, i) for i in todo], AT_ONCE)
     for done, (instant, said) in enumerate(answers, 1):
         progress("timeline", done, len(todo))
         if isinstance(said, Finding):
@@ -91,18 +90,18 @@ def read_history(storage: Storage, timeline: Timeline, progress: Progress) -> Na
         elif instant.action == "clean":
             removed |= dict.fromkeys(removed_by(said), instant.requested)
     if not any(finding.kind == "timeline.unreadable" for finding in findings):
-        for path in _kept_files(storage, timeline):
+        for path in _kept_files(snapshot):
             named.setdefault(path, Named(path))
     return NamedFiles(named, removed, frozenset(unread), tuple(findings), replaced)
 
 
-def _kept_files(storage: Storage, timeline: Timeline) -> Iterable[str]:
+def _kept_files(snapshot: Snapshot) -> Iterable[str]:
     """The files that savepoints name. PluginError where there are some, and no plugin reads
     them."""
-    if not timeline.savepointed():
+    if not snapshot.timeline.savepointed():
         return ()
-    savepoints = resolve("action", "savepoint", Settings(timeline.config)).instance
-    found: Iterable[str] = savepoints.kept_files(storage, timeline)
+    savepoints = resolve("action", "savepoint", Settings(snapshot.config)).instance
+    found: Iterable[str] = savepoints.kept_files(snapshot.storage, snapshot.timeline)
     return found
 
 
@@ -124,28 +123,28 @@ def archived_cleans(archived: Iterable[ArchivedInstant]) -> dict[Removed, str]:
 
 
 def _one(
-    storage: Storage, timeline: Timeline, instant: Instant
+    snapshot: Snapshot, instant: Instant
 ) -> Iterator[tuple[Instant, CommitMetadata | Mapping[str, Any] | Finding | None]]:
     # A pending clean may have removed some of what its plan names already.
     at = instant if instant.is_completed else instant.at(State.REQUESTED)
     try:
         if instant.is_completed and instant.is_write:
-            yield instant, timeline.metadata(storage, instant)
+            yield instant, snapshot.metadata(instant)
         else:
-            yield instant, timeline.contents(storage, at)
+            yield instant, snapshot.contents(at)
     except FileNotFoundError:
         yield instant, None  # archived, undone or ended since the listing
     except HoodooError as error:
-        path = timeline.path(at)
+        path = snapshot.path(at)
         yield instant, Finding("timeline.unreadable", path, error.rule.rstrip("."), error.fix)
 
 
-def _of_names(storage: Storage, timeline: Timeline) -> Iterator[Finding]:
+def _of_names(snapshot: Snapshot) -> Iterator[Finding]:
     """What the names of the timeline's files alone show."""
-    names = {e.name for e in storage.list(timeline.config.timeline_path) if not e.is_dir}
+    names = {e.name for e in snapshot.storage.list(snapshot.config.timeline_path) if not e.is_dir}
     done: dict[tuple[str, str], list[str]] = {}
     for name in sorted(names):
-        found = timeline.layout.parse_instant(name)
+        found = snapshot.layout.parse_instant(name)
         if found is not None and found.is_completed:
             done.setdefault((found.requested, found.action), []).append(name)
     for (requested, _), files in done.items():
@@ -156,14 +155,16 @@ def _of_names(storage: Storage, timeline: Timeline) -> Iterator[Finding]:
                 f"is completed twice: {', '.join(files)}",
                 "compare the files, and delete the later one.",
             )
-    for instant in timeline.pending():
+    for instant in snapshot.pending():
         if instant.state is State.INFLIGHT and instant.action != "savepoint":
-            path = timeline.path(instant.at(State.REQUESTED))
+            path = snapshot.path(instant.at(State.REQUESTED))
             # Asked for the second time: it may have been undone since.
-            if path.rpartition("/")[2] not in names and storage.head(timeline.path(instant)):
+            if path.rpartition("/")[2] not in names and snapshot.storage.head(
+                snapshot.path(instant)
+            ):
                 yield Finding(
                     "timeline.inflight",
-                    timeline.path(instant),
+                    snapshot.path(instant),
                     f"its requested file {path} is missing; Hudi can't roll it back",
                     "write an empty file of that name, then roll the instant back.",
                 )

@@ -28,6 +28,7 @@ from hoodoo.model.meta import without_meta
 from hoodoo.participants.of_table import Participants
 from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.instants import order_key, to_datetime
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo.timeline.view import FileSystemView, from_files, list_data
 from hoodoo_rows.api import Reads
@@ -72,10 +73,10 @@ def verify(
     before = source.timeline
     config, findings = check_properties(storage)
     parts = [Found(findings)]
-    history = read_history(storage, before, progress)
+    history = read_history(Snapshot(storage, before), progress)
     entries = list(list_data(storage))
     after = reload(storage, before)
-    newer = read_history(storage, after, silent) if after != before else history
+    newer = read_history(Snapshot(storage, after), silent) if after != before else history
     # A clean that was planned meanwhile removes what `before` names.
     history = evolve(history, removed={**history.removed, **newer.removed})
     files = parsed(entries)
@@ -102,7 +103,7 @@ def verify(
                 *history.findings,
                 *check_archived(storage, before.config),
                 *unread,
-                *check_note(storage, before),
+                *check_note(Snapshot(storage, before)),
                 *check_named(history, files, instants),
                 *check_replaced(history, files, instants),
                 *check_strays(history, files, instants),

@@ -12,6 +12,7 @@ from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.findings import Finding
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.partitions.bloom.lookup import filter_rows
@@ -28,17 +29,14 @@ _OBJECT = f"{FOLDER}/{BLOOM_FILTERS}"
 
 
 def check_filters(
-    storage: Storage,
-    timeline: Timeline,
-    files: Mapping[str, int],
-    expected: Callable[[str], bool],
+    snapshot: Snapshot, files: Mapping[str, int], expected: Callable[[str], bool]
 ) -> Iterator[Finding]:
     """The keys of the partition against the base files among ``files``, which were listed after
     ``timeline`` was looked at. No base file is opened."""
-    if BLOOM_FILTERS not in timeline.config.metadata_partitions:
+    if BLOOM_FILTERS not in snapshot.config.metadata_partitions:
         return
     try:
-        told = _told(MetadataTable.open(storage, timeline))
+        told = _told(MetadataTable.open(snapshot.storage, snapshot.timeline))
     except (HoodooError, FileNotFoundError) as error:
         yield _unreadable(error)
         return
@@ -51,9 +49,13 @@ def check_filters(
                     "the metadata table has no bloom filter of it: Spark's bloom index fails there"
                 )
                 yield Finding("metadata.filters", path, rule, _FIX)
-    if any(i.traits.deletes for i in timeline.pending()):
+    if any(i.traits.deletes for i in snapshot.pending()):
         return  # files that are gone are told of when all are
-    lost = [k for k, of in told.items() if k not in known and timeline.contains_or_before_start(of)]
+    lost = [
+        k
+        for k, of in told.items()
+        if k not in known and snapshot.timeline.contains_or_before_start(of)
+    ]
     if lost:
         rule = f"it has {len(lost)} filters of files that are not there, for example {lost[0]}"
         yield Finding("metadata.filters", _OBJECT, rule, _FIX)

@@ -12,12 +12,12 @@ from contextlib import suppress
 import pyarrow as pa
 from hoodoo.errors import CommitConflictError, CorruptTableError
 from hoodoo.model.filegroup import path_of
-from hoodoo.storage.api import Entry, Storage
+from hoodoo.storage.api import Entry
 from hoodoo.timeline import properties, view
 from hoodoo.timeline.publish import INDEXING
 from hoodoo.timeline.removed import planned_files
 from hoodoo.timeline.snapshot import Snapshot
-from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.partitions.files.rows import ALL_PARTITIONS, NON_PARTITIONED, FileChanges
 from hoodoo_metadata.table.below import Below
@@ -32,36 +32,40 @@ from hoodoo_metadata.table.slice import layers
 _NOT_MEASURED = 1
 
 
-def list_files(
-    storage: Storage, timeline: Timeline, partitions: Iterable[str] | None = None
-) -> Iterable[Entry]:
+def list_files(snapshot: Snapshot, partitions: Iterable[str] | None = None) -> Iterable[Entry]:
     """The files of the table, or of ``partitions``, as the partition ``files`` says. Raises
     CorruptTableError where it can't be read, CommitConflictError where that is because it is being
     rebuilt."""
-    table = MetadataTable.seen(storage, timeline)
+    table = MetadataTable.seen(snapshot.storage, snapshot.timeline)
     try:
         told = told_files(table, partitions)
         if _is_marked(table):
-            return _still_there(storage, timeline, told)
+            return _still_there(snapshot, told)
         raise FileNotFoundError(mark_of(FILES))
     except (CorruptTableError, FileNotFoundError):
         # It is rebuilt, or compacted, while we look.
-        fresh = properties.load(storage)
+        fresh = properties.load(snapshot.storage)
         if FILES not in fresh.metadata_partitions:
-            return view.list_data(storage, partitions)
-    before = MetadataTable.states(storage, timeline)
+            return view.list_data(snapshot.storage, partitions)
+    before = MetadataTable.states(snapshot.storage, snapshot.timeline)
     try:
-        told = told_files(MetadataTable.open(storage, timeline), partitions)
-        return _still_there(storage, timeline, told)
+        told = told_files(MetadataTable.open(snapshot.storage, snapshot.timeline), partitions)
+        return _still_there(snapshot, told)
     except (CorruptTableError, FileNotFoundError) as error:
-        now = reload(storage, timeline)
-        rebuilt = [i.requested for i in (*now.others(), *timeline.others()) if i.action == INDEXING]
+        now = snapshot.reload().timeline
+        rebuilt = [
+            i.requested
+            for i in (*now.others(), *snapshot.timeline.others())
+            if i.action == INDEXING
+        ]
         # Damage stays. A write that has begun since is only on the newer timeline.
-        same = before == MetadataTable.states(storage, now) and fresh == properties.load(storage)
+        same = before == MetadataTable.states(snapshot.storage, now) and fresh == properties.load(
+            snapshot.storage
+        )
         if same and all(i.action != INDEXING for i in now.pending()):
             raise
         raise CommitConflictError(
-            f"metadata table of {timeline.config.name}",
+            f"metadata table of {snapshot.config.name}",
             f"is being rebuilt ({', '.join(rebuilt[-1:]) or 'by another writer'}), and was wiped "
             "while it was read.",
             "Repeat the call.",
@@ -77,21 +81,21 @@ def _is_marked(table: MetadataTable) -> bool:
     return table.storage.head(mark) is not None
 
 
-def _still_there(storage: Storage, timeline: Timeline, told: list[Entry]) -> list[Entry]:
+def _still_there(snapshot: Snapshot, told: list[Entry]) -> list[Entry]:
     """``told`` without what a clean has deleted that has not come to say so. Lists directories only
     while a clean is at work, or was left half done."""
     planned: set[str] = set()
-    for instant in timeline.pending():
+    for instant in snapshot.pending():
         if instant.traits.deletes:
             with suppress(FileNotFoundError):  # archived since the look
-                planned.update(planned_files(Snapshot(storage, timeline), instant))
+                planned.update(planned_files(snapshot, instant))
     if not planned:
         return told
     doubtful = planned & {entry.path for entry in told}
     if not doubtful:
         return told
     folders = {path.rpartition("/")[0] for path in doubtful}
-    there = {entry.path for entry in view.list_data(storage, folders)}
+    there = {entry.path for entry in view.list_data(snapshot.storage, folders)}
     return [e for e in told if e.path not in doubtful or e.path in there]
 
 
@@ -101,9 +105,9 @@ def is_listed(timeline: Timeline) -> bool:
     return FILES in timeline.config.metadata_partitions
 
 
-def listed_paths(storage: Storage, timeline: Timeline) -> list[str]:
+def listed_paths(snapshot: Snapshot) -> list[str]:
     """The partition paths of the table, and some that it had. One key is looked up."""
-    found = _changes(MetadataTable.seen(storage, timeline), [ALL_PARTITIONS])
+    found = _changes(MetadataTable.seen(snapshot.storage, snapshot.timeline), [ALL_PARTITIONS])
     paths = found[ALL_PARTITIONS].added if ALL_PARTITIONS in found else ()
     return ["" if path == NON_PARTITIONED else path for path in paths]
 

@@ -26,7 +26,7 @@ from hoodoo.kernel.resolve import resolve
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.snapshot import Snapshot
 
 from hoodoo_metadata import options as keys
 from hoodoo_metadata.hookspecs.index_hash import KeyHash
@@ -158,13 +158,13 @@ class Growing:
         )
 
 
-def refuse_strangers(storage: Storage, timeline: Timeline, partition: str) -> None:
+def refuse_strangers(snapshot: Snapshot, partition: str) -> None:
     """Raises CorruptTableError where somebody wrote who does not keep the index in ``partition``:
     it does not know all keys. Reads the metadata of commits since it was made."""
-    why = why_stale(storage, timeline, partition)
+    why = why_stale(snapshot, partition)
     if why is not None:
         raise CorruptTableError(
-            f"{storage.root}/{FOLDER}/{partition}",
+            f"{snapshot.root}/{FOLDER}/{partition}",
             f"does not know all record keys: {why}.",
             f"Rebuild it: table.rebuild_index({INDEX_OF[partition]!r}).",
         )

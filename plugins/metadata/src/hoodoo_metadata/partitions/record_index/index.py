@@ -22,6 +22,7 @@ from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.payload import Payload, pack_slices, unpack_slices
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.life.definitions import is_partitioned
@@ -83,7 +84,7 @@ class RecordIndex:
                 FIX,
             )
         if is_own(partition):
-            refuse_strangers(storage, timeline, partition)
+            refuse_strangers(Snapshot(storage, timeline), partition)
         if partition == GROWING_INDEX:
             growing = Growing.of(timeline.config)
             found = growing.families(slices)

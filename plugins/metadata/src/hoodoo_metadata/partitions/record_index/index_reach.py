@@ -13,6 +13,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.publish import INDEXING
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.life.beginnings import is_beginning
@@ -20,25 +21,25 @@ from hoodoo_metadata.table.layout import RECORD_INDEX
 from hoodoo_metadata.table.metadata_table import OWN_MADE, MetadataTable, listed
 
 
-def made_at(storage: Storage, timeline: Timeline, partition: str) -> str | None:
+def made_at(snapshot: Snapshot, partition: str) -> str | None:
     """The completion of the newest indexing action on ``timeline`` that made ``partition`` of the metadata
     table (in version 6: the instant up to which it was made of all), as
     :func:`~hoodoo.timeline.instants.order_key` has it; None where there is none. Reads the indexing actions; of
     Hoodoo's own partitions the properties say it."""
-    made = made_noted(timeline.config).get(partition)
-    made = made or newest_made(storage, timeline, partition)
+    made = made_noted(snapshot.config).get(partition)
+    made = made or newest_made(snapshot, partition)
     return None if made is None else order_key(made)
 
 
-def newest_made(storage: Storage, timeline: Timeline, partition: str) -> str | None:
+def newest_made(snapshot: Snapshot, partition: str) -> str | None:
     """The same by the timeline alone, as it stands there."""
     made: list[str] = []
-    for instant in timeline.completed():
+    for instant in snapshot.completed():
         if instant.action != INDEXING:
             continue
-        infos = _infos(timeline.contents(storage, instant))
+        infos = _infos(snapshot.contents(instant))
         mine = [info for info in infos if info.get("metadataPartitionPath") == partition]
-        if timeline.layout.names_completion:
+        if snapshot.layout.names_completion:
             made += [instant.completion_order for _ in mine]
         else:  # nothing says when it completed, but what it was made of
             made += [str(info.get("indexUptoInstant") or "0" * 17) for info in mine]
@@ -51,9 +52,7 @@ def made_noted(config: TableConfig) -> dict[str, str]:
     return {partition.strip(): when for partition, _colon, when in pairs if partition}
 
 
-def describes(
-    storage: Storage, timeline: Timeline, bound: str, partition: str = RECORD_INDEX
-) -> bool:
+def describes(snapshot: Snapshot, bound: str, partition: str = RECORD_INDEX) -> bool:
     """Whether a record index as of the requested time ``bound`` holds the keys that the table had
     then.
 
@@ -61,7 +60,7 @@ def describes(
     and of those that came later it holds what each said. Where the indexing action is archived,
     base files tell: those of a compaction are younger than the making. Files that were cleaned
     since tell nothing."""
-    table = MetadataTable.open(storage, timeline)
+    table = MetadataTable.open(snapshot.storage, snapshot.timeline)
     then = {slice_.file_id: slice_.base_file for slice_ in table.slices(partition, bound)}
     for group in table.file_view(partition).groups():
         # A group that came later, for a bucket that was full or a partition path that was new,
@@ -70,7 +69,7 @@ def describes(
         if then.get(group.file_id) is None and not came_later:
             return False
     bases = [base for base in then.values() if base is not None]
-    made = made_at(storage, timeline, partition)
+    made = made_at(snapshot, partition)
     if made is not None:
         return made <= order_key(bound)
     return bool(bases) and not any(is_beginning(base.instant) for base in bases)

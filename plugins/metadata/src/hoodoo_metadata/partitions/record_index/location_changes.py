@@ -185,7 +185,7 @@ def _asked(source: ReadSource, index: str | None) -> str:
             "Make it: table.rebuild_index('record_index'), or hoodoo rebuild-index.",
         )
     if is_own(wanted[0]):
-        refuse_strangers(source.storage, source.timeline, wanted[0])
+        refuse_strangers(source.snapshot, wanted[0])
     return wanted[0]
 
 

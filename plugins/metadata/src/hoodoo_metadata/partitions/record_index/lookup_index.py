@@ -12,6 +12,7 @@ from hoodoo.hookspecs.index import ANYWHERE, IndexContext, LookupIndex
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import default_name, in_role, resolve
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, reload
 
 from hoodoo_metadata.life.kept_by import is_refused, why_stale
@@ -135,7 +136,7 @@ def in_place(context: IndexContext, partition: str, anywhere: bool) -> LookupInd
         return None
     why: str | None = "it is not there"
     if partition in listed(timeline.config):
-        why = why_stale(context.storage, timeline, partition)
+        why = why_stale(Snapshot(context.storage, timeline), partition)
     if why is None:
         return None
     name, settings = INDEX_OF[partition], Settings(timeline.config)

@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.findings import Finding
-from hoodoo.storage.api import Storage
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.snapshot import Snapshot
 
 from hoodoo_metadata.life.kept_by import is_doubled, is_refused, why_stale
 from hoodoo_metadata.partitions.record_index.index import RecordIndex
@@ -27,18 +26,14 @@ _FIX = 'table.rebuild_index("growing_record_index") rebuilds it.'
 
 
 def check_growing(
-    storage: Storage,
-    timeline: Timeline,
-    keys: pa.Array,
-    places: pa.Array,
-    slices: Sequence[FileSlice],
+    snapshot: Snapshot, keys: pa.Array, places: pa.Array, slices: Sequence[FileSlice]
 ) -> Iterator[Finding]:
     """``places``: of each of ``keys``, the number of its slice. Nothing is said of an index that
     lookups refuse, as others have written since. Raises CorruptTableError for what can't be
     read."""
-    if why_stale(storage, timeline, GROWING_INDEX) is not None:
+    if why_stale(snapshot, GROWING_INDEX) is not None:
         return
-    index = RecordIndex.open(storage, timeline, partition=GROWING_INDEX)
+    index = RecordIndex.open(snapshot.storage, snapshot.timeline, partition=GROWING_INDEX)
     entered = [
         layer.all().column("key").combine_chunks().cast(pa.string())
         for bucket in index.buckets
@@ -54,7 +49,7 @@ def check_growing(
     groups = pa.array([f"{s.partition_path}\0{s.file_id}" for s in slices], pa.string())
     at = pc.index_in(keys, value_set=known)
     missing = keys.filter(pc.is_null(at))
-    if len(missing) and not is_doubled(timeline.config, GROWING_INDEX):
+    if len(missing) and not is_doubled(snapshot.config, GROWING_INDEX):
         rule = (
             f"it lacks {len(missing)} keys, for example {_some(missing)}; writers then insert them "
             "again"
@@ -67,11 +62,11 @@ def check_growing(
         pc.invert(pc.is_in(wrong, value_set=keys.filter(pc.fill_null(right, False))))
     )
     # Nobody goes by an index that had no room for all places of a key.
-    if len(wrong) and not is_refused(timeline.config, GROWING_INDEX):
+    if len(wrong) and not is_refused(snapshot.config, GROWING_INDEX):
         rule = f"it has {len(wrong)} keys in wrong places, for example {_some(wrong)}"
         yield Finding("metadata.keys", _OBJECT, rule, _FIX)
     stale = known.filter(pc.invert(pc.is_in(known, value_set=keys)))
-    if len(stale) and not may_outlive_rows(timeline.config):
+    if len(stale) and not may_outlive_rows(snapshot.config):
         rule = f"it has {len(stale)} keys that the table does not have, for example {_some(stale)}"
         yield Finding("metadata.keys", _OBJECT, rule, _FIX)
 

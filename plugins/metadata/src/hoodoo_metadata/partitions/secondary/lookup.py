@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.pruner import PruneRequest
+from hoodoo.timeline.snapshot import Snapshot
 
 from hoodoo_metadata.life.kept_by import first_commit_not_indexed, knows_all_places
 from hoodoo_metadata.partitions.record_index.index_reach import describes
@@ -44,11 +45,14 @@ def keys_of_values(request: PruneRequest, asked: Asked) -> pa.Array | None:
             continue
         kind = request.schema.field(column).type
         values = asked(request.where, request.schema, column) if is_indexable(kind) else None
-        if values is None or first_commit_not_indexed(storage, timeline, partition) is not None:
+        if (
+            values is None
+            or first_commit_not_indexed(Snapshot(storage, timeline), partition) is not None
+        ):
             continue
-        if not knows_all_places(storage, timeline):
+        if not knows_all_places(Snapshot(storage, timeline)):
             return None
-        if bound is not None and not describes(storage, timeline, bound, partition):
+        if bound is not None and not describes(Snapshot(storage, timeline), bound, partition):
             continue
         found = _keys(
             MetadataTable.open(storage, timeline).until(bound),

@@ -18,6 +18,7 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.findings import Finding
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 from hoodoo_rows.api import Batches, MergeRule, Reads, Visible
 
@@ -53,16 +54,19 @@ class SecondaryCheck:
 
     @classmethod
     def of(
-        cls, storage: Storage, timeline: Timeline, file_format: BaseFileFormat, merger: Merger
+        cls, snapshot: Snapshot, file_format: BaseFileFormat, merger: Merger
     ) -> SecondaryCheck | None:
-        there = listed(timeline.config)
+        storage, config = snapshot.storage, snapshot.config
+        there = listed(config)
         columns = {
             partition: column
-            for partition, column in secondaries(timeline.config).items()
-            if partition in there and first_commit_not_indexed(storage, timeline, partition) is None
+            for partition, column in secondaries(config).items()
+            if partition in there and first_commit_not_indexed(snapshot, partition) is None
         }
-        unique = is_unique(timeline.config, RECORD_INDEX) and not is_partitioned(storage)
-        return cls(storage, timeline, file_format, merger, columns, unique) if columns else None
+        if not columns:
+            return None
+        unique = is_unique(config, RECORD_INDEX) and not is_partitioned(storage)
+        return cls(storage, snapshot.timeline, file_format, merger, columns, unique)
 
     def see(self, slice_: FileSlice, keys: pa.ChunkedArray) -> None:
         try:
