@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from action_pairs import ARCHIVING, lived
-from hoodoo.errors import InstantGoneError
+from attrs import define
+from hoodoo.errors import CommitConflictError, InstantGoneError
 from hoodoo.storage.api import Storage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, Delegating, GatedStorage
@@ -57,6 +59,79 @@ def test_a_file_is_archived_between_the_look_and_its_read(
         assert archived[0], "nothing was archived: this proves nothing"
     found = [row for row in rows_of(opened(store)) if row[0] != 5]
     assert tuple(found) == before
+
+
+SERVICES: dict[str, tuple[Kind, Callable[[Table], object]]] = {
+    "compaction": (MOR9, lambda t: t.compact()),
+    "log compaction": (MOR9, lambda t: t.run("logcompaction")),
+    "clustering": (COW9, lambda t: t.cluster(columns="id")),
+}
+_SOON = {"hoodie.log.compaction.blocks.threshold": "2"}
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_files_that_a_service_reads_are_undone(
+    made: Made, still: World, tmp_path: Path, service: str
+) -> None:
+    """By a restore beside it: it has met another one, and nothing is damaged."""
+    kind, serve = SERVICES[service]
+    store = MemoryStorage(tmp_path, made(kind))
+    lived(opened(store))
+    before, point = rows_of(opened(store)), opened(store).timeline().writes()[-1].requested
+    newest = opened(store).upsert(rows({1: "a", 3: "b"}, "y", 7)).instant
+    objects, at = dict(store.objects), 0
+    while True:  # at each time at which it opens one
+        store = MemoryStorage(tmp_path, objects)
+        gate = _Restores(store, point, newest, at)
+        with suppress(CommitConflictError):
+            serve(opened(GatedStorage(store, gate), _SOON))
+        if gate.left >= 0:
+            break
+        assert rows_of(opened(store)) == before
+        serve(opened(store, _SOON))
+        assert rows_of(opened(store)) == before and opened(store).verify().ok
+        at += 1
+    assert at
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_plan_is_undone_before_it_is_run(
+    made: Made, still: World, tmp_path: Path, service: str
+) -> None:
+    """It was right: another process has come before."""
+    kind, serve = SERVICES[service]
+    store = MemoryStorage(tmp_path, made(kind))
+    lived(opened(store))
+    before, point = rows_of(opened(store)), opened(store).timeline().writes()[-1].requested
+    opened(store).upsert(rows({1: "a", 3: "b"}, "y", 7))
+    planned = [False, False]
+
+    def gate(op: str, path: str) -> None:
+        if planned == [True, False]:
+            planned[1] = True
+            opened(store).restore(point)
+        kinds = ("compaction.requested", "clustering.requested")
+        planned[0] |= op == "put_if_absent" and path.endswith(kinds)
+
+    with pytest.raises(CommitConflictError):
+        serve(opened(GatedStorage(store, gate), _SOON))
+    assert planned == [True, True] and rows_of(opened(store)) == before
+
+
+@define
+class _Restores:
+    """Restores to ``point`` when a file of ``instant`` is opened, and so many were before it."""
+
+    store: Storage
+    point: str
+    instant: str
+    left: int
+
+    def __call__(self, op: str, path: str) -> None:
+        if op == "open" and self.instant in path:
+            self.left -= 1
+            if self.left == -1:
+                opened(self.store).restore(self.point)
 
 
 class _Late(Delegating):

@@ -13,7 +13,13 @@ from attrs import evolve, frozen
 from hoodoo.actions.life import Plan, refuse_stale_plan, refuse_undoing, schedule
 from hoodoo.actions.rollback.recovery import recover
 from hoodoo.actions.rollback.run import rollback
-from hoodoo.errors import CommitUnknownError, ConfigError, HoodooError, UnsupportedTableError
+from hoodoo.errors import (
+    CommitConflictError,
+    CommitUnknownError,
+    ConfigError,
+    HoodooError,
+    UnsupportedTableError,
+)
 from hoodoo.hookspecs.action import AfterWrite
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.index import ComputedIndex, PathIndex
@@ -106,10 +112,17 @@ class ClusteringAction:
             return evolve(commit, notes=sentences(left_out))
         except CommitUnknownError:
             raise
-        except Exception:
+        except Exception as error:
             if order is not None and not isinstance(order, str):
                 with suppress(HoodooError):  # nobody else could run it
                     self.cancel(table, instant)
+            waits = {left.instant for left in self.pending(table)}
+            if isinstance(error, ConfigError) and instant not in waits:
+                raise CommitConflictError(
+                    f"clustering {instant}",
+                    "another process has undone it, or has run it.",
+                    "Plan another one (table.cluster()).",
+                ) from error
             raise
 
     def schedule(
@@ -293,7 +306,10 @@ def _announced(
     """The instant of the plan that ``make`` makes, once it stands on the timeline."""
 
     def plan(timeline: Timeline) -> Plan | None:
-        made = make(timeline)
+        what = f"{table.storage.root}: {CLUSTERING}"
+        seen = Snapshot(table.storage, timeline)
+        with Writes.taken_files_conflict(seen, what, "Schedule it again."):
+            made = make(timeline)
         if made is None:
             return None
 

@@ -50,6 +50,7 @@ from hoodoo_clustering.run_groups import run_groups
 
 # Of a file group those that it becomes.
 Heirs = Mapping[Group, frozenset[Group]]
+_AGAIN = "It is undone: plan another one (table.cluster())."
 # What the commit says of the clustering, in its extra metadata.
 STRATEGY = "hoodoo.clustering.strategy"
 PARAMS = "hoodoo.clustering.params"
@@ -103,7 +104,10 @@ def run(order: ClusteringRun) -> Commit:
                 "Wait for its end; if that process died, repeat this in two minutes.",
             )
         try:
-            return _run(order, target, instant, plan, how, events)
+            life = Life(target.snapshot, instant, CLUSTERING)
+            what = f"clustering {order.requested}"
+            with Writes.taken_files_conflict(target.snapshot, what, _AGAIN, instant):
+                return _run(order, target, life, plan, how, events)
         except CommitUnknownError:
             raise
         except Exception as error:
@@ -128,18 +132,18 @@ def _found(target: WriteTarget, requested: str) -> tuple[Instant, ClusteringPlan
 def _run(
     order: ClusteringRun,
     target: WriteTarget,
-    instant: Instant,
+    life: Life,
     plan: ClusteringPlan,
     how: ClusteringExecution,
     events: ActionEvents,
 ) -> Commit:
-    storage, timeline, began = target.storage, target.timeline, time.monotonic()
+    storage, timeline, instant = target.storage, target.timeline, life.instant
+    began = time.monotonic()
     heirs = _heirs(plan, how.strategy)
     plan = _as_it_is(target, plan, order.requested, heirs)
     # Before it is begun: who finds it begun without a door knows that another tool runs it.
     door = fence_of(instant.requested, target.config)
     door.open(storage)
-    life = Life(Snapshot(storage, timeline), instant, CLUSTERING)
     instant = life.begin()
     events.step("planned", groups=len(plan.groups), strategy=how.name)
     schema = schema_then(Snapshot(storage, timeline), order.requested, target.schema)
@@ -186,7 +190,7 @@ def _as_it_is(
                 raise CommitConflictError(
                     f"clustering {requested}",
                     f"file group {planned.file_id} of its plan has been changed since.",
-                    "It is undone: plan another one (table.cluster()).",
+                    _AGAIN,
                 )
             found.append(evolve(now, log_files=now.row_logs))
         sized = with_committed_sizes(target.snapshot, found)
@@ -363,5 +367,5 @@ class _NobodyElse:
         return CommitConflictError(
             f"clustering {self.instant.requested}",
             f"gives way: {reason}.",
-            "It is undone: plan another one (table.cluster()).",
+            _AGAIN,
         )

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from hoodoo_rows import of_table, plan_bounds, writes
-from hoodoo_rows.write import commit, conflicts, operation, run
+from hoodoo_rows.write import commit, conflicts, operation, run, taken
 
 
 class Writes:
     """Commits. ``write`` writes rows, ``of_request`` those of a request; ``files``, ``schema`` and
     ``drop_partitions`` commit what the caller makes for a
     :class:`~hoodoo_rows.write.request.WriteRequest`, and repeat it after a conflict.
-    ``begin_joined`` is for actions that publish by themselves: who takes part in it."""
+    For actions that publish by themselves: ``begin_joined``, who takes part in it, and
+    ``taken_files_conflict``, what it means that a file is missing."""
 
     UPSERT, INSERT, DELETE = operation.UPSERT, operation.INSERT, operation.DELETE
     DELETE_PARTITION, BULK_INSERT = operation.DELETE_PARTITION, operation.BULK_INSERT
@@ -25,6 +26,7 @@ class Writes:
     schema = staticmethod(run.commit_schema)
     drop_partitions = staticmethod(run.drop_partitions)
     begin_joined = staticmethod(commit.begin_joined)
+    taken_files_conflict = staticmethod(taken.taken_files_conflict)
     change_of = staticmethod(conflicts.change_of)
     plugins = staticmethod(of_table.load_plugins)
     without_bounds = staticmethod(plan_bounds.without_bounds)

@@ -8,7 +8,7 @@ request; after that, an error undoes the write."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ from hoodoo.actions import life as actions
 from hoodoo.actions.life import Life, leftovers
 from hoodoo.actions.rollback.files import take_own
 from hoodoo.actions.rollback.run import found_now
-from hoodoo.errors import CommitConflictError, CommitUnknownError, CorruptTableError, StorageError
+from hoodoo.errors import CommitConflictError, StorageError
 from hoodoo.hookspecs.engine import Workspace, uses_workspace
 from hoodoo.kernel.events import ActionEvents, running
 from hoodoo.model.commit import CommitMetadata
@@ -28,14 +28,13 @@ from hoodoo.model.schema.avro import avro_text
 from hoodoo.options.kinds import FLAG
 from hoodoo.participants.listing import shown
 from hoodoo.participants.of_table import Participants
-from hoodoo.storage.api import NOT_THERE
 from hoodoo.storage.together import at_once, beside, looking, together
 from hoodoo.timeline import partitions, properties, publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.publish import Following
 from hoodoo.timeline.snapshot import Snapshot
-from hoodoo.timeline.timeline import Timeline, reload
+from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_rows import placement
 from hoodoo_rows.merge.rule import LATEST_SCHEMA, history_of
@@ -55,6 +54,7 @@ from hoodoo_rows.write.pipeline import (
     replaced_partitions,
 )
 from hoodoo_rows.write.request import WRITE, WriteRequest
+from hoodoo_rows.write.taken import taken_files_conflict
 from hoodoo_rows.write.target import WriteTarget
 
 
@@ -181,7 +181,7 @@ class Transaction:
     def withdrawn_on_error(self) -> Iterator[None]:
         """No file bears the instant yet: without its request the table is as it was."""
         with (
-            _taken_files_conflict(self.life),
+            self._taken(),
             self.life.undone_on_error(self._withdraw),
             beside(self.target.storage, self._confirm),
             self.look,
@@ -228,8 +228,13 @@ class Transaction:
     # --- work -------------------------------------------------------------------------------------
     @contextmanager
     def undone_on_error(self) -> Iterator[None]:
-        with _taken_files_conflict(self.life), self.life.undone_on_error(self._undo):
+        with self._taken(), self.life.undone_on_error(self._undo):
             yield
+
+    def _taken(self) -> AbstractContextManager[None]:
+        life = self.life
+        obj = f"instant {life.requested}"
+        return taken_files_conflict(life.snapshot, obj, own=life.instant, any_commit=True)
 
     def inflight(self) -> Instant:
         """From here on, files may bear the instant."""
@@ -409,35 +414,6 @@ def give_way(
             # Completed meanwhile: the check before the publish finds it.
             with suppress(CommitConflictError):
                 request.undo(Instant(other.instant, other.action, State.REQUESTED))
-
-
-@contextmanager
-def _taken_files_conflict(life: Life) -> Iterator[None]:
-    """CommitConflictError where the body failed because a file that it had seen was cleaned, or
-    removed with an instant that was undone (its own, too) or a metadata table that is rebuilt,
-    while it was at work."""
-    try:
-        yield
-    except CommitUnknownError:
-        raise
-    except Exception as error:
-        texts = ("FileNotFoundError", NOT_THERE)  # from a task elsewhere
-        missing = isinstance(error, FileNotFoundError | CorruptTableError)
-        if not (missing or any(text in str(error) for text in texts)):
-            raise
-        fresh = reload(life.storage, life.timeline)
-        done = {i for i in fresh.completed() if i != life.instant}
-        listed = properties.load(life.storage).metadata_partitions
-        seen = life.timeline
-        same = done == set(seen.completed()) and listed == seen.config.metadata_partitions
-        # Its own instant does not count: on an error its files have been deleted by now.
-        if same and not any(i.traits.undoes for i in fresh.pending()):
-            raise
-        raise CommitConflictError(
-            f"instant {life.requested}",
-            f"a file that this write had seen was taken away by a later instant ({error}).",
-            "Repeat the write.",
-        ) from error
 
 
 def _events(target: WriteTarget) -> ActionEvents | None:

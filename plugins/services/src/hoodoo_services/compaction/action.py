@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
@@ -47,7 +47,10 @@ class CompactionAction:
                 if table.timeline().find(pending.requested) is None:
                     raise  # else another process has finished it meanwhile
         instant = self.schedule(table, strategy)
-        return commit if instant is None else self.run_planned(table, instant, engine)
+        if instant is None:
+            return commit
+        with _own(table, instant):
+            return self.run_planned(table, instant, engine)
 
     def schedule(self, table: TableHandle, strategy: Any = None) -> str | None:
         table.check_writable()
@@ -99,7 +102,10 @@ class LogCompactionAction:
                 else:
                     commit = self.run_planned(table, pending.requested, engine)
         instant = self.schedule(table, strategy)
-        return commit if instant is None else self.run_planned(table, instant, engine)
+        if instant is None:
+            return commit
+        with _own(table, instant):
+            return self.run_planned(table, instant, engine)
 
     def schedule(self, table: TableHandle, strategy: Any = None) -> str | None:
         table.check_writable()
@@ -152,6 +158,21 @@ def _undoing_ended(table: TableHandle) -> Timeline:
         recover(table.storage, table.config)
         return table.timeline()
     return timeline
+
+
+@contextmanager
+def _own(table: TableHandle, instant: str) -> Iterator[None]:
+    """CommitConflictError where the plan, which was made just now, is not pending any more."""
+    try:
+        yield
+    except ConfigError as error:
+        if any(i.requested == instant for i in table.timeline().pending()):
+            raise
+        raise CommitConflictError(
+            f"{table.storage.root}: plan {instant}",
+            "another process has undone it, or has run it.",
+            "Repeat the call.",
+        ) from error
 
 
 def _target(table: TableHandle, engine: str | Engine | None) -> compaction.CompactionTarget:

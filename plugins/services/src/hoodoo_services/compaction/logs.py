@@ -41,7 +41,7 @@ from hoodoo.timeline.plans import (
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.task_fence import fence_of
 from hoodoo.timeline.timeline import Timeline, reload
-from hoodoo_rows.api import Batches, Commit, Pending, Visible
+from hoodoo_rows.api import Batches, Commit, Pending, Visible, Writes
 
 from hoodoo_services.compaction.merge_logs import CompactLogs
 from hoodoo_services.compaction.merge_slice import Job
@@ -154,8 +154,11 @@ def run(target: CompactionTarget, requested: str, undo: Callable[[Instant], obje
                 "was begun by another tool, and what was begun is not continued.",
                 f'If that tool has ended, table.rollback("{requested}"), then plan another one.',
             )
-        life = Life(Snapshot(storage, timeline), pending, LOG_COMPACTION, retry=_AGAIN)
-        with life.undone_on_error(undo):
+        seen = Snapshot(storage, timeline)
+        life = Life(seen, pending, LOG_COMPACTION, retry=_AGAIN)
+        what = f"log compaction {requested}"
+        taken = Writes.taken_files_conflict(seen, what, _AGAIN, pending)
+        with taken, life.undone_on_error(undo):
             return _run(target, life, events)
 
 

@@ -50,7 +50,7 @@ from hoodoo.timeline.plans import (
 )
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, reload
-from hoodoo_rows.api import Commit, MergeRule, NewFiles, Pending, StoredFiles, Visible
+from hoodoo_rows.api import Commit, MergeRule, NewFiles, Pending, StoredFiles, Visible, Writes
 
 from hoodoo_services.compaction.merge_slice import (
     CompactSlices,
@@ -145,7 +145,9 @@ def schedule(
         busy = {*kind.busy(seen), *clustered_groups(seen)}
         whole = build_whole(Snapshot(storage, timeline)).slices
         free = [s for s in whole if s.row_logs and (s.partition_path, s.file_id) not in busy]
-        candidates = kind.fitting(seen, [Candidate(s) for s in free])
+        what = f"{storage.root}: {kind.action}"
+        with Writes.taken_files_conflict(seen, what, "Schedule it again."):
+            candidates = kind.fitting(seen, [Candidate(s) for s in free])
         chosen = list(strategy.choose(candidates)) if candidates else []
         if not chosen:
             # An earlier request may have landed although the store's answer was lost.
@@ -267,16 +269,16 @@ def run(target: CompactionTarget, requested: str) -> Commit:
             "table.timeline().pending() lists what is.",
         )
     with action_events(COMPACTION, config.name, storage.root, requested, end="committed") as events:
-        return _run(target, timeline, found[0], events)
+        seen, what = Snapshot(storage, timeline), f"compaction {requested}"
+        mine = Life(seen, found[0], COMPACTION)
+        with Writes.taken_files_conflict(seen, what, life.RUN_AGAIN, found[0]):
+            return _run(target, mine, events)
 
 
-def _run(
-    target: CompactionTarget, timeline: Timeline, pending: Instant, events: ActionEvents
-) -> Commit:
-    storage, requested = target.storage, pending.requested
+def _run(target: CompactionTarget, mine: Life, events: ActionEvents) -> Commit:
+    storage, timeline, requested = target.storage, mine.timeline, mine.requested
     joined = target.join(timeline)
-    plan = read_plan(Snapshot(storage, timeline), pending)
-    mine = Life(Snapshot(storage, timeline), pending, COMPACTION)
+    plan = read_plan(Snapshot(storage, timeline), mine.instant)
     instant = mine.begin()
     events.step("planned", file_groups=len(plan.slices))
     work = Rewrite.of(target, timeline, mine, joined)
