@@ -15,10 +15,12 @@ import pytest
 from hoodoo.errors import (
     ConfigError,
     CorruptTableError,
+    DataError,
     HoodooError,
     NotATableError,
     PluginError,
     SchemaError,
+    TableExistsError,
 )
 
 CITIES = [{"city": "oslo", "country": "no"}, {"city": "rome", "country": "it"}]
@@ -88,7 +90,8 @@ def test_changes_are_commits(session: Any) -> None:
     assert session.sql("DELETE FROM trips WHERE city = ?", ["rome"]).commit.deleted == 3
     session.sql("INSERT INTO geo.cities SELECT DISTINCT city, 'ua' FROM trips WHERE city = 'kyiv'")
     session.sql(
-        "INSERT OVERWRITE trips SELECT id, city, 9D FROM trips WHERE city = 'oslo' AND id = 2"
+        "INSERT OVERWRITE trips PARTITION (city = 'oslo') "
+        "SELECT id, 9D FROM trips WHERE city = 'oslo' AND id = 2"
     )
     session.sql("ALTER TABLE trips ADD COLUMNS (tip DOUBLE)")
     found = session.sql("SELECT t.*, country FROM trips t JOIN geo.cities USING (city) ORDER BY id")
@@ -174,13 +177,40 @@ def test_parameters_are_values(session: Any, value: Any) -> None:
         ("USE db", None, ConfigError, "whole name"),
         ("CREATE VIEW v AS SELECT 1", None, ConfigError, "WITH v AS"),
         ("EXPLAIN SELECT 1", None, ConfigError, "explain"),
-        ("SET a = b", None, ConfigError, "options"),
+        ("SET a = b", None, ConfigError, "no option of a table"),
+        ("RESET a", None, ConfigError, "no option of a table"),
+        ("SET", None, ConfigError, "SET hoodie.key"),
         ("CACHE TABLE trips", None, ConfigError, "to_arrow"),
         ("OPTIMIZE trips", None, ConfigError, "optimize"),
         ("VACUUM trips", None, ConfigError, "vacuum"),
         ("DESCRIBE HISTORY trips", None, ConfigError, "history"),
-        ("ALTER TABLE trips RENAME TO journeys", None, ConfigError, "catalog.register"),
-        ("ALTER TABLE trips SET TBLPROPERTIES (a = 'b')", None, ConfigError, "hoodoo.open"),
+        ("ALTER TABLE trips RENAME TO geo.cities", None, TableExistsError, "another name"),
+        ("ALTER TABLE nope RENAME TO journeys", None, ConfigError, "table nope"),
+        ("ALTER TABLE trips SET TBLPROPERTIES (a = 'b')", None, ConfigError, "nothing would"),
+        ("ALTER TABLE trips UNSET TBLPROPERTIES (a", None, ConfigError, "not understood"),
+        (
+            "ALTER TABLE trips SET TBLPROPERTIES (hoodie.keep.max.commits = 'x')",
+            None,
+            ConfigError,
+            "hoodie.keep.max.commits",
+        ),
+        ("ALTER TABLE trips ADD PARTITION (city = 'x')", None, ConfigError, "has rows"),
+        ("ALTER TABLE trips DROP PARTITION (city = 'x')", None, DataError, "SHOW PARTITIONS"),
+        ("ALTER TABLE trips DROP PARTITION (fare = 1)", None, ConfigError, "partitioned by city"),
+        ("ALTER TABLE trips DROP PARTITION (city)", None, ConfigError, "has no value"),
+        ("ALTER TABLE trips SET LOCATION 'nowhere'", None, NotATableError, "nowhere"),
+        ("TRUNCATE TABLE trips PARTITION (city = 'x')", None, DataError, "no partition"),
+        ("INSERT INTO trips PARTITION (fare) SELECT 1", None, ConfigError, "partitioned by city"),
+        ("INSERT INTO trips PARTITION (city = 'a', city) SELECT 1", None, ConfigError, "twice"),
+        ("INSERT INTO trips PARTITION (city = upper('a')) SELECT 1", None, ConfigError, "literal"),
+        ("INSERT INTO trips PARTITION (city = 'a') SELECT 1", None, DataError, "1 columns for 2"),
+        ("CREATE INDEX i ON trips USING lucene (fare)", None, ConfigError, "create_index"),
+        ("CREATE INDEX i ON trips (fare) OPTIONS (a = 'b')", None, ConfigError, "would be lost"),
+        ("CREATE INDEX i ON nope (fare)", None, ConfigError, "table nope"),
+        ("CREATE INDEX i", None, ConfigError, "CREATE INDEX i ON t"),
+        ("DROP INDEX i ON trips", None, ConfigError, "i"),
+        ("SELECT * FROM hudi_filesystem_view('trips', 'x')", None, ConfigError, "literals"),
+        ("SELECT * FROM hudi_table_changes('trips', 'x', 'earliest')", None, ConfigError, "cdc"),
         ("SELECT 1; SELECT 2", None, ConfigError, "2 statements"),
     ],
 )  # fmt: skip
@@ -288,18 +318,17 @@ def test_tables_are_created_and_dropped(tmp_path: Path) -> None:
         ("CREATE TABLE x (id INT) USING hudi TBLPROPERTIES (foo = 'x')", "property foo"),
         ("CREATE TABLE x (id INT) USING hudi AS SELECT 1 AS id", "beside AS SELECT"),
         ("CREATE TABLE x (id UUID) USING hudi", "uuid"),
-        ("CREATE TABLE x LIKE trips", "LIKE trips"),
+        ("CREATE TABLE x (id INT) LIKE trips", "."),
         ("CREATE TEMPORARY TABLE x (id INT) USING hudi", "TEMPORARY"),
         ("CREATE TABLE TRIPS (id INT) USING hudi", "is in the session"),
         ("CREATE TABLE geo.cities USING hudi AS SELECT 1 AS id", "is in the session"),
         ("CREATE TABLE x USING hudi AS SELECT * FROM nope", "table nope"),
         ("DROP TABLE geo.cities PURGE", "PURGE"),
-        ("TRUNCATE TABLE trips PARTITION (city = 'oslo')", "DELETE FROM t"),
         ("TRUNCATE TABLE nope", "table nope"),
         ("SELECT * FROM hudi_table_changes('trips')", "takes the name of a table"),
-        ("SELECT * FROM hudi_table_changes('trips', 'cdc', 'earliest')", "changes"),
         ("SELECT * FROM hudi_table_changes('nope', 'latest_state', 'earliest')", "table nope"),
-        ("SELECT * FROM hudi_query_timeline('trips', 'true')", "makes rows"),
+        ("SELECT * FROM hudi_query_timeline()", "takes the name of a table"),
+        ("SELECT * FROM hudi_query_times('trips', 'true')", "makes rows"),
         ("SHOW DATABASES", "SHOW TABLES"),
         ("SHOW PARTITIONS new", "no table of Hoodoo"),
         ("DESCRIBE SELECT 1", "DESCRIBE"),
@@ -438,6 +467,7 @@ def test_procedures_of_hudi(tmp_path: Path) -> None:
     [
         ("show_commit(table => 'trips')", "Did you mean show_commits"),
         ("hive_sync(table => 'trips')", r"table.sync\(\)"),
+        ("help(cmd => 'show_comits')", "Did you mean show_commits"),
         ("show_commits()", "lacks its argument table"),
         ("show_commits(table => 'trips', nope => 1)", "It takes table, limit"),
         ("show_commits('trips', 1, 2)", "argument number 3"),
@@ -510,3 +540,112 @@ def test_a_count_of_all_rows_needs_no_column(session: Any) -> None:
 def test_rows_without_a_table(session: Any) -> None:
     found = session.sql("VALUES (1, 'a'), (2, :b)", {"b": "x"}).to_pylist()
     assert found == [{"col1": 1, "col2": "a"}, {"col1": 2, "col2": "x"}]
+
+
+def test_a_table_gets_another_name(session: Any) -> None:
+    session.sql("ALTER TABLE trips RENAME TO journeys")
+    session.sql("ALTER TABLE geo.cities RENAME TO places")
+    found = session.sql("SELECT count(*) AS n FROM journeys JOIN geo.places USING (city)")
+    assert found.to_pylist() == [{"n": 6}]
+    tables = session.sql("SHOW TABLES").to_pylist()
+    assert {row["tableName"] for row in tables} == {"journeys", "new", "places"}
+    with pytest.raises(ConfigError, match="table trips"):
+        session.table("trips")
+
+
+def test_a_name_means_another_place(session: Any, tmp_path: Path) -> None:
+    session.sql(f"CREATE TABLE other (id BIGINT) USING hudi LOCATION '{tmp_path}/other'")
+    session.sql(f"ALTER TABLE geo.cities SET LOCATION '{tmp_path}/other'")
+    session.sql(f"ALTER TABLE trips SET LOCATION '{tmp_path}/other'")
+    assert session.table("geo.cities").schema.names == session.table("trips").schema.names == ["id"]
+
+
+def test_options_last_as_long_as_the_session(session: Any) -> None:
+    key, of_all = "hoodie.keep.max.commits", "hoodie.parquet.small.file.limit"
+
+    def options() -> Any:
+        return session.table("trips").handle.options
+
+    session.sql(f"ALTER TABLE trips SET TBLPROPERTIES ({key} = '41')")
+    session.sql(f"SET {of_all} = 0")
+    assert (options()[key], options()[of_all]) == ("41", "0")
+    assert of_all in session.table("geo.cities").handle.options
+    session.sql("ALTER TABLE trips RENAME TO journeys")
+    assert session.table("journeys").handle.options[key] == "41"
+    session.sql("ALTER TABLE journeys RENAME TO trips")
+    session.sql(f"ALTER TABLE trips UNSET TBLPROPERTIES IF EXISTS ({key}, 'note')")
+    session.sql(f"RESET {of_all}")
+    assert key not in options() and of_all not in options()
+    session.sql(f"SET {of_all} = '0'")
+    session.sql("RESET")
+    assert of_all not in options()
+
+
+def test_options_of_a_new_table_count_in_its_session(session: Any) -> None:
+    session.sql(
+        "CREATE TABLE geo.kept (id INT) USING hudi TBLPROPERTIES (hoodie.keep.max.commits = '41')"
+    )
+    assert session.table("geo.kept").handle.options["hoodie.keep.max.commits"] == "41"
+
+
+def test_partitions_in_statements(session: Any) -> None:
+    session.sql("INSERT INTO trips PARTITION (city = 'kyiv') VALUES (7, 7D), (8, 8D)")
+    session.sql("INSERT INTO trips PARTITION (city) SELECT 9L, 9D, 'bonn'")
+    session.sql("INSERT INTO trips PARTITION (city = 'kyiv') (fare, id) SELECT 1D, 10L")
+    found = session.sql("SELECT id, city, fare FROM trips WHERE id > 6 ORDER BY id").to_pylist()
+    assert [tuple(row.values()) for row in found] == [
+        (7, "kyiv", 7.0),
+        (8, "kyiv", 8.0),
+        (9, "bonn", 9.0),
+        (10, "kyiv", 1.0),
+    ]
+    assert session.sql("SHOW PARTITIONS trips PARTITION (city = 'kyiv')").count() == 1
+    dropped = session.sql("ALTER TABLE trips DROP PARTITION (city = 'kyiv')")
+    assert dropped.commit.action == "replacecommit"
+    session.sql("TRUNCATE TABLE trips PARTITION (city = 'bonn')")
+    assert session.sql("SELECT id FROM trips WHERE id > 6").count() == 0
+
+
+def test_what_an_overwrite_replaces(session: Any) -> None:
+    def cities() -> list[tuple[str, int]]:
+        text = "SELECT city, count(*) AS n FROM trips GROUP BY city ORDER BY city"
+        return [tuple(row.values()) for row in session.sql(text).to_pylist()]
+
+    session.sql("INSERT OVERWRITE trips PARTITION (city = 'oslo') VALUES (2, 2D)")
+    assert cities() == [("oslo", 1), ("rome", 3)]
+    session.sql("INSERT OVERWRITE trips PARTITION (city = 'oslo') SELECT 2, 2D WHERE false")
+    assert cities() == [("rome", 3)]
+    session.sql("INSERT OVERWRITE trips PARTITION (city = 'nope') SELECT 2, 2D WHERE false")
+    session.sql("SET hoodie.datasource.overwrite.mode=dynamic")
+    session.sql("INSERT OVERWRITE trips VALUES (1, 'bonn', 1D)")
+    assert cities() == [("bonn", 1), ("rome", 3)]
+    session.sql("RESET")
+    session.sql("INSERT OVERWRITE trips VALUES (1, 'bonn', 1D)")
+    assert cities() == [("bonn", 1)]
+
+
+def test_reads_by_name(session: Any) -> None:
+    found = session.read("trips", ["id"], "fare > 5").to_pylist()
+    assert sorted(row["id"] for row in found) == [4, 5]
+    assert session.read("geo.cities", as_of=0).count() == 0
+    with pytest.raises(ConfigError, match="no table of Hoodoo"):
+        session.read("new")
+
+
+def test_changes_as_hudis_change_data(session: Any) -> None:
+    first = session.table("trips").timeline().writes()[-1].requested
+    session.sql("UPDATE trips SET fare = 100 WHERE id = 1")
+    session.sql("DELETE FROM trips WHERE id = 2")
+    text = f"SELECT * FROM hudi_table_changes('trips', 'cdc', '{first}') ORDER BY op"
+    rows = session.sql(text).to_pylist()
+    assert [(row["op"], row["before"], row["after"]) for row in rows] == [
+        ("d", '{"id":2,"city":"oslo","fare":3.0}', None),
+        ("u", '{"id":1,"city":"rome","fare":1.5}', '{"id":1,"city":"rome","fare":100.0}'),
+    ]
+
+
+def test_a_table_like_another(session: Any) -> None:
+    session.sql("CREATE TABLE geo.more LIKE trips")
+    made = session.table("geo.more")
+    assert made.schema.names == ["id", "fare", "city"]  # as Spark orders them
+    assert made.config.record_key_fields == ("id",) and made.config.partition_fields == ("city",)

@@ -40,7 +40,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         ("update t set s.fare = 1", HoodooError, "fare"),
         ("insert into t values (1, 'a')", DataError, "2 columns for 3"),
         ("insert into t (id, nope) values (1, 2)", SchemaError, "nope"),
-        ("insert overwrite t partition (city = 'a') values (1, 1.0)", ConfigError, "PARTITION"),
+        ("insert overwrite t partition (fare = 1) values (1, 'a')", ConfigError, "PARTITION"),
         ("insert into t by name select 1 as id, 2 as idd", SchemaError, "idd"),
         ("insert into t by name select 1 as id, 2 as id", ConfigError, "twice"),
         ("insert into t by name values (1, 'a', 1.0)", ConfigError, "BY NAME"),
@@ -108,9 +108,11 @@ def test_inserts_by_name_and_in_place_of_what_is_there(
     tables = {"t": made}
     hoodoo.sql("INSERT INTO t BY NAME SELECT 1.5 AS fare, 'oslo' AS city, 1 AS id", tables)
     hoodoo.sql("INSERT INTO t VALUES (2, 'rome', 2.5), (3, 'oslo', 3.5)", tables)
-    hoodoo.sql("INSERT OVERWRITE t SELECT 4 AS id, 'oslo' AS city, 4.5 AS fare", tables)
+    hoodoo.sql("INSERT OVERWRITE t PARTITION (city = 'oslo') SELECT 4, 4.5", tables)
     found = sorted(tuple(row.values()) for row in made.read().to_pylist())
     assert found == [(2, "rome", 2.5), (4, "oslo", 4.5)]
+    hoodoo.sql("INSERT OVERWRITE t SELECT 5 AS id, 'bonn' AS city, 5.5 AS fare", tables)
+    assert [tuple(row.values()) for row in made.read().to_pylist()] == [(5, "bonn", 5.5)]
     with pytest.raises(ConfigError):
         hoodoo.sql("alter system flush everything", tables)
     assert capfd.readouterr().err == ""

@@ -19,6 +19,8 @@ from sqlglot import exp
 from hoodoo_statements.alter_sql import altered_table, arguments
 from hoodoo_statements.binding import ALL
 from hoodoo_statements.builder import MergeBuilder
+from hoodoo_statements.overwrite import overwrite
+from hoodoo_statements.partition_spec import PartitionSpec
 from hoodoo_statements.query import Query
 from hoodoo_statements.text.chains import shallow
 from hoodoo_statements.text.dialect import DIALECT
@@ -293,10 +295,14 @@ def _assignments(nodes: Any) -> dict[str, Any]:
 def _insert(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
     _refuse_more(tree, "this", "expression", "overwrite", "by_name", "with_", "with")
     target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    partition = target.args.get("partition")
+    target.set("partition", None)
     table = names.table(target)
     schema = table.schema
+    spec = PartitionSpec() if partition is None else PartitionSpec.of(partition, table)
     listed = [c.name for c in tree.this.expressions] if isinstance(tree.this, exp.Schema) else []
-    columns = [_column(schema, name, table) for name in listed or schema.names]
+    names_in_order = listed or (schema.names if partition is None else spec.order(table))
+    columns = [_column(schema, name, table) for name in names_in_order]
     query = tree.expression
     if not isinstance(query, (exp.Query, exp.Values)):
         raise ConfigError(
@@ -326,21 +332,37 @@ def _insert(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
                 "Write it as a SELECT, without a list.",
             )
         columns = [_column(schema, name, table) for name in have]
-    _refuse_twice([c.name for c in columns])
     if len(have) != len(columns):
         raise DataError(
             f"insert into {table.config.name}",
             f"gives {len(have)} columns for {len(columns)} ({', '.join(c.name for c in columns)}).",
             "Give one for each, or name those that are given: INSERT INTO t (a, b).",
         )
+    if spec.values:
+        found = _with_values(found, spec, spark)
+        columns = [*columns, *(_column(schema, name, table) for name in spec.values)]
+    _refuse_twice([c.name for c in columns])
     if spark is not None:
         data = _of_types(found.toDF(*(c.name for c in columns)), {c.name: c.type for c in columns})
     else:
         data = rows.cast(found, columns)
-    # As Spark Hudi has it: of a table with partitions those that rows arrive in.
-    write = table.insert_overwrite if tree.args.get("overwrite") else table.insert
-    commit: Commit = write(data, engine=engine)
+    if tree.args.get("overwrite"):
+        return overwrite(table, data, spec, engine)
+    commit: Commit = table.insert(data, engine=engine)
     return commit
+
+
+def _with_values(found: Any, spec: PartitionSpec, spark: Any) -> Any:
+    """The rows of a query with the values that PARTITION (...) gives as further columns."""
+    given = [value.sql(DIALECT) for value in spec.values.values()]
+    if spark is not None:
+        plain = found.toDF(*(f"c{n}" for n in range(len(found.columns))))
+        return plain.selectExpr("*", *(f"{one} AS v{n}" for n, one in enumerate(given)))
+    values = Query({}).run(exp.select(*spec.values.values())).slice(0, 1)
+    for column in values.columns:
+        repeated = pa.chunked_array([pa.repeat(column[0], found.num_rows)])
+        found = found.append_column("", repeated)
+    return found
 
 
 def _of_types(frame: Any, types: Mapping[str, pa.DataType]) -> Any:

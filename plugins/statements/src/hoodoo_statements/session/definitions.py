@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import sqlglot
 from attrs import field, frozen
 from hoodoo.errors import ConfigError, SchemaError, TableExistsError
 from hoodoo.table.table import create as create_table
@@ -15,8 +16,9 @@ from sqlglot import exp
 
 from hoodoo_statements.alter_sql import constrained
 from hoodoo_statements.query import Query
-from hoodoo_statements.session.changed_rows import with_changed_rows
 from hoodoo_statements.session.names import SessionNames
+from hoodoo_statements.session.shows import definition
+from hoodoo_statements.session.table_functions import with_functions
 from hoodoo_statements.sql import name_of
 from hoodoo_statements.text.dialect import DIALECT
 from hoodoo_statements.types import arrow_type
@@ -29,6 +31,7 @@ _ARGUMENTS = {
     "orderingfields": "ordering",
     "type": "table_type",
 }
+_OPTIONS = {"recordmergemode": "hoodie.record.merge.mode"}
 # As Hudi's SQL has it, where nothing else is said.
 _HIVE_STYLE = "hoodie.datasource.write.hive_style_partitioning"
 
@@ -42,6 +45,7 @@ class Definition:
     arguments: dict[str, Any] = field(factory=dict)
     options: dict[str, str] = field(factory=lambda: {_HIVE_STYLE: "true"})
     found: dict[str, str] = field(factory=dict)  # provider, location
+    like: list[Any] = field(factory=list)  # the table of LIKE
 
     @classmethod
     def of(cls, tree: exp.Create) -> Definition:
@@ -57,7 +61,7 @@ class Definition:
             made.fields.append(_field(column))
         for node in properties.expressions if properties else ():
             made._property(node, name)
-        if made.found.get("provider") not in _PROVIDERS:
+        if made.found.get("provider", "hudi" if made.like else "") not in _PROVIDERS:
             raise ConfigError(
                 f"CREATE TABLE {name}",
                 f"is of {made.found.get('provider', 'no provider')}, and not of Hudi.",
@@ -89,6 +93,8 @@ class Definition:
             self.found["provider"] = node.name.lower()
         elif isinstance(node, exp.LocationProperty):
             self.found["location"] = node.name
+        elif isinstance(node, exp.LikeProperty) and not node.expressions:
+            self.like.append(node.this)
         elif isinstance(node, exp.PartitionedByProperty):
             for column in node.this.expressions:
                 if isinstance(column, exp.ColumnDef) and column.args.get("kind") is not None:
@@ -110,14 +116,27 @@ class Definition:
         argument = _ARGUMENTS.get(key.lower())
         if argument is not None:
             self.arguments[argument] = value
-        elif key.startswith(("hoodie.", "hoodoo.")):
-            self.options[key] = value
+        elif key.lower() in _OPTIONS or key.startswith(("hoodie.", "hoodoo.")):
+            self.options[_OPTIONS.get(key.lower(), key)] = value
         else:
             raise ConfigError(
                 f"property {key} of TBLPROPERTIES",
                 "is not known.",
                 "Use primaryKey, orderingFields (or preCombineField), type, or a hoodie.* key.",
             )
+
+
+def of_other(name: str, wanted: Definition, names: SessionNames) -> Definition:
+    """The definition of the table that LIKE names, with what the statement says besides."""
+    (node,) = wanted.like
+    if wanted.fields or wanted.partition_by:
+        raise _refused(name, "columns beside LIKE", "Leave them out, or leave LIKE out.")
+    text = definition(names.table(node), "t", None)
+    made = Definition.of(sqlglot.parse_one(text, read=DIALECT))
+    made.arguments.update(wanted.arguments)
+    made.options.update(wanted.options)
+    made.found.update(wanted.found)
+    return made
 
 
 def create(tree: exp.Create, names: SessionNames) -> None:
@@ -133,6 +152,8 @@ def create(tree: exp.Create, names: SessionNames) -> None:
             f"table {name}", "is in the session.", "Choose another name, or write IF NOT EXISTS."
         )
     query = tree.args.get("expression")
+    if wanted.like:
+        wanted = of_other(name, wanted, names)
     if query is not None and wanted.fields:
         raise _refused(name, "columns beside AS SELECT", "Name them in the query: SELECT a AS b.")
     place, location = names.place(node), wanted.found.get("location")
@@ -144,7 +165,7 @@ def create(tree: exp.Create, names: SessionNames) -> None:
         )
     rows = None
     if query is not None:
-        changed = with_changed_rows(query, names)
+        changed = with_functions(query, names)
         rows = Query(names.of_tree(query, changed), names.spark).run(query)
     if rows is None and not wanted.fields:
         _add(names, name, location, place)
@@ -152,7 +173,11 @@ def create(tree: exp.Create, names: SessionNames) -> None:
         names.own[name] = wanted.create(create_table, str(location), rows)
     else:
         lake, inner = place
-        wanted.create(partial(lake.create, path=location), inner, rows)
+        made = wanted.create(partial(lake.create, path=location), inner, rows)
+        # The table stores its properties; options of its writers are of this session.
+        stored = made.config.properties
+        more = {key: text for key, text in wanted.options.items() if key not in stored}
+        names.options[name.lower()] = more
 
 
 def _add(names: SessionNames, name: str, location: str | None, place: Any) -> None:
@@ -179,6 +204,7 @@ def drop(tree: exp.Drop, names: SessionNames) -> None:
             )
         own = [key for key in names.own if key.lower() == name.lower()]
         found = names.stored(node)
+        names.options.pop(name.lower(), None)
         if own:
             del names.own[own[0]]
         elif found is not None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 from hoodoo.calls import nearest
 from hoodoo.errors import ConfigError, NotATableError
 from hoodoo.kernel.functions import function
@@ -18,16 +18,19 @@ from hoodoo_statements.alter_sql import altered_table
 from hoodoo_statements.sql import check_names, name_of
 
 _PATHS = ("hudi", "hoodoo")  # hudi.`/path/of/table`
+EVERY_TABLE = ""  # in the place of a name, for what SET says
 
 
 @frozen
 class SessionNames:
     """``own``: tables and rows by name, which come first. ``catalogs``: catalogs by name, in the
-    order in which they are asked; the name may stand before that of a table."""
+    order in which they are asked; the name may stand before that of a table. ``options``: what
+    statements of this session have said, by the name of a table in lower case."""
 
     own: dict[str, Any]
     catalogs: Mapping[str, Any]
     spark: Any = None
+    options: dict[str, dict[str, str]] = field(factory=dict)
 
     def of_tree(self, tree: Any, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The tables of a statement by their names in it, and ``more``. ConfigError for a name
@@ -63,15 +66,17 @@ class SessionNames:
 
     def find(self, name: str, node: Any) -> Any:
         """What ``name`` means; None if nothing has it."""
+        said = {**self.options.get(EVERY_TABLE, {}), **self.options.get(name.lower(), {})}
         own = {key.lower(): value for key, value in self.own.items()}
         if name.lower() in own:
-            return own[name.lower()]
+            found = own[name.lower()]
+            return _opened_again(found, said) if said and isinstance(found, Table) else found
         parts = [part.name for part in node.parts]
         if len(parts) == 2 and parts[0].lower() in _PATHS and ("/" in parts[1] or "\\" in parts[1]):
-            return open_table(parts[1])
+            return open_table(parts[1], said)
         entry = self.stored(node)
         if entry is not None:
-            return entry[0].open(entry[1])
+            return entry[0].open(entry[1], options=said)
         if self.spark is not None and self.spark.catalog.tableExists(name):
             return self.spark.table(name)
         return None
@@ -115,6 +120,17 @@ class SessionNames:
                 yield lake, rest
         for lake in self.catalogs.values():
             yield lake, ".".join(parts)
+
+
+def _opened_again(table: Table, options: Mapping[str, str]) -> Table:
+    """``table`` with further options."""
+    handle = table.handle
+    return open_table(
+        table.path,
+        {**handle.options, **options},
+        engine=handle.default_engine,
+        **handle.overrides,
+    )
 
 
 def entry_name(lake: Any, name: str) -> str | None:

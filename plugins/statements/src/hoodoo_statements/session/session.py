@@ -8,16 +8,20 @@ from typing import Any
 import pyarrow as pa
 from attrs import frozen
 from hoodoo.calls import checked_methods
+from hoodoo_rows.api import Scan
 from sqlglot import exp
 
 from hoodoo_statements.alter_sql import altered_table
-from hoodoo_statements.session.changed_rows import with_changed_rows
+from hoodoo_statements.session.alter_statements import NOTHING, alter, emptied
 from hoodoo_statements.session.definitions import create, drop
+from hoodoo_statements.session.index_statements import of_index, run_index
 from hoodoo_statements.session.names import SessionNames, opened_catalogs, own_tables
 from hoodoo_statements.session.parameters import bound
-from hoodoo_statements.session.procedures import call
+from hoodoo_statements.session.procedures.call import call
 from hoodoo_statements.session.result import Result
 from hoodoo_statements.session.shows import describe, show
+from hoodoo_statements.session.table_functions import with_functions
+from hoodoo_statements.session.table_settings import run_set
 from hoodoo_statements.session.unsupported import STATEMENTS, unsupported
 from hoodoo_statements.sql import check_session, read_statement, run_tree
 from hoodoo_statements.text.vector_search import without_calls
@@ -48,6 +52,19 @@ class Session:
             raise self.names.unknown(name)
         return found
 
+    def read(
+        self,
+        name: str,
+        columns: Sequence[str] | None = None,
+        where: Any = None,
+        as_of: Any = None,
+    ) -> Scan:
+        """The rows of a table by its name, lazily: ``session.table(name).read(...)``. Raises
+        ConfigError if no table of Hoodoo has the name, and what ``table.read`` raises."""
+        table = self.names.table(exp.to_table(name, dialect="spark"))
+        found: Scan = table.read(columns, where, as_of)
+        return found
+
     def sql(self, text: str, args: Mapping[str, Any] | Sequence[Any] | None = None) -> Result:
         """Run one statement of Spark's SQL. ``args`` are values for its parameters: a dict for
         names such as ``:city``, a list for each ``?``.
@@ -56,23 +73,28 @@ class Session:
         Spark session, DuckDB computes a query at once; with one, Spark runs it as the result is
         used. Raises ConfigError for a statement that is not supported, and what the methods of a
         table raise."""
+        if of_index(text) and not args:
+            run_index(text, self.names)
+            return Result(pa.table({}))
+        if not args and run_set(text, self.names):
+            return Result(pa.table({}))
         tree = without_calls(bound(read_statement(text, STATEMENTS), args))
         if isinstance(tree, exp.Values):
             tree = _rows(tree)
-        if isinstance(tree, exp.Alter) and tree.find(exp.AlterRename) is not None:
-            raise unsupported(tree)
+        done = alter(tree, self.names)
+        if done is not NOTHING:
+            return Result(pa.table({})) if done is None else Result.of(done)
         if isinstance(tree, _CHANGES) or altered_table(tree) is not None:
-            changed = with_changed_rows(tree, self.names)
-            known = self.names.of_tree(tree, changed)
+            made = with_functions(tree, self.names)
+            known = self.names.of_tree(tree, made)
             return Result.of(run_tree(tree, known, self.names.spark))
         if isinstance(tree, exp.Create) and tree.args["kind"] == "TABLE":
             create(tree, self.names)
         elif isinstance(tree, exp.Drop) and tree.args["kind"] == "TABLE":
             drop(tree, self.names)
-        elif isinstance(tree, exp.TruncateTable) and not tree.args.get("partition"):
-            (node,) = tree.expressions
+        elif isinstance(tree, exp.TruncateTable):
             engine = None if self.names.spark is None else "spark"
-            return Result.of(self.names.table(node).delete(where="true", engine=engine))
+            return Result.of(emptied(tree, self.names, engine))
         elif isinstance(tree, exp.Command) and str(tree.this).upper() in _COMMANDS:
             return Result(_COMMANDS[str(tree.this).upper()](tree, self.names))
         elif isinstance(tree, exp.Describe):

@@ -1,5 +1,5 @@
-"""SHOW TABLES, SHOW PARTITIONS, SHOW COLUMNS, SHOW TBLPROPERTIES, SHOW CREATE TABLE, DESCRIBE: the
-columns of Spark's answers."""
+"""SHOW TABLES, PARTITIONS, COLUMNS, INDEXES, TBLPROPERTIES and CREATE TABLE, and DESCRIBE: the columns
+of Spark's answers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
+import sqlglot
 from hoodoo.model.schema import logical
 from hoodoo.table.table import Table
 from sqlglot import exp
 
+from hoodoo_statements.partition_spec import PartitionSpec, partition_columns, partition_paths
 from hoodoo_statements.session.names import SessionNames
 from hoodoo_statements.session.unsupported import unsupported
 from hoodoo_statements.spark_sql import kinds
@@ -22,7 +24,9 @@ _TABLES = re.compile(
     re.I,
 )
 _OF_TABLE = re.compile(
-    r"(?P<what>PARTITIONS|TBLPROPERTIES|COLUMNS\s+(?:IN|FROM)|CREATE\s+TABLE)\s+(?P<name>\S+)", re.I
+    r"(?P<what>PARTITIONS|TBLPROPERTIES|COLUMNS\s+(?:IN|FROM)|INDEXES\s+(?:IN|FROM)|CREATE\s+TABLE)"
+    r"\s+(?P<name>[^\s(]+)(?P<more>\s*(?:PARTITION\s*)?\(.*\))?",
+    re.I | re.S,
 )
 # Properties that CREATE TABLE has in other words, or by itself.
 _OWN = re.compile(
@@ -43,8 +47,15 @@ def show(tree: exp.Command, names: SessionNames) -> pa.Table:
     found = _OF_TABLE.fullmatch(text)
     if found is None:
         raise unsupported(tree)
+    what, more = found["what"].split()[0].upper(), found["more"]
     table = names.table(exp.to_table(found["name"], dialect=DIALECT))
-    return _SHOWN[found["what"].split()[0].upper()](table, found["name"])
+    if not more:
+        return _SHOWN[what](table, found["name"])
+    if what == "PARTITIONS":
+        return _some_partitions(table, more)
+    if what == "TBLPROPERTIES":
+        return _one_property(table, more)
+    raise unsupported(tree)
 
 
 def describe(tree: exp.Describe, names: SessionNames) -> pa.Table:
@@ -55,7 +66,7 @@ def describe(tree: exp.Describe, names: SessionNames) -> pa.Table:
         raise unsupported(tree)
     table = names.table(tree.this)
     rows: list[Any] = [(f.name, spark_name(f.type), None) for f in table.schema]
-    partitions = [table.schema.field(name) for name in _partition_columns(table)]
+    partitions = [table.schema.field(name) for name in partition_columns(table)]
     if partitions:
         rows += [("# Partition Information", "", ""), ("# col_name", "data_type", "comment")]
         rows += [(f.name, spark_name(f.type), None) for f in partitions]
@@ -108,8 +119,33 @@ def _is_like(name: str, pattern: str) -> bool:
 
 
 def _partitions(table: Table, name: str) -> pa.Table:
-    paths = sorted({one.partition_path for one in table.file_slices()})
-    return _answer(("partition",), [(path,) for path in paths if path])
+    return _answer(("partition",), [(path,) for path in partition_paths(table) if path])
+
+
+def _some_partitions(table: Table, more: str) -> pa.Table:
+    """Those that ``PARTITION (...)`` names."""
+    statement = sqlglot.parse_one(f"TRUNCATE TABLE t {more}", read=DIALECT)
+    partition = statement.args.get("partition")
+    if partition is None:
+        raise unsupported(statement)
+    paths = PartitionSpec.of(partition, table).paths(table, partition_paths(table))
+    return _answer(("partition",), [(path,) for path in paths])
+
+
+def _indexes(table: Table, name: str) -> pa.Table:
+    """As Hudi names them: by the partitions of the metadata table that store them."""
+    rows = []
+    for one in table.indexes():
+        secondary = one.kind == "secondary"
+        kind = "secondary_index" if secondary else one.kind
+        rows.append((one.partition, kind, ",".join(one.columns) if secondary else ""))
+    return _answer(("index_name", "index_type", "col_name"), rows)
+
+
+def _one_property(table: Table, more: str) -> pa.Table:
+    key = more.strip()[1:-1].strip().strip("'\"`")
+    missing = f"Table {table.config.name} does not have property: {key}"
+    return _answer(("key", "value"), [(key, table.config.properties.get(key, missing))])
 
 
 def _columns(table: Table, name: str) -> pa.Table:
@@ -121,6 +157,11 @@ def _properties(table: Table, name: str) -> pa.Table:
 
 
 def _definition(table: Table, name: str) -> pa.Table:
+    return _answer(("createtab_stmt",), [(definition(table, name, table.path),)])
+
+
+def definition(table: Table, name: str, location: str | None) -> str:
+    """The CREATE TABLE that makes a table such as ``table``."""
     config, indent = table.config, ",\n  "
     columns = [f"{_quoted(f.name)} {spark_name(f.type)}" for f in table.schema]
     said = {"type": "mor" if config.table_type == "MERGE_ON_READ" else "cow"}
@@ -129,24 +170,21 @@ def _definition(table: Table, name: str) -> pa.Table:
     if config.ordering_fields:
         said["orderingFields"] = ",".join(config.ordering_fields)
     said |= {k: v for k, v in sorted(config.properties.items()) if not _OWN.fullmatch(k)}
-    partitions = ", ".join(map(_quoted, _partition_columns(table)))
+    partitions = ", ".join(map(_quoted, partition_columns(table)))
     text = f"CREATE TABLE {name} (\n  {indent.join(columns)})\nUSING hudi\n"
     text += f"PARTITIONED BY ({partitions})\n" if partitions else ""
-    text += f"LOCATION {_text(table.path)}\n"
+    text += f"LOCATION {_text(location)}\n" if location else ""
     pairs = indent.join(f"{_text(key)} = {_text(value)}" for key, value in said.items())
-    return _answer(("createtab_stmt",), [(f"{text}TBLPROPERTIES (\n  {pairs})\n",)])
+    return f"{text}TBLPROPERTIES (\n  {pairs})\n"
 
 
 _SHOWN: dict[str, Callable[[Table, str], pa.Table]] = {
     "PARTITIONS": _partitions,
+    "INDEXES": _indexes,
     "COLUMNS": _columns,
     "TBLPROPERTIES": _properties,
     "CREATE": _definition,
 }
-
-
-def _partition_columns(table: Table) -> list[str]:
-    return [name for name in table.config.partition_fields if name in table.schema.names]
 
 
 def _answer(names: tuple[str, ...], rows: list[Any]) -> pa.Table:

@@ -12,21 +12,21 @@ from hoodoo_statements.text.dialect import DIALECT
 
 STATEMENTS = (
     "SELECT, INSERT INTO, INSERT OVERWRITE, UPDATE, DELETE FROM, MERGE INTO, TRUNCATE TABLE, "
-    "CREATE TABLE, DROP TABLE, ALTER TABLE, DESCRIBE, SHOW TABLES, SHOW PARTITIONS, "
-    "SHOW COLUMNS, SHOW TBLPROPERTIES, SHOW CREATE TABLE and CALL"
+    "CREATE TABLE, DROP TABLE, ALTER TABLE, CREATE INDEX, DROP INDEX, SET, RESET, DESCRIBE, "
+    "SHOW TABLES, SHOW PARTITIONS, SHOW COLUMNS, SHOW INDEXES, SHOW TBLPROPERTIES, "
+    "SHOW CREATE TABLE and CALL"
 )
 # By the kind of a statement, or its first words.
 _INSTEAD = {
     "CREATE DATABASE": "Create it in the catalog's own tools; a file catalog needs none.",
     "CREATE VIEW": 'Write WITH v AS (SELECT ...), or hoodoo.session(tables={"v": rows}).',
     "CREATE FUNCTION": "Compute it in Python, and pass the rows: hoodoo.session(tables={...}).",
-    "CREATE INDEX": 'Call session.table("t").create_index(name, columns).',
     "DROP VIEW": "Views are not stored: leave it out.",
     "DROP DATABASE": "Drop its tables, and the database in the catalog's own tools.",
-    "DROP INDEX": 'Call session.table("t").drop_index(name).',
     "USE": "Write the whole name, db.t, or name catalogs: hoodoo.session(catalogs={...}).",
-    "SET": 'Options are of a table: hoodoo.session(tables={"t": hoodoo.open(path, options)}).',
-    "TRUNCATETABLE": "Write DELETE FROM t, or call table.delete_partitions(paths).",
+    "SET": "Write SET hoodie.key = value; settings of Spark: spark.conf.set(key, value).",
+    "ALTER DATABASE": "Change it in the catalog's own tools.",
+    "ALTER VIEW": 'Write WITH v AS (SELECT ...), or hoodoo.session(tables={"v": rows}).',
     "REFRESH": "Leave it out: each statement reads the newest state.",
     "CACHE": 'Keep the rows: rows = session.sql("SELECT ...").to_arrow().',
     "ANALYZE": "Leave it out: statistics are in the files; table.stats() shows figures.",
@@ -34,9 +34,8 @@ _INSTEAD = {
     "OPTIMIZE": 'Call session.table("t").optimize(columns).',
     "VACUUM": 'Call session.table("t").vacuum(hours).',
     "DESCRIBE HISTORY": 'Call session.table("t").history().',
-    "ALTER TABLE RENAME": "Call catalog.register(new, path), then catalog.drop(old).",
     "REPAIR": "Leave it out: partitions are found; table.sync() updates catalogs.",
-    "MSCK": "Leave it out: partitions are found; table.sync() updates catalogs.",
+    "MSCK REPAIR": "Leave it out: partitions are found; table.sync() updates catalogs.",
 }
 
 
@@ -50,6 +49,6 @@ def unsupported(tree: Any) -> ConfigError:
     elif isinstance(tree, exp.Describe):
         kind = f"{kind} {str(tree.args.get('style')).upper()}"
     elif isinstance(tree, exp.Alter):
-        kind = "ALTER TABLE RENAME"
+        kind = f"{kind} {str(tree.args.get('kind')).upper()}"
     fix = _INSTEAD.get(kind, f"A session takes {STATEMENTS}.")
     return ConfigError(f"statement {cut(tree.sql(DIALECT))}", "is not supported here.", fix)

@@ -1,0 +1,82 @@
+"""Makes docs/sql-of-hudi.md from tests/hudi_sql.py: `python -m tests.meta.sql_of_hudi_page`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from hoodoo_statements.session.procedures.call import PROCEDURES
+from hoodoo_statements.session.procedures.others import ELSEWHERE
+from hoodoo_statements.session.procedures.procedure import name_of
+
+from tests.hudi_sql import GROUPS, OTHER, SAME, Statement
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "sql-of-hudi.md"
+_HEAD = """# Hudi's SQL, statement by statement
+
+The statements of Hudi's pages for Spark SQL, in tables of our own, and what [`hoodoo.session`](session.md) does with
+each. The page is generated from `tests/hudi_sql.py`. Tests run every statement without Spark, and every statement
+that Spark Hudi 1.2 knows beside it, and compare the rows.
+
+| | |
+|---|---|
+| same | the same rows as in Spark Hudi |
+| works | it works, with these rows; Spark Hudi was not asked |
+| differs | it works, and the note says what differs |
+| refused | an error that says what to do |
+
+`SELECT *` shows the columns of the table; Spark Hudi puts its five `_hoodie_*` columns before them, which you can name
+here, too. Statements that change a table return a row with counts, and Spark Hudi returns none.
+"""
+_VERDICTS = {SAME: "same", OTHER: "differs"}
+_PROCEDURES = """
+## All procedures
+
+`CALL` takes these procedures, with Hudi's arguments and the columns of its answers. A limit counts from the newest. An
+argument `filter` is a condition on the columns of the answer.
+
+| procedure | arguments |
+|---|---|
+"""
+_ELSEWHERE = """
+These are refused:
+
+| procedure | in its place |
+|---|---|
+"""
+
+
+def render() -> str:
+    """The text of the page."""
+    return "".join(_parts())
+
+
+def _parts() -> Iterator[str]:
+    yield _HEAD
+    for group in GROUPS:
+        yield f"\n## {group.title}\n\n| statement | | |\n|---|---|---|\n"
+        for statement in group.statements:
+            yield _row(statement)
+    yield _PROCEDURES
+    for name, procedure in PROCEDURES.items():
+        listed = [one for one in procedure.parameters.split() if not one.endswith("-")]
+        yield f"| `{name}` | {', '.join(f'`{name_of(one)}`' for one in listed)} |\n"
+    yield _ELSEWHERE
+    for name, fix in ELSEWHERE.items():
+        yield f"| `{name}` | {_cell(fix)} |\n"
+
+
+def _row(statement: Statement) -> str:
+    verdict = _VERDICTS.get(statement.verdict, "refused")
+    if statement.verdict == SAME and statement.spark == "":
+        verdict = "works"
+    text = statement.text.replace("{place}", "/data")
+    return f"| `{_cell(text)}` | {verdict} | {_cell(statement.note)} |\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render(), "utf-8")
