@@ -14,9 +14,10 @@ from tests.hudi_sql import GROUPS, OTHER, SAME, Statement
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "sql-of-hudi.md"
 _HEAD = """# Hudi's SQL, statement by statement
 
-The statements of Hudi's pages for Spark SQL, in tables of our own, and what [`hoodoo.session`](session.md) does with
-each. The page is generated from `tests/hudi_sql.py`. Tests run every statement without Spark, and every statement
-that Spark Hudi 1.2 knows beside it, and compare the rows.
+The statements of Hudi's pages for Spark SQL, in tables of our own, and what
+[`hoodoo.session`](session.md) does with each. The page is generated from `tests/hudi_sql.py`. Tests
+run every statement without Spark, and every statement that Spark Hudi 1.2 knows beside it, and
+compare the rows.
 
 | | |
 |---|---|
@@ -25,15 +26,16 @@ that Spark Hudi 1.2 knows beside it, and compare the rows.
 | differs | it works, and the note says what differs |
 | refused | an error that says what to do |
 
-`SELECT *` shows the columns of the table; Spark Hudi puts its five `_hoodie_*` columns before them, which you can name
-here, too. Statements that change a table return a row with counts, and Spark Hudi returns none.
+`SELECT *` shows the columns of the table; Spark Hudi puts its five `_hoodie_*` columns before them,
+which you can name here, too. Statements that change a table return a row with counts, and Spark
+Hudi returns none.
 """
 _VERDICTS = {SAME: "same", OTHER: "differs"}
 _PROCEDURES = """
 ## All procedures
 
-`CALL` takes these procedures, with Hudi's arguments and the columns of its answers. A limit counts from the newest. An
-argument `filter` is a condition on the columns of the answer.
+`CALL` takes these procedures, with Hudi's arguments and the columns of its answers. A limit counts
+from the newest. An argument `filter` is a condition on the columns of the answer.
 
 | procedure | arguments |
 |---|---|

@@ -179,7 +179,7 @@ def test_hudis_names_say_the_same() -> None:
         ({"path": "t", "as_of": "1", "as.of.instant": "2"}, BATCH, "something else"),
         ({"path": "t", "mode": "read_optimized"}, STREAM, "a stream"),
         ({"path": "t", "hoodie.datasource.query.incremental.format": "x"}, BATCH, "cdc"),
-        ({"path": "t", "hoodie.datasource.overwrite.mode": "x"}, BATCH, "static or dynamic"),
+        ({"path": "t", "hoodie.datasource.overwrite.mode": "x"}, BATCH, "static, dynamic"),
         # What says which rows come or go, in other formats and in Spark Hudi.
         ({"path": "t", "versionAsOf": "3"}, BATCH, 'another format.*"as_of"'),
         ({"path": "t", "endingVersion": "3"}, BATCH, 'option."end"'),

@@ -26,6 +26,12 @@ DROPS = Option(
     "false",
     kind=FLAG,
 )
+OVERWRITES = Option(
+    "hoodie.datasource.overwrite.mode",
+    "What an overwrite replaces that names no partition: all, or the paths of rows (dynamic).",
+    "static",
+    kind=Choice("static", "dynamic"),
+)
 LAYOUT = Option(
     "hoodoo.layout",
     "The layout that chooses file groups for inserts; by default, inserts fill small files first.",
@@ -80,19 +86,9 @@ UNDONE = Option(
     kind=FLAG,
 )
 
-WRITE_OPTIONS: tuple[Option, ...] = (
-    COMBINE,
-    DUPLICATES,
-    DROPS,
-    LAYOUT,
-    MEMORY,
-    LOCK,
-    LOCK_WAIT,
-    REPEATS,
-    CONFLICTS,
-    UPDATES,
-    UNDONE,
-)
+_OF_ROWS: tuple[Option, ...] = (COMBINE, DUPLICATES, DROPS, OVERWRITES, LAYOUT, MEMORY)
+_OF_WRITERS: tuple[Option, ...] = (LOCK, LOCK_WAIT, REPEATS, CONFLICTS, UPDATES, UNDONE)
+WRITE_OPTIONS: tuple[Option, ...] = (*_OF_ROWS, *_OF_WRITERS)
 
 
 def duplicates(options: Mapping[str, str]) -> str:

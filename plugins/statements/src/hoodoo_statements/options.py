@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hoodoo.options.kinds import Choice, Size
+from hoodoo.options.kinds import Size
 from hoodoo.options.option import Option
 
 SOURCE_LIMIT = Option(
@@ -10,12 +10,4 @@ SOURCE_LIMIT = Option(
     "How large a source table.merge takes: each task holds it in memory.",
     str(1 << 30),
     kind=Size(1),
-)
-
-OVERWRITE_MODE = Option(
-    "hoodie.datasource.overwrite.mode",
-    "What INSERT OVERWRITE without values of partition columns replaces: the whole table "
-    "(static), or the partition paths in which rows arrive (dynamic).",
-    "static",
-    kind=Choice("static", "dynamic"),
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from hoodoo.errors import ConfigError
+from hoodoo.options.write import OVERWRITES
 from hoodoo.table.table import Table
 from hoodoo_rows.api import Commit
 
-from hoodoo_statements.options import OVERWRITE_MODE
 from hoodoo_statements.partition_spec import (
     PartitionSpec,
     partition_columns,
@@ -25,15 +25,15 @@ def overwrite(table: Table, data: Any, spec: PartitionSpec, engine: Any) -> Comm
     ConfigError where ``spec`` names a part of the values, and the mode is static: partition paths
     without a new row would have to go."""
     columns = partition_columns(table)
-    if not columns or (not spec.values and OVERWRITE_MODE.read(table.handle.options) == STATIC):
+    if not columns or (not spec.values and OVERWRITES.read(table.handle.options) == STATIC):
         commit: Commit = table.insert_overwrite_table(data, engine=engine)
         return commit
     lacking = [name for name in columns if name not in spec.values]
-    if lacking and OVERWRITE_MODE.read(table.handle.options) == STATIC:
+    if lacking and OVERWRITES.read(table.handle.options) == STATIC:
         raise ConfigError(
             f"INSERT OVERWRITE of {table.config.name}",
             f"names no value of {lacking[0]}, and may replace paths in which no row arrives.",
-            f"Set {OVERWRITE_MODE.key}={DYNAMIC} to replace those in which rows arrive; or DELETE "
+            f"Set {OVERWRITES.key}={DYNAMIC} to replace those in which rows arrive; or DELETE "
             "the others first.",
         )
     if not lacking and _is_empty(data):

@@ -48,7 +48,6 @@ def hoodoo_functions() -> Iterable[Registration]:
         Registration(
             "sql",
             "hoodoo_statements.sql:sql",
-            options=(options.OVERWRITE_MODE,),
             summary="runs MERGE INTO, UPDATE, DELETE FROM, INSERT INTO, SELECT",
         ),
         Registration(

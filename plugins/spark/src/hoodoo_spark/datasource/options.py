@@ -15,6 +15,7 @@ from hoodoo.kernel.options import known_to_hudi
 from hoodoo.kernel.resolve import declared_options
 from hoodoo.model.writer_keys import WRITER_KEYS
 from hoodoo.options.kinds import FLAG, BadValueError, Kind, Size, Whole
+from hoodoo.options.write import OVERWRITES
 
 from hoodoo_spark.datasource.others import refuse_others, refuse_several
 
@@ -24,7 +25,6 @@ BATCH, STREAM, ANY = "batch", "stream", "any"
 MODES = (SNAPSHOT, READ_OPTIMIZED, INCREMENTAL, CHANGES)
 _READ, _WRITE = "hoodie.datasource.read.", "hoodie.datasource.write."
 _FORMAT = "hoodie.datasource.query.incremental.format"
-_OVERWRITES = "hoodie.datasource.overwrite.mode"
 # Own name -> the names that Spark Hudi has for it.
 NAMES: Mapping[str, tuple[str, ...]] = {
     "path": (),
@@ -133,11 +133,7 @@ class Wanted:
                 f"option {_FORMAT}={kind!r}", "is no format", "use latest_state or cdc."
             )
         refuse_others(lowered)
-        dynamic = lowered.pop(_OVERWRITES, "").strip().lower()
-        if dynamic not in ("", "static", "dynamic"):
-            raise ConfigError(
-                f"option {_OVERWRITES}={dynamic!r}", "is no mode", "use static or dynamic."
-            )
+        dynamic = OVERWRITES.given({n: lowered.pop(n) for n in OVERWRITES.names if lowered.get(n)})
         if not found.get("path"):
             refuse_several(lowered)
             raise ConfigError(

@@ -1,5 +1,5 @@
-"""SHOW TABLES, PARTITIONS, COLUMNS, INDEXES, TBLPROPERTIES and CREATE TABLE, and DESCRIBE: the columns
-of Spark's answers."""
+"""SHOW TABLES, PARTITIONS, COLUMNS, INDEXES, TBLPROPERTIES and CREATE TABLE, and DESCRIBE: the
+columns of Spark's answers."""
 
 from __future__ import annotations
 

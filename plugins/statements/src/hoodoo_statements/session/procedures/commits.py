@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timezone
+from statistics import fmean, stdev
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import frozen
 from hoodoo.errors import ConfigError
 from hoodoo.kernel.archived import load_archived
@@ -282,12 +281,12 @@ def _ratio(written: int, upserted: int) -> str:
 
 
 def _sizes(call: Call) -> Rows:
-    """Sizes of base files by the commit that wrote them, and of all of them."""
+    """Sizes of files by the commit that wrote them, and of all of them."""
     by: dict[str, list[int]] = {}
     wanted = call.get("partition_path")
     for done in completed(call.table)[::-1]:
         for stat in done.metadata.stats:
-            if wanted in (None, stat.partition_path) and stat.log_version is None:
+            if wanted in (None, stat.partition_path):
                 by.setdefault(done.instant.requested, []).append(stat.file_size)
     if not by:
         return []
@@ -296,11 +295,20 @@ def _sizes(call: Call) -> Rows:
 
 
 def _row_of_sizes(name: str, sizes: list[int]) -> tuple[Any, ...]:
-    found = pa.array(sizes, pa.int64())
-    tenth, half, most = pc.quantile(found, q=[0.1, 0.5, 0.95]).to_pylist()
-    spread = pc.stddev(found, ddof=1 if len(sizes) > 1 else 0).as_py()
-    average = pc.mean(found).as_py()
+    tenth, half, most = (_quantile(sorted(sizes), at) for at in (0.1, 0.5, 0.95))
+    spread = stdev(sizes) if len(sizes) > 1 else 0.0
+    average = fmean(sizes)
     return name, min(sizes), tenth, half, average, most, max(sizes), len(sizes), spread
+
+
+def _quantile(ordered: list[int], at: float) -> float:
+    """As the metrics library of Hudi takes it."""
+    place = at * (len(ordered) + 1)
+    before = int(place)
+    if before < 1 or before >= len(ordered):
+        return float(ordered[0] if before < 1 else ordered[-1])
+    low, high = ordered[before - 1 : before + 1]
+    return low + (place - before) * (high - low)
 
 
 def _groups(stats: Iterator[WriteStat]) -> set[tuple[str, str]]:
