@@ -272,3 +272,35 @@ def test_a_session_on_spark_creates_tables_and_runs_services(spark: Any, tmp_pat
     assert session.sql("SHOW TABLES").to_spark(spark).count() == 2
     old = session.sql("SELECT max(fare) AS best FROM db.trips TIMESTAMP AS OF '2020-01-01'")
     assert old.to_pylist() == [{"best": None}]
+
+
+def test_partitions_and_functions_of_a_session_on_spark(spark: Any, tmp_path: Path) -> None:
+    session = hoodoo.session(spark, str(tmp_path / "lake"))
+    session.sql(
+        "CREATE TABLE trips (id BIGINT, fare DOUBLE, city STRING) USING hudi "
+        "PARTITIONED BY (city) TBLPROPERTIES (primaryKey = 'id')"
+    )
+
+    def rows() -> list[tuple[Any, ...]]:
+        found = session.sql("SELECT id, city FROM trips ORDER BY id").to_pylist()
+        return [tuple(row.values()) for row in found]
+
+    session.sql("INSERT INTO trips PARTITION (city = 'oslo') SELECT id, 1.5 FROM range(2)")
+    session.sql("INSERT INTO trips PARTITION (city) SELECT 2, 2.5, 'rome'")
+    session.sql("INSERT OVERWRITE trips PARTITION (city = 'oslo') SELECT 3, 1.5")
+    assert rows() == [(2, "rome"), (3, "oslo")]
+    session.sql("INSERT OVERWRITE trips PARTITION (city = 'oslo') SELECT 3, 1.5 WHERE false")
+    assert rows() == [(2, "rome")]
+    key = "spark.sql.sources.partitionOverwriteMode"
+    spark.conf.set(key, "dynamic")
+    try:
+        session.sql("INSERT OVERWRITE trips SELECT 4, 4.5, 'bonn'")
+    finally:
+        spark.conf.unset(key)
+    assert rows() == [(2, "rome"), (4, "bonn")]
+    session.sql("INSERT OVERWRITE trips SELECT 5, 5.5, 'bonn'")
+    assert rows() == [(5, "bonn")]
+    text = "SELECT op, count(*) AS n FROM hudi_table_changes('trips', 'cdc', 'earliest') GROUP BY op"
+    assert {row["op"] for row in session.sql(text).to_pylist()} == {"i", "d"}
+    text = "CALL show_timeline(table => 'trips', filter => \"action = 'replacecommit'\")"
+    assert session.sql(text).count() == 4

@@ -16,20 +16,21 @@ from hoodoo_statements.partition_spec import (
 )
 
 STATIC, DYNAMIC = "static", "dynamic"
+_OF_SPARK = "spark.sql.sources.partitionOverwriteMode"
 
 
-def overwrite(table: Table, data: Any, spec: PartitionSpec, engine: Any) -> Commit:
+def overwrite(table: Table, data: Any, spec: PartitionSpec, spark: Any, engine: Any) -> Commit:
     """Replace rows by ``data``, as one commit: the partition that ``spec`` names with all its
     values, else the whole table; in the mode ``dynamic`` the partition paths that rows arrive in.
 
     ConfigError where ``spec`` names a part of the values, and the mode is static: partition paths
     without a new row would have to go."""
-    columns = partition_columns(table)
-    if not columns or (not spec.values and OVERWRITES.read(table.handle.options) == STATIC):
+    columns, mode = partition_columns(table), _mode(table, spark)
+    if not columns or (not spec.values and mode == STATIC):
         commit: Commit = table.insert_overwrite_table(data, engine=engine)
         return commit
     lacking = [name for name in columns if name not in spec.values]
-    if lacking and OVERWRITES.read(table.handle.options) == STATIC:
+    if lacking and mode == STATIC:
         raise ConfigError(
             f"INSERT OVERWRITE of {table.config.name}",
             f"names no value of {lacking[0]}, and may replace paths in which no row arrives.",
@@ -43,6 +44,14 @@ def overwrite(table: Table, data: Any, spec: PartitionSpec, engine: Any) -> Comm
             return commit
     commit = table.insert_overwrite(data, engine=engine)
     return commit
+
+
+def _mode(table: Table, spark: Any) -> str:
+    """What the table's options say, else the session of Spark, else the default."""
+    given = OVERWRITES.given(table.handle.options)
+    if given is None and spark is not None:
+        given = OVERWRITES.parse(spark.conf.get(_OF_SPARK, OVERWRITES.default), _OF_SPARK)
+    return OVERWRITES.initial if given is None else given
 
 
 def _is_empty(data: Any) -> bool:

@@ -347,7 +347,7 @@ def _insert(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
     else:
         data = rows.cast(found, columns)
     if tree.args.get("overwrite"):
-        return overwrite(table, data, spec, engine)
+        return overwrite(table, data, spec, spark, engine)
     commit: Commit = table.insert(data, engine=engine)
     return commit
 
