@@ -17,9 +17,9 @@ def _create(call: Call) -> Rows:
 
 
 def _delete(call: Call) -> Rows:
-    """Drop the partitions of the metadata table, the list of files last."""
+    """Drop the partitions of the metadata table: first those that need others, the files last."""
     table = call.table
-    for index in reversed(table.indexes()):
+    for index in sorted(table.indexes(), key=lambda index: index.kind != "secondary"):
         table.drop_index(index.name)
     if table.config.properties.get(_PARTITIONS):
         table.drop_index("files")
