@@ -13,6 +13,7 @@ from hoodoo.participants.listing import build
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.table.settings import open_storage
 from hoodoo.table.table import Table
+from hoodoo.timeline.snapshot import Snapshot
 
 from hoodoo_statements.session.procedures.procedure import Call, Procedure, Rows
 from hoodoo_statements.session.table_functions import planned_groups
@@ -22,7 +23,7 @@ _UNITS = ("B", "KB", "MB", "GB", "TB", "PB")
 
 def slices(table: Table) -> tuple[FileSlice, ...]:
     """Every file slice of the table, also those that newer ones have replaced."""
-    found = build(table.handle.storage, table.timeline())
+    found = build(Snapshot(table.handle.storage, table.timeline()))
     return tuple(one for group in found.groups(replaced=True) for one in group.slices)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hoodoo.errors import ConfigError
 from hoodoo.participants.listing import list_data
 from hoodoo.table.table import Table
+from hoodoo.timeline.snapshot import Snapshot
 
 from hoodoo_statements.session.procedures.procedure import Call, Procedure, Rows
 
@@ -39,7 +40,7 @@ def _files(call: Call) -> Rows:
 
 
 def _files_of(table: Table) -> list[str]:
-    found = list_data(table.handle.storage, table.timeline())
+    found = list_data(Snapshot(table.handle.storage, table.timeline()))
     return [entry.path for entry in found if not entry.is_dir]
 
 
