@@ -14,7 +14,7 @@ from hoodoo.options.table import MERGE_MODES
 
 @frozen
 class Merged:
-    """The answer to one merge of n pairs. Exactly one of the two is set.
+    """The answer to one merge of n pairs. With both, a built row stands in the newer one's place.
 
     ``newer_wins``: boolean array of length n without nulls, the row to keep of each pair.
     ``rows``: n built rows in the schema of ``older``; only of a merger that gets all columns.
@@ -54,18 +54,30 @@ class Merger(Protocol):
 
 @runtime_checkable
 class MergesPartly(Protocol):
-    """Optional for a :class:`Merger`."""
+    """Optional for a :class:`Merger`, each of them: see the functions of their names."""
 
-    @property
-    def keeps_absent(self) -> bool:
-        """See :func:`keeps_absent`."""
+    keeps_absent: bool
+    order: Merger | None
+    delete_mark: tuple[str, tuple[str, ...]] | None
 
 
 def keeps_absent(merger: Merger) -> bool:
-    """Whether columns that incoming rows lack keep their stored values (partial update). A merger says
-    so with an attribute ``keeps_absent`` that is true; without it, they become null."""
+    """Whether columns that incoming rows lack keep their stored values, and don't become null."""
     return bool(getattr(merger, "keeps_absent", False))
 
+
+def order_of(merger: Merger) -> Merger | None:
+    """What says which row is the newer one, of a merger that builds rows and is not associative: it
+    gets the rows of a key from the oldest on; rows that lack columns are merged by this alone."""
+    return getattr(merger, "order", None)
+
+
+def delete_mark(merger: Merger) -> tuple[str, tuple[str, ...]] | None:
+    """A column, and those of its values, as text, that mark a row as deleted."""
+    return getattr(merger, "delete_mark", None)
+
+
+_LACKING = {"keeps_absent": False, "order": None, "delete_mark": None}
 
 FAMILY = Family(
     "hoodoo_mergers",
@@ -77,6 +89,6 @@ FAMILY = Family(
     returns a :class:`Merger`.""",
     (Merger,),
     optional=(MergesPartly,),
-    lacking={"keeps_absent": Optional(False)},
+    lacking={name: Optional(default) for name, default in _LACKING.items()},
     travels=True,
 )

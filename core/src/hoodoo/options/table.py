@@ -38,9 +38,7 @@ URL_ENCODE = Option(
     table_property=True,
     kind=FLAG,
 )
-BY_ARRIVAL = (
-    "COMMIT_TIME_ORDERING"  # the merge mode in which nothing but the time of the commit decides
-)
+BY_ARRIVAL = "COMMIT_TIME_ORDERING"  # nothing but the time of the commit decides
 BY_EVENT_TIME = "EVENT_TIME_ORDERING"
 MERGE_MODES = (BY_ARRIVAL, BY_EVENT_TIME, "CUSTOM")
 MERGE_MODE = Option(

@@ -30,6 +30,7 @@ from hoodoo.table import index_choice
 
 # A merger that is more than its mode says, as far as other readers are concerned.
 OWN_MERGER = "hoodoo.merger"
+BY_PAYLOAD = "00000000-0000-0000-0000-000000000000"  # the merge strategy that is a payload class
 
 
 def open_storage(path: str | os.PathLike[str], options: Mapping[str, str]) -> Storage:
@@ -111,10 +112,12 @@ def generator_name(config: TableConfig) -> str:
 def merger_name(config: TableConfig) -> str:
     """Which merger the properties ask for (inference rules: format page 1.4)."""
     mode, strategy = config.merge_mode, config.get(MERGE_STRATEGY.key)
-    payload = None if mode else config.get("hoodie.compaction.payload.class")
-    of_mode = mode if mode and (kernel().find("merger", mode) or not strategy) else None
+    by_class = not mode or strategy == BY_PAYLOAD
+    payload = config.get("hoodie.compaction.payload.class") if by_class else None
+    strategy = None if payload and strategy == BY_PAYLOAD else strategy
+    known = mode and (kernel().find("merger", mode) or not (strategy or payload))
     of_class = payload if config.traits.payload_is_merger else None
-    named = config.get(OWN_MERGER) or of_mode or of_class or strategy or payload
+    named = config.get(OWN_MERGER) or (mode if known else None) or of_class or strategy or payload
     return named or default_name("merger", Settings(config))
 
 
@@ -134,12 +137,8 @@ def check_options(options: Mapping[str, Any] | None, config: TableConfig | None)
     given = option_rules.check(
         options, _judged(config), stacklevel=4
     )  # check_options, the method, what checks its call
-    for key in (
-        (virtual_options.CONCATENATOR.key, KEPT_META)
-        if config is not None and config.properties
-        else ()
-    ):
-        if given.get(key) and config is not None and config.get(key) is None:
+    for key in (virtual_options.CONCATENATOR.key, KEPT_META):
+        if given.get(key) and config is not None and config.properties and config.get(key) is None:
             raise OptionConflictError(
                 f"option {key}={given[key]}", "contradicts the table, which does not have it.",
                 "leave it out.",
@@ -183,9 +182,8 @@ def check_overrides(
         mine, theirs = kernel().find(family, wanted), kernel().find(family, stored)
         if mine is not None and theirs is not None and mine is not theirs:
             settings = Settings(config, options or {})
-            if family == "key_generator" and deletes_only(
-                resolve(family, wanted, settings).instance
-            ):
+            own = resolve(family, wanted, settings).instance if family == "key_generator" else None
+            if own is not None and deletes_only(own):
                 continue
             raise OptionConflictError(
                 f"{family}={wanted!r}", f"contradicts the table, which has {stored!r}.",

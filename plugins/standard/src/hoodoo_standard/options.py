@@ -335,10 +335,30 @@ CONCURRENCY = Option(
 
 
 # --- mergers ----------------------------------------------------------------------------------
+_OF_MERGING = "hoodie.record.merge.property."
 PARTIAL_UPDATES = Option(
     "hoodie.table.partial.update.mode",
-    "What Hudi's mergers do with values that are defaults or unavailable: refused.",
-    kind=LeftOut(
-        "no merger here does this; merger='partial' updates the columns that rows have", "NONE"
-    ),
+    "What the row that wins takes from the other one. IGNORE_DEFAULTS: values that are null in it; "
+    "FILL_UNAVAILABLE: those for which a text stands; KEEP_VALUES: columns that it lacks.",
+    table_property=True,
+    kind=Choice("NONE", "IGNORE_DEFAULTS", "FILL_UNAVAILABLE", "KEEP_VALUES"),
 )
+UNAVAILABLE = Option(
+    _OF_MERGING + "hoodie.write.partial.update.unavailable.value",
+    "The text that stands for a value, with the partial update mode FILL_UNAVAILABLE.",
+    table_property=True,
+    aliases=("hoodie.write.partial.update.unavailable.value",),
+)
+DELETE_FIELD = Option(
+    _OF_MERGING + "hoodie.payload.delete.field",
+    "The column that says which rows are deletes.",
+    table_property=True,
+    aliases=("hoodie.payload.delete.field",),
+)
+DELETE_MARKER = Option(
+    _OF_MERGING + "hoodie.payload.delete.marker",
+    "The value of that column in rows that are deletes.",
+    table_property=True,
+    aliases=("hoodie.payload.delete.marker",),
+)
+MERGING = (PARTIAL_UPDATES, UNAVAILABLE, DELETE_FIELD, DELETE_MARKER)

@@ -126,36 +126,49 @@ def hoodoo_key_generators() -> Iterable[Registration]:
 
 @hookimpl
 def hoodoo_mergers() -> Iterable[Registration]:
+    from hoodoo_standard.payloads import PAYLOADS
+
+    classes = [
+        Registration(
+            payload.name,
+            f"hoodoo_standard.merge.of_table:{payload.name}",
+            (payload.java,),
+            options=options.MERGING,
+            summary=payload.summary,
+        )
+        for payload in PAYLOADS
+    ]
     return [
+        *classes,
         Registration(
             "commit_time",
-            "hoodoo_standard.merge.commit_time:CommitTimeMerger.from_settings",
+            "hoodoo_standard.merge.of_table:commit_time",
             (
                 "COMMIT_TIME_ORDERING",
                 "ce9acb64-bde0-424c-9b91-f6ebba25356d",
                 f"{_MODEL}OverwriteWithLatestAvroPayload",
             ),
-            options=(options.PARTIAL_UPDATES,),
+            options=options.MERGING,
             summary="the row that arrived later wins",
             default=lambda settings: not settings.table.ordering_fields,
         ),
         Registration(
             "event_time",
-            "hoodoo_standard.merge.event_time:EventTimeMerger.from_settings",
+            "hoodoo_standard.merge.of_table:event_time",
             (
                 "EVENT_TIME_ORDERING",
                 "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5",
                 f"{_MODEL}DefaultHoodieRecordPayload",
                 f"{_MODEL}EventTimeAvroPayload",
             ),
-            options=(options.PARTIAL_UPDATES,),
+            options=options.MERGING,
             summary="the row with the higher ordering value wins",
             default=lambda settings: bool(settings.table.ordering_fields),
         ),
         Registration(
             "partial",
-            "hoodoo_standard.merge.partial:PartialMerger.from_settings",
-            options=(options.PARTIAL_UPDATES,),
+            "hoodoo_standard.merge.of_table:partial_columns",
+            options=options.MERGING,
             summary="columns that the data lacks keep their stored values",
         ),
     ]

@@ -204,7 +204,7 @@ class _Work:
         """A statement says what a row becomes; where the table's merger would keep another one, it
         is refused."""
         merger = self.step.merger
-        if merger.merge_mode == BY_ARRIVAL or not made.num_rows:
+        if ArrivingRows.is_plain(merger, BY_ARRIVAL) or not made.num_rows:
             return
         names = [
             n for n in ArrivingRows.needed_columns(merger, made.schema) if n in made.schema.names
@@ -212,11 +212,11 @@ class _Work:
         puts = pa.array(np.full(made.num_rows, PUT, np.int8))
         older, newer = (t.select(names).append_column(OP, puts) for t in (mine, made))
         answer = ArrivingRows.merge_pairs(older.cast(newer.schema), newer, merger)
+        lost = 0
         if answer.newer_wins is not None:
             lost = made.num_rows - (pc.sum(answer.newer_wins).as_py() or 0)
-        else:
-            assert answer.rows is not None
-            lost = 0 if answer.rows.select(names) == newer.select(names) else made.num_rows
+        if answer.rows is not None and answer.rows.select(names) != newer.select(names):
+            lost = lost or made.num_rows
         if lost:
             columns = ", ".join(merger.columns or ()) or "all columns"
             raise DataError(

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.hookspecs.engine import Task
+from hoodoo.hookspecs.merger import delete_mark
 from hoodoo_rows.api import ArrivingRows, Writes, WriteTarget
 
 from hoodoo_statements.clauses import Insert
@@ -43,7 +44,12 @@ def inserted_rows(
         return schema.empty_table()
     rows = pa.concat_tables(made)
     step = ArrivingRows.AddKeys.of(
-        target.schema, target.generator, Writes.INSERT, instant, target.config.keys_are_strict
+        target.schema,
+        target.generator,
+        Writes.INSERT,
+        instant,
+        target.config.keys_are_strict,
+        delete_mark(target.merger),
     )
     # A task number that no task of the statement has: their rows come first.
     named = list(step(iter(rows.combine_chunks().to_batches()), Task(1 << 20)))

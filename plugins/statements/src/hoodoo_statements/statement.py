@@ -260,7 +260,7 @@ def _columns(clauses: Clauses, target: WriteTarget) -> tuple[str, ...]:
         top = {n.split(".")[0] for n in (*generator.record_key_fields, *generator.partition_fields)}
         if top & clauses.assigned:
             needed |= top
-        if target.merger.merge_mode != BY_ARRIVAL:
+        if not ArrivingRows.is_plain(target.merger, BY_ARRIVAL):
             needed |= set(schema.names if target.merger.columns is None else target.merger.columns)
         if any(isinstance(v, Arrow) for c in updates for v in (c.values or {}).values()):
             needed |= set(schema.names)

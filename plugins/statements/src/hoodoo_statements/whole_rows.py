@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 from hoodoo.errors import DataError
 from hoodoo.hookspecs.key_generator import KeyGenerator, can_be_virtual
+from hoodoo.hookspecs.merger import delete_mark
 from hoodoo.model.meta import IS_DELETED, OPERATION
 from hoodoo.options.table import BY_ARRIVAL
 from hoodoo_rows.api import ArrivingRows, WriteTarget
@@ -32,9 +33,10 @@ def whole_rows(
     :func:`~hoodoo_statements.inserts.inserted_rows`."""
     if source is None or not source.num_rows or not _replaces(clauses, inserts, target):
         return None
-    if target.logs is not None or target.merger.merge_mode != BY_ARRIVAL:
+    if target.logs is not None or not ArrivingRows.is_plain(target.merger, BY_ARRIVAL):
         return None
-    if {IS_DELETED, OPERATION} & {*target.schema.names} or not _by_key(source, clauses, target):
+    marks = {IS_DELETED, OPERATION, *(delete_mark(target.merger) or ())[:1]}
+    if marks & {*target.schema.names} or not _by_key(source, clauses, target):
         return None
     try:
         rows = inserted_rows(source, _NONE, inserts, target, instant)

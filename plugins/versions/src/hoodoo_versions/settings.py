@@ -19,14 +19,16 @@ from hoodoo.model.config import PARTITION_FIELDS, TableConfig
 from hoodoo.model.table_version import VERSIONS, version_of
 from hoodoo.options.table import BY_ARRIVAL, BY_EVENT_TIME, MERGE_MODE, MERGE_STRATEGY
 from hoodoo.table.handle import TableHandle
-from hoodoo.table.settings import generator_name, merger_name
+from hoodoo.table.settings import BY_PAYLOAD, generator_name, merger_name
 from hoodoo_standard.options import (
     COMPLEX_ENCODING,
     JAVA_GENERATORS,
     JAVA_PAYLOADS,
+    PARTIAL_UPDATES,
     PARTITION_TYPES,
     STORED_ENCODING,
 )
+from hoodoo_standard.payloads import payload_of
 
 VERSION, LAYOUT = "hoodie.table.version", "hoodie.timeline.layout.version"
 _INITIAL = "hoodie.table.initial.version"
@@ -39,8 +41,6 @@ _STRATEGIES = {
     BY_ARRIVAL: "ce9acb64-bde0-424c-9b91-f6ebba25356d",
     BY_EVENT_TIME: "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5",
 }
-# What Hudi calls a merger that is a payload class.
-_BY_PAYLOAD = "00000000-0000-0000-0000-000000000000"
 _COMPLEX, _CUSTOM = "COMPLEX", "CUSTOM"
 Values = dict[str, str]
 
@@ -132,11 +132,15 @@ def in_version(config: TableConfig, after: int, meaning: Meaning) -> TableConfig
 
 
 def _refuse_other_merger(before: TableConfig, after: TableConfig) -> None:
-    merge = [resolve("merger", merger_name(c), Settings(c)) for c in (before, after)]
-    if merge[0].ref.name != merge[1].ref.name:
+    (old, was), (new, now) = (
+        resolve("merger", merger_name(c), Settings(c)) for c in (before, after)
+    )
+    payload = payload_of(before)
+    same = was.name == now.name or old == new
+    if not same and (payload is None or payload is not payload_of(after)):
         raise UnsupportedTableError(
             f"table {before.name}",
-            f"merges rows by {merge[0].ref.name}, which version {after.version} can't say.",
+            f"merges rows by {was.name}, which version {after.version} can't say.",
             f"stay with version {before.version}.",
         )
 
@@ -159,11 +163,13 @@ def _six_to_eight(values: Values, config: TableConfig, meaning: Meaning) -> None
         values.pop(PARTITION_TYPES.key, None)
     values[MERGE_MODE.key] = meaning.mode
     payload = values.get(_PAYLOAD)
-    if meaning.mode in _STRATEGIES:
+    if payload_of(config) is not None:
+        values |= {MERGE_MODE.key: _CUSTOM, MERGE_STRATEGY.key: BY_PAYLOAD}
+    elif meaning.mode in _STRATEGIES:
         values[MERGE_STRATEGY.key] = _STRATEGIES[meaning.mode]
         values[_PAYLOAD] = payload or JAVA_PAYLOADS[meaning.mode]
     else:
-        values[MERGE_STRATEGY.key] = _BY_PAYLOAD if payload else meaning.strategy
+        values[MERGE_STRATEGY.key] = BY_PAYLOAD if payload else meaning.strategy
 
 
 def _eight_to_nine(values: Values, config: TableConfig, meaning: Meaning) -> None:
@@ -171,7 +177,12 @@ def _eight_to_nine(values: Values, config: TableConfig, meaning: Meaning) -> Non
     if found := values.pop(_PRECOMBINE, None):
         values[_ORDERING] = found
     values[MERGE_MODE.key] = meaning.mode
-    if meaning.mode in _STRATEGIES:
+    if (of_class := payload_of(config)) is not None:
+        values |= {_LEGACY: values.pop(_PAYLOAD), **of_class.properties}
+        values[MERGE_STRATEGY.key] = _STRATEGIES[meaning.mode]
+        if of_class.ordering:
+            values[_ORDERING] = ",".join(of_class.ordering)
+    elif meaning.mode in _STRATEGIES:
         values.pop(MERGE_STRATEGY.key, None)
         if payload := values.pop(_PAYLOAD, None):
             values[_LEGACY] = payload
@@ -181,7 +192,10 @@ def _eight_to_nine(values: Values, config: TableConfig, meaning: Meaning) -> Non
 
 def _nine_to_eight(values: Values, config: TableConfig, meaning: Meaning) -> None:
     values.pop("hoodie.table.format", None)
-    if len(config.ordering_fields) > 1:
+    of_class = payload_of(config)
+    if of_class is not None and of_class.before:
+        values[_ORDERING] = ",".join(of_class.before)
+    elif len(config.ordering_fields) > 1:
         raise UnsupportedTableError(
             f"table {config.name}",
             f"has the ordering columns {', '.join(config.ordering_fields)}, and before version 9 a "
@@ -193,7 +207,18 @@ def _nine_to_eight(values: Values, config: TableConfig, meaning: Meaning) -> Non
     values[MERGE_MODE.key] = meaning.mode
     values.setdefault(MERGE_STRATEGY.key, _STRATEGIES.get(meaning.mode, meaning.strategy))
     legacy = values.pop(_LEGACY, None)
-    if meaning.mode in JAVA_PAYLOADS:
+    if of_class is not None:
+        for key in of_class.properties:
+            values.pop(key, None)
+        values |= {_PAYLOAD: of_class.java, MERGE_MODE.key: _CUSTOM, MERGE_STRATEGY.key: BY_PAYLOAD}
+    elif values.pop(PARTIAL_UPDATES.key, "NONE") != "NONE":
+        raise UnsupportedTableError(
+            f"table {config.name}",
+            f"has the partial update mode {config.get(PARTIAL_UPDATES.key)}, which tables before "
+            "version 9 have with a payload class alone.",
+            "stay with version 9.",
+        )
+    elif meaning.mode in JAVA_PAYLOADS:
         values[_PAYLOAD] = legacy or JAVA_PAYLOADS[meaning.mode]
     values.pop(STORED_ENCODING, None)
     if meaning.bare is not None:
@@ -208,9 +233,10 @@ def _eight_to_six(values: Values, config: TableConfig, meaning: Meaning) -> None
     if meaning.types:
         values[PARTITION_FIELDS] = ",".join(config.partition_fields)
         values[PARTITION_TYPES.key] = meaning.types
-    if meaning.mode in JAVA_PAYLOADS:
+    if payload_of(config) is not None or meaning.mode in JAVA_PAYLOADS:
         values.pop(MERGE_MODE.key, None)
         values.pop(MERGE_STRATEGY.key, None)
+    if payload_of(config) is None and meaning.mode in JAVA_PAYLOADS:
         usual = JAVA_PAYLOADS[meaning.mode]
         if not same_plugin("merger", values.get(_PAYLOAD), usual):
             values[_PAYLOAD] = usual  # of before an upgrade that has changed the mode

@@ -93,7 +93,7 @@ def _acquire(answer: Any, ask: Ask, storage: Storage, name: str, wait: float) ->
 
 
 # --- mergers --------------------------------------------------------------------------------------
-_EITHER = "a Merged with either newer_wins or rows"
+_EITHER = "a Merged with newer_wins, rows or both"
 
 
 @rule("Merger.columns")
@@ -105,8 +105,8 @@ def _columns(answer: Any, ask: Ask) -> tuple[str, ...] | None:
 def _merge(answer: Any, ask: Ask, older: pa.Table, newer: pa.Table) -> Merged:
     shapes.instance(answer, Merged, _EITHER)
     wins, rows = answer.newer_wins, answer.rows
-    if (wins is None) == (rows is None):
-        raise Wrong("a Merged with neither" if wins is None else "a Merged with both", _EITHER)
+    if wins is None and rows is None:
+        raise Wrong("a Merged with neither", _EITHER)
     count = older.num_rows
     if wins is not None:
         wanted = f"newer_wins of {count} booleans, none of them null"
@@ -114,8 +114,8 @@ def _merge(answer: Any, ask: Ask, older: pa.Table, newer: pa.Table) -> Merged:
             raise Wrong(f"newer_wins: {says(wins)}", wanted)
         if len(wins) != count or wins.null_count:
             raise Wrong(f"newer_wins: {says(wins)}", wanted)
-        return answer
-    _check_rows(rows, older)
+    if rows is not None:
+        _check_rows(rows, older)
     return answer
 
 

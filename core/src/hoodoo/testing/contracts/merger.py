@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hoodoo.hookspecs.merger import Merged, Merger
+from hoodoo.hookspecs.merger import Merged, Merger, order_of
 
 _MODES = {"COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING", "CUSTOM"}
 _PUT = 0
@@ -54,7 +54,7 @@ class MergerContract:
     def test_answers_one_row_for_each_pair(self, merger: Merger, rows: pa.Table) -> None:
         older, newer = _pairs(rows)
         answer = merger.merge(older, newer)
-        assert (answer.newer_wins is None) != (answer.rows is None), "exactly one is set"
+        assert answer.newer_wins is not None or answer.rows is not None, "one is set"
         if answer.newer_wins is not None:
             assert answer.newer_wins.type == pa.bool_() and answer.newer_wins.null_count == 0
             assert len(answer.newer_wins) == older.num_rows
@@ -90,6 +90,8 @@ class MergerContract:
         assert same(kept(merger.merge(a, b), a, b), whole.take(turned))
 
     def test_is_associative(self, merger: Merger, rows: pa.Table) -> None:
+        if order_of(merger) is not None:
+            pytest.skip("it says that its rows are merged from the oldest to the newest")
         triples = np.array(list(itertools.product(range(rows.num_rows), repeat=3)))
         first, second, third = (rows.take(pa.array(triples[:, i])) for i in range(3))
         left = kept(merger.merge(first, second), first, second)
@@ -118,8 +120,9 @@ class MergerContract:
 
 def kept(answer: Merged, older: pa.Table, newer: pa.Table) -> pa.Table:
     """The rows that an answer means."""
-    if answer.rows is not None:
-        return answer.rows
+    newer = newer if answer.rows is None else answer.rows
+    if answer.newer_wins is None:
+        return newer
     wins = np.asarray(answer.newer_wins, np.bool_)
     pick = np.arange(older.num_rows) + np.where(wins, older.num_rows, 0)
     return pa.concat_tables([older, newer]).take(pa.array(pick, pa.int64())).combine_chunks()

@@ -32,4 +32,5 @@ class ArrivingRows:
     tagged = staticmethod(columns.tagged)
     # Rows of one key.
     merge_pairs = staticmethod(pairs.merge_pairs)
+    is_plain = staticmethod(pairs.is_plain)
     needed_columns = staticmethod(pairs.needed_columns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hoodoo_rows.merge import log_rows as logs
-from hoodoo_rows.merge import meet, pairs
+from hoodoo_rows.merge import meet, pairs, rule
 from hoodoo_rows.merge import slice as slices
 from hoodoo_rows.produce import rows
 from hoodoo_rows.read import missing, prefetch, spec
@@ -33,5 +33,6 @@ class Batches:
     renamed = staticmethod(rows.renamed)
     log_rows = staticmethod(logs.read_log_rows)
     count_blocks = staticmethod(logs.count_blocks)
+    marked_operations = staticmethod(rule.marked_operations)
     counting = staticmethod(logs.counting)
     Places = meet.Places

@@ -16,14 +16,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.errors import PluginError
-from hoodoo.hookspecs.merger import Merger
+from hoodoo.hookspecs.merger import Merger, order_of
 from hoodoo.model.internal_row import OP, PUT
 from hoodoo.model.meta import RECORD_KEY
 
 from hoodoo_rows.merge.meet import KeyJoin, Mask
-from hoodoo_rows.merge.pairs import codes, merge_pairs, narrow, needed_columns
-
-_Places = npt.NDArray[np.int64]
+from hoodoo_rows.merge.pairs import (
+    Places,
+    codes,
+    fold_in_order,
+    merge_pairs,
+    narrow,
+    needed_columns,
+    turns_of,
+)
 
 
 @frozen
@@ -45,37 +51,17 @@ def fold_pieces(
     count = int(groups.max()) + 1 if len(groups) else 0
     if count == len(groups) and not partial:
         return KeyJoin(pool, merger, aside=aside)
-    turns = _turns(groups, count)
     if partial:
-        return evolve(_fold_partial(pieces, pool, groups, turns, merger), aside=aside)
-    current = turns[0]
-    for newer in turns[1:]:
-        group = groups[newer]
-        answer = merge_pairs(
-            narrow(pool, current[group], merger), narrow(pool, newer, merger), merger
-        )
-        if answer.newer_wins is not None:
-            current[group] = np.where(np.asarray(answer.newer_wins), newer, current[group])
-        elif answer.rows is not None:
-            built = np.arange(pool.num_rows, pool.num_rows + len(newer))
-            pool = pa.concat_tables([pool, answer.rows.select(pool.schema.names)])
-            current[group] = built
-    return KeyJoin(pool.take(pa.array(np.sort(current))), merger, aside=aside)
-
-
-def _turns(groups: npt.NDArray[Any], count: int) -> list[_Places]:
-    """The places of each group's first row (by group), then of the second ones, and so on."""
-    order = np.argsort(groups, kind="stable")
-    starts = np.concatenate(([0], np.cumsum(np.bincount(groups, minlength=count))))
-    rank = np.arange(len(groups)) - starts[groups[order]]
-    return [order[rank == turn] for turn in range(int(rank.max(initial=-1)) + 1)]
+        rule = order_of(merger) or merger
+        return evolve(_fold_partial(pieces, pool, groups, turns_of(groups), rule), aside=aside)
+    return KeyJoin(fold_in_order(pool, groups, merger), merger, aside=aside)
 
 
 def _fold_partial(
     pieces: Sequence[Piece],
     pool: pa.Table,
     groups: npt.NDArray[Any],
-    turns: list[_Places],
+    turns: list[Places],
     merger: Merger,
 ) -> KeyJoin:
     """Column by column: where the value of each key comes from; -1 where no row has the column.
@@ -121,7 +107,7 @@ def _fold_partial(
 
 
 def _gathered(
-    pool: pa.Table, op: _Places, sources: dict[str, _Places], names: Sequence[str]
+    pool: pa.Table, op: Places, sources: dict[str, Places], names: Sequence[str]
 ) -> pa.Table:
     columns = []
     for name in names:

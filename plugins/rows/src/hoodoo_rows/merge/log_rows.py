@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.errors import CorruptTableError, SchemaError
 from hoodoo.hookspecs.log_format import LogFileReader
+from hoodoo.hookspecs.merger import delete_mark
 from hoodoo.kernel.log_files import LogFiles
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.internal_row import DELETE, DELETE_ROW, OP
@@ -163,7 +164,7 @@ def _piece(reader: LogFileReader, block: LogBlock, rule: MergeRule) -> Piece:
     there = frozenset(rows.schema.names)
     batches = [widened(batch, rule.schema, reader.path) for batch in rows.to_batches()]
     table = pa.Table.from_batches(batches, rule.schema)
-    columns = [marked_operations(rows), *table.columns]
+    columns = [marked_operations(rows, delete_mark(rule.merger)), *table.columns]
     names = [OP, *table.schema.names]
     if rule.keys is not None:
         keys = pa.chunked_array([rule.keys.record_keys(b) for b in batches], pa.string())

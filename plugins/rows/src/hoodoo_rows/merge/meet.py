@@ -91,10 +91,12 @@ class KeyJoin:
         looked = {*needed_columns(self.merger, self._shown), *self.absent}
         met = stored.select([n for n in stored.schema.names if n in looked]).take(pa.array(places))
         answer = self._answer(met, incoming)
-        if answer.rows is not None:
+        if answer.newer_wins is None:
             return self._met(stored, hit, places, answer.rows)
         wins = np.asarray(answer.newer_wins)
         hit[places], won = wins, incoming[wins]
+        if answer.rows is not None:
+            return self._met(stored, hit, places[wins], answer.rows.filter(pa.array(wins)))
         winners = self._completed(self.rows.take(pa.array(won)), won, met, wins)
         return self._met(stored, hit, places[wins], winners)
 
@@ -111,9 +113,11 @@ class KeyJoin:
             start += batch.num_rows
         places = pc.indices_nonzero(hit)
         answer = self._answer(pa.Table.from_batches(met), incoming)
-        if answer.rows is not None:
+        if answer.newer_wins is None:
             return places, answer.rows, True
         wins = flat(answer.newer_wins)
+        if answer.rows is not None:
+            return places.filter(wins), answer.rows.filter(wins), True
         return places.filter(wins), self.rows.take(pa.array(incoming).filter(wins)), False
 
     def rest(self) -> pa.Table:

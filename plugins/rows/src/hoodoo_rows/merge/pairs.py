@@ -13,10 +13,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.errors import PluginError
-from hoodoo.hookspecs.merger import Merged, Merger
+from hoodoo.hookspecs.merger import Merged, Merger, order_of
 from hoodoo.model.internal_row import DELETE, OP, PUT
 from hoodoo.model.key_hash import MANY, all_differ
 from hoodoo.model.meta import RECORD_KEY
+
+Places = npt.NDArray[Any]
 
 
 def merge_pairs(older: pa.Table, newer: pa.Table, merger: Merger) -> Merged:
@@ -25,7 +27,7 @@ def merge_pairs(older: pa.Table, newer: pa.Table, merger: Merger) -> Merged:
     With ``rows`` in the answer, each row carries the `_hoodie__op` that it now has.
     """
     forced = pc.or_(pc.equal(older.column(OP), DELETE), pc.equal(newer.column(OP), DELETE))
-    answer = merger.merge(older, newer)
+    answer, wins = merger.merge(older, newer), None
     if answer.newer_wins is not None:
         _check_length(merger, len(answer.newer_wins), older.num_rows)
         if answer.newer_wins.null_count:
@@ -34,8 +36,10 @@ def merge_pairs(older: pa.Table, newer: pa.Table, merger: Merger) -> Merged:
                 "answered null for some pairs",
                 "return true or false for each pair.",
             )
-        return Merged(newer_wins=flat(pc.or_(answer.newer_wins, flat(forced))))
+        wins = flat(pc.or_(answer.newer_wins, flat(forced)))
     rows = answer.rows
+    if rows is None and wins is not None:
+        return Merged(newer_wins=wins)
     if rows is None:
         raise PluginError(
             f"merger {merger.__class__.__qualname__}",
@@ -54,20 +58,29 @@ def merge_pairs(older: pa.Table, newer: pa.Table, merger: Merger) -> Merged:
     if pc.any(whole).as_py():
         pick = np.arange(older.num_rows) + np.where(whole, older.num_rows, 0)
         rows = pa.concat_tables([rows.select(newer.schema.names), newer]).take(pa.array(pick))
-    return Merged(rows=rows)
+    return Merged(wins, rows)
+
+
+def is_plain(merger: Merger, mode: str) -> bool:
+    """Whether the row that wins by the merge mode ``mode`` is what stays, and nothing of the other
+    one."""
+    return merger.merge_mode == mode and merger.columns is not None
 
 
 def fold(rows: pa.Table, merger: Merger) -> pa.Table:
     """One row for each record key of ``rows``, which are in order of arrival.
 
     Neighbours are merged in rounds (mergers are associative), so the number of merger calls grows
-    with the logarithm of the largest number of duplicates.
+    with the logarithm of the largest number of duplicates; with this number of mergers that are
+    not.
     """
     if rows.num_rows >= MANY and all_differ(rows.column(RECORD_KEY)):
         return rows
     groups: npt.NDArray[Any] = codes(rows.column(RECORD_KEY))
     if not len(groups) or int(groups.max()) + 1 == len(groups):
         return rows
+    if order_of(merger) is not None:
+        return fold_in_order(rows, groups, merger)
     current = np.argsort(groups, kind="stable")
     groups = groups[current]
     pool = rows
@@ -82,16 +95,43 @@ def fold(rows: pa.Table, merger: Merger) -> pa.Table:
         answer = merge_pairs(
             narrow(pool, current[older], merger), narrow(pool, current[newer], merger), merger
         )
-        if answer.newer_wins is not None:
-            wins = np.asarray(answer.newer_wins)
-            current[older] = np.where(wins, current[newer], current[older])
-        elif answer.rows is not None:
-            built = np.arange(pool.num_rows, pool.num_rows + len(older))
-            pool = pa.concat_tables([pool, answer.rows.select(pool.schema.names)])
-            current[older] = built
+        pool, current[older] = _survivors(pool, current[older], current[newer], answer)
         keep = np.ones(len(groups), bool)
         keep[newer] = False
         current, groups = current[keep], groups[keep]
+
+
+def fold_in_order(rows: pa.Table, groups: Places, merger: Merger) -> pa.Table:
+    """One row for each of ``groups`` (:func:`codes` of the record keys), merged from the oldest to
+    the newest."""
+    pool, turns = rows, turns_of(groups)
+    current = turns[0]
+    for newer in turns[1:]:
+        at = groups[newer]
+        answer = merge_pairs(narrow(pool, current[at], merger), narrow(pool, newer, merger), merger)
+        pool, current[at] = _survivors(pool, current[at], newer, answer)
+    return pool.take(pa.array(np.sort(current)))
+
+
+def turns_of(groups: Places) -> list[Places]:
+    """The places of each group's first row (by group), then of the second ones, and so on."""
+    order, counts = np.argsort(groups, kind="stable"), np.bincount(groups)
+    starts = np.concatenate(([0], np.cumsum(counts)))
+    rank = np.arange(len(groups)) - starts[groups[order]]
+    return [order[rank == turn] for turn in range(int(counts.max(initial=0)))] or [order]
+
+
+def _survivors(
+    pool: pa.Table, older: Places, newer: Places, answer: Merged
+) -> tuple[pa.Table, Places]:
+    """``pool`` with the rows that were built, and the places of the rows that stay of its rows
+    ``older`` and ``newer``."""
+    if answer.rows is not None:
+        newer = np.arange(pool.num_rows, pool.num_rows + len(older))
+        pool = pa.concat_tables([pool, answer.rows.select(pool.schema.names)])
+    if answer.newer_wins is None:
+        return pool, newer
+    return pool, np.where(np.asarray(answer.newer_wins), newer, older)
 
 
 def needed_columns(merger: Merger, schema: pa.Schema) -> list[str]:

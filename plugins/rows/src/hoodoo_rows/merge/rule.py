@@ -13,7 +13,7 @@ from attrs import evolve, field, frozen
 from hoodoo.errors import CommitConflictError
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator, record_key_columns
-from hoodoo.hookspecs.merger import Merger
+from hoodoo.hookspecs.merger import Merger, delete_mark
 from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.config import TableConfig
@@ -117,6 +117,7 @@ class MergeRule:
         files ``file_format`` reads."""
         needed = {IS_DELETED, *config.ordering_fields}
         needed |= set(stored.names if merger.columns is None else merger.columns)
+        needed |= set((delete_mark(merger) or ())[:1])
         needed.add(RECORD_KEY)
         deletes = keys
         if config.populate_meta_fields:
@@ -148,15 +149,24 @@ class MergeRule:
         return self.keys.record_keys(rows)
 
 
-def marked_operations(rows: pa.RecordBatch | pa.Table) -> pa.Array | pa.ChunkedArray:
+Mark = tuple[str, tuple[str, ...]]
+
+
+def marked_operations(
+    rows: pa.RecordBatch | pa.Table, mark: Mark | None
+) -> pa.Array | pa.ChunkedArray:
     """DELETE_ROW for rows that are marked as deleted, PUT for the others: ``HoodieRecord.isDelete``
-    of Hudi."""
+    of Hudi. ``mark``: the mark of the table's merger."""
     names, marked = rows.schema.names, None
     if IS_DELETED in names:
         marked = pc.fill_null(rows.column(IS_DELETED), False)
     if OPERATION in names and rows.schema.field(OPERATION).type == pa.string():
         # Of Flink's changelogs: deleted, or as a row was before an update.
         gone = pc.is_in(rows.column(OPERATION), value_set=pa.array(["D", "-U"]))
+        marked = gone if marked is None else pc.or_(marked, gone)
+    if mark is not None and mark[0] in names:
+        texts = rows.column(mark[0]).cast(pa.string())
+        gone = pc.is_in(texts, value_set=pa.array(mark[1], pa.string()))
         marked = gone if marked is None else pc.or_(marked, gone)
     if marked is None:
         return pa.array(np.full(rows.num_rows, PUT, np.int8))

@@ -17,6 +17,7 @@ from hoodoo.storage.api import Storage, of_size
 
 from hoodoo_rows.merge.log_rows import read_log_rows
 from hoodoo_rows.merge.meet import Counts, KeyJoin, Places
+from hoodoo_rows.merge.pairs import is_plain
 from hoodoo_rows.merge.rule import MergeRule
 from hoodoo_rows.merge.virtual import KeyedReader
 from hoodoo_rows.write.widen import widened
@@ -44,7 +45,7 @@ def merged_rows(
         warnings.warn(f"{storage.root}: {damage}", HoodooWarning, stacklevel=2)
     # Where log rows are what they are, whatever is stored, row groups that the filter rules out
     # need not be read.
-    stands_alone = rule.merger.merge_mode == BY_ARRIVAL
+    stands_alone = is_plain(rule.merger, BY_ARRIVAL)
     if found.waiting is not None and (found.waiting.absent or not stands_alone):
         pushed = None
     if slice_.base_file is not None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.merger import order_of
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.internal_row import DELETE, DELETE_ROW, OP, PUT
 from hoodoo.model.meta import RECORD_KEY
@@ -16,6 +18,7 @@ from hoodoo.storage.api import Storage
 
 from hoodoo_rows.merge.log_rows import read_log_rows
 from hoodoo_rows.merge.meet import KeyJoin
+from hoodoo_rows.merge.pairs import flat, is_plain, merge_pairs, needed_columns
 from hoodoo_rows.merge.rule import MergeRule
 from hoodoo_rows.merge.slice import merged_rows
 
@@ -54,10 +57,15 @@ class MergedSlice:
         is_put = pc.equal(rows.column(OP), PUT)
         again = rows.filter(pc.and_(gone, is_put))
         is_hidden = bool(again.num_rows) and (compacting or self._meets_winner(again, rule))
-        if rule.merger.merge_mode != BY_EVENT_TIME:
+        matters = pc.or_(pc.invert(gone), is_put)
+        if not is_plain(rule.merger, BY_EVENT_TIME):
             # Of marks; one that has an ordering value is compared with later rows, as in Hudi.
-            is_hidden |= bool(pc.any(pc.and_(pc.equal(state, DELETE_ROW), is_put)).as_py())
-        rows = rows.filter(pc.or_(pc.invert(gone), is_put))
+            again = pc.and_(pc.fill_null(pc.equal(state, DELETE_ROW), False), is_put)
+            if rule.merger.merge_mode == BY_EVENT_TIME:
+                again, lost = self._after_marks(rows, flat(again), logs)
+                matters = pc.and_(matters, pc.invert(lost))
+            is_hidden |= bool(pc.any(again).as_py())
+        rows = rows.filter(matters)
         if not is_hidden:
             return rows, None
         living = pa.chunked_array(
@@ -65,6 +73,19 @@ class MergedSlice:
         )
         keys = logs.rows.column(RECORD_KEY)
         return rows, keys.filter(pc.invert(pc.is_in(keys, value_set=living)))
+
+    def _after_marks(
+        self, rows: pa.Table, again: pa.Array, logs: KeyJoin
+    ) -> tuple[pa.Array, pa.Array]:
+        """Of the rows ``again``, which come after a row that is marked as deleted, those that win,
+        and those that lose against it."""
+        order = order_of(self.rule.merger) or self.rule.merger
+        names = [n for n in needed_columns(order, logs.rows.schema) if n in rows.schema.names]
+        older = logs.rows.select(names).take(logs.places(rows.column(RECORD_KEY)).filter(again))
+        newer = rows.select(names).filter(again).cast(older.schema)
+        wins = np.zeros(rows.num_rows, np.bool_)
+        wins[np.asarray(again)] = merge_pairs(older, newer, order).newer_wins
+        return pa.array(wins), pa.array(np.asarray(again) & ~wins)
 
     def _meets_winner(self, rows: pa.Table, rule: MergeRule) -> bool:
         """Whether a row of the base file does not simply lose to the one of ``rows`` with its

@@ -19,6 +19,7 @@ from hoodoo.errors import (
     NotATableError,
     StorageUnknownError,
 )
+from hoodoo.hookspecs.merger import delete_mark
 from hoodoo.model.internal_row import PUT
 from hoodoo.model.meta import IS_DELETED, OPERATION
 from hoodoo.table.handle import TableHandle
@@ -28,7 +29,7 @@ from hoodoo.timeline.batches import Batch
 
 from hoodoo_rows import writes
 from hoodoo_rows.engine.sources import as_arrow
-from hoodoo_rows.merge.rule import marked_operations
+from hoodoo_rows.merge.rule import Mark, marked_operations
 from hoodoo_rows.write.commit import Commit
 
 _KEYS = ("hoodie.table.recordkey.fields", "hoodie.datasource.write.recordkey.field")
@@ -56,7 +57,9 @@ class GivenRows:
         own = isinstance(self.data, (list, tuple, Mapping)) and not is_new
         data = self.data if own or self.arrow is None else self.arrow
         unique = is_new and not (self.merges or table.config.ordering_fields)
-        counted = _Counted(data) if unique and self.arrow is not None else None
+        counted = None
+        if unique and self.arrow is not None:
+            counted = _Counted(data, delete_mark(table.plugins().merger))
         try:
             self.commit = write(table, counted.data if counted else data, **self.more)
             if counted and table.config.record_key_fields:
@@ -144,28 +147,30 @@ class _Counted:
     """Arrow data whose rows are counted, at once or as they are read. Rows that are marked as
     deleted are none of the table."""
 
-    def __init__(self, data: Any) -> None:
-        self.rows = 0
-        self.data = data
+    def __init__(self, data: Any, mark: Mark | None) -> None:
+        self.rows, self.data, self.mark = 0, data, mark
         if isinstance(data, pa.Table):
-            self.rows = _unmarked(data)
+            self.rows = self._unmarked(data)
         elif isinstance(data, pa.RecordBatchReader):
             self.data = pa.RecordBatchReader.from_batches(data.schema, self._count(data))
         else:
-            marks = [name for name in (IS_DELETED, OPERATION) if name in data.schema.names]
+            marks = [name for name in self._marks if name in data.schema.names]
             found = data.to_batches(columns=marks) if marks else ()
-            self.rows = sum(map(_unmarked, found)) if marks else data.count_rows()
+            self.rows = sum(map(self._unmarked, found)) if marks else data.count_rows()
 
     def _count(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            self.rows += _unmarked(batch)
+            self.rows += self._unmarked(batch)
             yield batch
 
+    @property
+    def _marks(self) -> tuple[str, ...]:
+        return (IS_DELETED, OPERATION, *(self.mark or ())[:1])
 
-def _unmarked(rows: pa.Table | pa.RecordBatch) -> int:
-    if not {IS_DELETED, OPERATION} & set(rows.schema.names):
-        return int(rows.num_rows)
-    return int(pc.sum(pc.equal(marked_operations(rows), PUT)).as_py() or 0)
+    def _unmarked(self, rows: pa.Table | pa.RecordBatch) -> int:
+        if not {*self._marks} & {*rows.schema.names}:
+            return int(rows.num_rows)
+        return int(pc.sum(pc.equal(marked_operations(rows, self.mark), PUT)).as_py() or 0)
 
 
 def _refuse_doubles(table: TableHandle, commit: Commit, rows: int) -> None:

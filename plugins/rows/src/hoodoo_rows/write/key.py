@@ -20,7 +20,7 @@ from hoodoo.hookspecs.key_generator import (
 from hoodoo.model.internal_row import DELETE, OP
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 
-from hoodoo_rows.merge.rule import marked_operations
+from hoodoo_rows.merge.rule import Mark, marked_operations
 from hoodoo_rows.produce.columns import BUCKET, SEQ, append_columns, bucketed, keyed
 from hoodoo_rows.write.operation import WriteKind
 
@@ -39,6 +39,7 @@ class AddKeys:
     filled: tuple[str, ...] = ()
     # Of the write, which generated keys begin with.
     instant: str = ""
+    mark: Mark | None = None
 
     @classmethod
     def of(
@@ -48,9 +49,10 @@ class AddKeys:
         kind: WriteKind,
         instant: str,
         strict: bool = False,
+        mark: Mark | None = None,
     ) -> AddKeys:
         """For a write of ``kind`` at ``instant`` (requested time). ``strict``: no column of a key
-        may be null.
+        may be null. ``mark``: what marks rows as deleted, of the table's merger.
 
         ConfigError where the generator is not for that: one for deletes, or one whose keys no row
         can be found by again."""
@@ -69,7 +71,7 @@ class AddKeys:
                 "delete_partitions; or create the table with record_key=...",
             )
         filled = generator.record_key_fields if strict else ()
-        return cls(schema, generator, kind.deletes, filled, instant)
+        return cls(schema, generator, kind.deletes, filled, instant, mark)
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -104,7 +106,7 @@ class AddKeys:
     def _operations(self, batch: pa.RecordBatch) -> pa.Array:
         if self.deletes:
             return pa.array(np.full(batch.num_rows, DELETE, np.int8))
-        return marked_operations(batch)
+        return marked_operations(batch, self.mark)
 
 
 def _check_filled(batch: pa.RecordBatch, name: str) -> None:

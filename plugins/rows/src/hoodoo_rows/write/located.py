@@ -236,7 +236,8 @@ class SettleMoves:
             ]
             older = pa.Table.from_arrays(columns, schema=newer.schema)
             answer = merge_pairs(older, newer, self.merger)
-            kept = newer.filter(answer.newer_wins) if answer.newer_wins is not None else answer.rows
+            kept = newer if answer.rows is None else answer.rows
+            if answer.newer_wins is not None:
+                kept = kept.filter(answer.newer_wins)
             yield batch.filter(pc.invert(met))
-            assert kept is not None
             yield from kept.select(self.out_schema.names).combine_chunks().to_batches()

@@ -16,7 +16,7 @@ from hoodoo.errors import ConfigError, DuplicateKeyError
 from hoodoo.hookspecs.conflict import Group
 from hoodoo.hookspecs.engine import Stream, Workspace, result_bytes, runs_once
 from hoodoo.hookspecs.index import BucketPlace, ComputedIndex, LookupIndex, PathBuckets, PathIndex
-from hoodoo.hookspecs.merger import keeps_absent
+from hoodoo.hookspecs.merger import delete_mark, keeps_absent
 from hoodoo.kernel.answers import check_groups
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice
@@ -30,6 +30,7 @@ from hoodoo.timeline.codec.large import LazyStats
 from hoodoo.timeline.markers import CREATE, MERGE, marker
 from hoodoo.timeline.task_fence import TaskFence
 
+from hoodoo_rows.merge.pairs import is_plain
 from hoodoo_rows.merge.rule import history_of
 from hoodoo_rows.produce.key_changes import WriteResult, collect_written
 from hoodoo_rows.produce.log_names import LogPlan, may_delete
@@ -145,7 +146,7 @@ def prepare(
             )
     conformed = target.engine.map(source, Conform(travels, target.options))
     strict = target.config.keys_are_strict
-    keys = AddKeys.of(travels, target.generator, kind, instant, strict)
+    keys = AddKeys.of(travels, target.generator, kind, instant, strict, delete_mark(target.merger))
     keyed: Stream = target.engine.map(conformed, keys)
     if isinstance(target.computed, ComputedIndex):
         keyed = target.engine.map(keyed, AddBuckets(keyed.schema, target.computed))
@@ -334,11 +335,12 @@ def _log_plan(
 def _may_delete(target: WriteTarget, prepared: Prepared) -> Callable[[FileSlice], bool]:
     """Whether rows may meet deletes in the log files of a slice, which the merger would not let
     win."""
-    mode, completes = target.merger.merge_mode, keeps_absent(target.merger)
-    told = target.index_kind.knows_logs and mode == BY_EVENT_TIME
-    if prepared.kind.deletes or ((mode == BY_ARRIVAL or told) and not completes):
+    merger, completes = target.merger, keeps_absent(target.merger)
+    by_time = is_plain(merger, BY_EVENT_TIME)
+    told = target.index_kind.knows_logs and by_time
+    if prepared.kind.deletes or ((is_plain(merger, BY_ARRIVAL) or told) and not completes):
         return lambda slice_: False
-    marks = completes or mode != BY_EVENT_TIME
+    marks = completes or not by_time
     return partial(may_delete, target.snapshot, marks)
 
 

@@ -18,6 +18,7 @@ from hoodoo.model.payload import pack_slices
 from hoodoo.options.kinds import FLAG
 from hoodoo.options.table import BY_ARRIVAL
 
+from hoodoo_rows.merge.pairs import is_plain
 from hoodoo_rows.placement import FOLLOWS
 from hoodoo_rows.produce.columns import keyed
 from hoodoo_rows.produce.summary import Arrivals
@@ -178,7 +179,7 @@ def tag(target: WriteTarget, places: Places, rows: Stream, moves: bool = True) -
     if not index.is_global:
         return places.through(TagLocal(rows.schema), rows)
     moves = moves and index.moves_partitions
-    if moves and target.merger.merge_mode != BY_ARRIVAL:
+    if moves and not is_plain(target.merger, BY_ARRIVAL):
         rows = _settle_moves(target, places, rows)
     return places.through(TagGlobal(rows.schema, moves), rows)
 

@@ -9,9 +9,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
+from hoodoo.hookspecs.merger import delete_mark
 from hoodoo.model.commit import WriteStat
-from hoodoo.model.internal_row import DELETE, OP, PUT
-from hoodoo.model.meta import IS_DELETED, RECORD_KEY, emptied, repeated
+from hoodoo.model.internal_row import DELETE, DELETE_ROW, OP, PUT
+from hoodoo.model.meta import RECORD_KEY, emptied, repeated
 from hoodoo.storage.temporaries import scratch_file
 from hoodoo.timeline.names import parse_data_file
 from hoodoo_rows.api import Batches, LogRows, NewFiles
@@ -37,9 +38,9 @@ class CompactLogs(MergesSlices):
             return None, logs
         op = waiting.rows.column(OP)
         stays = pc.equal(op, PUT)
-        if IS_DELETED in waiting.rows.schema.names:
-            # Mergers may look at the columns of a row that is marked as deleted.
-            stays = pc.or_(stays, pc.fill_null(waiting.rows.column(IS_DELETED), False))
+        # Mergers may look at the columns of a row that is marked as deleted.
+        marked = Batches.marked_operations(waiting.rows, delete_mark(self.rule.merger))
+        stays = pc.or_(stays, pc.equal(marked, DELETE_ROW))
         path, marker = slice_.partition_path, self.settings.marker
         with scratch_file(self.storage) as local:
             size = self._blocks(local, logs, stays, path)

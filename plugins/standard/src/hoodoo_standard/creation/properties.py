@@ -52,6 +52,12 @@ from hoodoo_rows.api import ArrivingRows, Reads, StoredFiles
 from hoodoo_standard.creation.agreed import Agreed, agree, conflict, said
 from hoodoo_standard.creation.existing import existing_config
 from hoodoo_standard.creation.foreign import table_above, tables_below
+from hoodoo_standard.creation.merging import (
+    ordering_of,
+    payload_properties,
+    plain_class,
+    refuse_older,
+)
 from hoodoo_standard.creation.options import (
     NEW_TABLE_OPTIONS,
     PAYLOAD,
@@ -68,6 +74,7 @@ from hoodoo_standard.creation.virtual import (
     VirtualSettings,
 )
 from hoodoo_standard.options import JAVA_GENERATORS, JAVA_PAYLOADS
+from hoodoo_standard.payloads import Payload, payload_named
 
 TABLE_TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -133,7 +140,7 @@ def new_config(wanted: NewTable) -> TableConfig:
     if wanted.exists is not None:
         return existing_config(wanted)
     agreed = Agreed.of(wanted)
-    keys, partitions, order = agreed.keys, agreed.partitions, agreed.ordering
+    keys, partitions = agreed.keys, agreed.partitions
     key_generator, index, version = agreed.key_generator, agreed.index, agreed.version
     virtual = VirtualSettings.of(options)
     if virtual is not None:
@@ -144,6 +151,9 @@ def new_config(wanted: NewTable) -> TableConfig:
             f"can't be written ({', '.join(map(str, VERSIONS))} can)",
             "use table_version=9, or 6 for readers of Hudi 0.x.",
         )
+    payload = payload_named(wanted.merger) or payload_named(PAYLOAD.given(options))
+    order = ordering_of(payload, agreed.ordering, version)
+    agreed = evolve(agreed, ordering=order)
     for what, names in (("record_key", keys), ("partition_by", partitions), ("ordering", order)):
         if len(set(names)) < len(names):
             raise ConfigError(
@@ -180,7 +190,10 @@ def new_config(wanted: NewTable) -> TableConfig:
     settings = Settings(TableConfig(properties), options)
     resolve("file_format", settings.table.base_file_format, settings)  # nobody could write it
     properties.update(_key_generator_properties(key_generator, keys, partitions, settings, version))
-    properties.update(_merger_properties(wanted.merger, order, settings, version))
+    merging = _merger_properties(wanted.merger, order, settings, version, payload)
+    properties.update({k: v for k, v in merging.items() if v is not None})
+    for key in (key for key, value in merging.items() if value is None):
+        properties.pop(key, None)
     properties.update(_index_properties(index, settings))
     return TableConfig({k: v for k, v in properties.items() if v is not None})
 
@@ -312,8 +325,12 @@ def _virtual_keys(
 
 
 def _merger_properties(
-    chosen: Any, order: tuple[str, ...], settings: Settings, version: int
-) -> dict[str, str]:
+    chosen: Any,
+    order: tuple[str, ...],
+    settings: Settings,
+    version: int,
+    of_class: Payload | None,
+) -> dict[str, str | None]:
     options = settings.options
     mode = agree("", None, options, (MERGE_MODE, WRITER_MODE), str.__eq__)
     strategy = agree("", None, options, (MERGE_STRATEGY, WRITER_STRATEGY), str.__eq__)
@@ -323,7 +340,10 @@ def _merger_properties(
     _check_merger(chosen, merger, ref, settings)
     mode = merger.merge_mode
     usual = kernel().find("merger", mode)
-    own: dict[str, str] = {}
+    if of_class is not None:
+        return payload_properties(of_class, settings.table, version)
+    refuse_older(settings.table, version)
+    own = plain_class(payload, version)
     if ref.instance is None and mode != "CUSTOM" and usual and usual.name != ref.name:
         own[OWN_MERGER] = ref.name
     if mode == "EVENT_TIME_ORDERING" and not order:

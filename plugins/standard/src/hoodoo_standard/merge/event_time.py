@@ -18,6 +18,7 @@ by a lower value keeps that value only if the three rows are merged from the old
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 from attrs import frozen
-from hoodoo.errors import ConfigError, MissingColumnError
+from hoodoo.errors import ConfigError, DataError, MissingColumnError
 from hoodoo.hookspecs.merger import Merged
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.internal_row import DELETE, OP
 
-from hoodoo_standard.merge.beyond import refuse
+from hoodoo_standard.payloads import Payload, merging_of
 
 STRATEGY_ID = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"
 
@@ -40,13 +41,17 @@ Mask = npt.NDArray[np.bool_]
 
 @frozen
 class EventTimeMerger:
-    """Hudi's EVENT_TIME_ORDERING over one or several ordering columns."""
+    """Hudi's EVENT_TIME_ORDERING over one or several ordering columns. ``delete_mark``: what marks
+    rows as deleted, if something does. ``by_sequence``: the ordering column has texts such as
+    000003.154, a number of a file and a position there, which are compared as numbers."""
 
     ordering_fields: tuple[str, ...]
+    delete_mark: tuple[str, tuple[str, ...]] | None = None
+    by_sequence: bool = False
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> EventTimeMerger:
-        refuse(settings)
+    def from_settings(cls, settings: Settings, payload: Payload | None = None) -> EventTimeMerger:
+        merging = merging_of(settings.table, payload)
         fields = settings.table.ordering_fields
         if not fields:
             raise ConfigError(
@@ -54,7 +59,7 @@ class EventTimeMerger:
                 "the table has no ordering columns.",
                 "create the table with ordering=[...], or use the merger commit_time.",
             )
-        return cls(fields)
+        return cls(fields, merging.mark, merging.by_sequence)
 
     @property
     def merge_mode(self) -> str:
@@ -68,12 +73,17 @@ class EventTimeMerger:
     def columns(self) -> tuple[str, ...] | None:
         return self.ordering_fields
 
+    def _values(self, table: pa.Table) -> list[pa.ChunkedArray]:
+        """What is compared, the first of it first."""
+        columns = list(map(partial(_column, table), self.ordering_fields))
+        return _places(columns[0]) if self.by_sequence else columns
+
     def merge(self, older: pa.Table, newer: pa.Table) -> Merged:
         """Raises MissingColumnError if an ordering column lacks."""
         undecided = np.ones(newer.num_rows, np.bool_)
         wins = np.zeros(newer.num_rows, np.bool_)
-        for field in self.ordering_fields:
-            less, greater = _compare(_column(older, field), _column(newer, field))
+        for left, right in zip(self._values(older), self._values(newer), strict=True):
+            less, greater = _compare(left, right)
             wins |= undecided & less
             undecided &= ~(less | greater)
             if not undecided.any():
@@ -83,6 +93,19 @@ class EventTimeMerger:
             for table in (older, newer):
                 wins |= np.asarray(pc.equal(table.column(OP), DELETE), np.bool_)
         return Merged(newer_wins=pa.array(wins))
+
+
+def _places(values: pa.ChunkedArray) -> list[pa.ChunkedArray]:
+    """File and position of each value, as numbers. DataError for a text that is neither."""
+    found = pc.extract_regex(values.cast(pa.string()), r"^(?P<file>\d{1,18})\.(?P<place>\d{1,18})$")
+    wrong = pc.and_(values.is_valid(), pc.invert(found.is_valid()))
+    if pc.any(wrong).as_py():
+        raise DataError(
+            f"ordering value {values.filter(wrong)[0].as_py()!r}",
+            "is no number of a binlog file and a position, such as 000003.154.",
+            "correct the column; rows are compared by it.",
+        )
+    return [pc.struct_field(found, name).cast(pa.int64()) for name in ("file", "place")]
 
 
 def _column(table: pa.Table, field: str) -> pa.ChunkedArray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 from attrs import frozen
-from hoodoo.hookspecs.merger import Merged, Merger
+from hoodoo.hookspecs.merger import Merged, Merger, delete_mark
 from hoodoo.hookspecs.registration import Settings
 
 from hoodoo_standard.merge.commit_time import CommitTimeMerger
@@ -35,6 +35,10 @@ class PartialMerger:
     @property
     def strategy_id(self) -> str:
         return self.rule.strategy_id
+
+    @property
+    def delete_mark(self) -> tuple[str, tuple[str, ...]] | None:
+        return delete_mark(self.rule)
 
     @property
     def columns(self) -> tuple[str, ...] | None:
