@@ -21,6 +21,7 @@ from hoodoo_ingest.checkpoint import HUDI_KEYS, OWN_KEY
 from hoodoo_ingest.config import read_config
 from hoodoo_ingest.hookspecs.source import Around, Position
 from hoodoo_ingest.run import Ingestion
+from hoodoo_ingest.sources import files
 from hoodoo_ingest.testing.source import SourceContract
 
 NOW = time.time() - 10_000
@@ -133,6 +134,37 @@ def test_bounded_rounds(tmp_path: Path) -> None:
     assert len(fed(config(tmp_path))) == 1 and ids(tmp_path) == list(range(8))
 
 
+def test_many_files_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "REMEMBERED", 3)
+    for n in range(8):
+        put(tmp_path, f"{n}.jsonl", [{"id": n}], at=NOW + n // 5)
+    known = config(tmp_path, source={"max_files": 2}, run={"operation": "insert"})
+    assert len(fed(known)) == 4 and ids(tmp_path) == list(range(8))
+    put(tmp_path, "8.jsonl", [{"id": 8}], at=NOW + 1)  # as new as the newest
+    put(tmp_path, "9.jsonl", [{"id": 9}], at=NOW + 9)
+    fed(known)
+    assert ids(tmp_path) == list(range(10))
+
+
+def test_a_new_schema_in_a_running_process(tmp_path: Path) -> None:
+    schema = tmp_path / "s.avsc"
+    fields = [{"name": "id", "type": "long"}]
+    schema.write_text(json.dumps({"type": "record", "name": "r", "fields": fields}))
+    how = {
+        "schema": {"file": str(schema)},
+        "run": {"continuous": True, "every": 0, "add_columns": True},
+    }
+    rounds = hoodoo.ingest(config(tmp_path, **how))
+    put(tmp_path, "1.jsonl", [{"id": 1, "v": "x"}])
+    next(rounds)
+    fields.append({"name": "v", "type": ["null", "string"]})  # type: ignore[dict-item]
+    schema.write_text(json.dumps({"type": "record", "name": "r", "fields": fields}))
+    put(tmp_path, "2.jsonl", [{"id": 2, "v": "x"}])
+    next(rounds)
+    rows = hoodoo.open(str(tmp_path / "t")).read(columns=["id", "v"]).to_pylist()
+    assert sorted((row["id"], row["v"]) for row in rows) == [(1, None), (2, "x")]
+
+
 def test_young_files_wait(tmp_path: Path) -> None:
     put(tmp_path, "1.jsonl", [{"id": 1}])
     assert fed(config(tmp_path, source={"settle": 60})) == []
@@ -156,13 +188,14 @@ def test_formats(tmp_path: Path) -> None:
         )
     (folder / "5.json").write_text('{"id": 5, "at": 1700000000000000}\n\n')
     (folder / "6.json").write_text('{"id": 6, "at": "2023-11-14T22:13:20Z"}')
-    (folder / "7.json").write_text("\n")
+    (folder / "7.json").write_bytes(b'\xef\xbb\xbf\r\n{"id": 7}\r\n')
+    (folder / "8.json").write_text("\n")
     (tmp_path / "s.avsc").write_text(SCHEMA)
     fed(config(tmp_path, schema={"file": str(tmp_path / "s.avsc")}))
     table = hoodoo.open(str(tmp_path / "t"))
     assert table.schema.names == ["id", "city", "fare", "at"]
     rows = sorted(table.read().to_pylist(), key=lambda found: found["id"])
-    assert [found["id"] for found in rows] == [1, 2, 3, 4, 5, 6]
+    assert [found["id"] for found in rows] == [1, 2, 3, 4, 5, 6, 7]
     assert rows[1]["city"] == "os\nlo" and rows[0]["fare"] == 1.5
     assert rows[4]["at"] == rows[5]["at"] is not None
 

@@ -75,7 +75,6 @@ class Ingestion:
 
     config: Config
     stopped: threading.Event = field(factory=threading.Event)
-    _source: Reading | None = None
 
     # --- what comes -------------------------------------------------------------------------------
     def next(self) -> tuple[Table | None, Checkpoint, Portion | None]:
@@ -114,19 +113,18 @@ class Ingestion:
                 )
 
     def _opened(self, table: Table | None) -> Reading:
+        """The source; the schema may be another one in each round."""
         config = self.config
-        if self._source is None or config.sections["schema"]["file"] is None:
-            errors = config.sections["errors"]
-            plain = table is not None and config.sections["transform"]["sql"] is None
-            around = Around(
-                schema=self._schema(),
-                types=table.schema if table is not None and plain else None,
-                options=config.options,
-                bad_rows=errors["limit"] if errors["bad_rows"] == ASIDE else 0,
-                spark=self._spark,
-            )
-            self._source = config.plugin.open(config.source, around)
-        return self._source
+        errors = config.sections["errors"]
+        plain = table is not None and config.sections["transform"]["sql"] is None
+        around = Around(
+            schema=self._schema(),
+            types=table.schema if table is not None and plain else None,
+            options=config.options,
+            bad_rows=errors["limit"] if errors["bad_rows"] == ASIDE else 0,
+            spark=self._spark,
+        )
+        return config.plugin.open(config.source, around)
 
     def _schema(self) -> pa.Schema | None:
         file = self.config.sections["schema"]["file"]

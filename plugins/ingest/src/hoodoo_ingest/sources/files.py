@@ -24,6 +24,8 @@ from hoodoo_ingest import kinds
 from hoodoo_ingest.hookspecs.source import Around, Arrived, Key, Portion, Position
 from hoodoo_ingest.sources.formats import FORMATS, Bad, Form, format_of, read_file
 
+# More files than these are in no commit, unless they have the same time: then ``late`` is shorter.
+REMEMBERED = 20_000
 KEYS: Mapping[str, Key] = {
     "path": Key(kinds.text, "The directory or URI of the files, at any depth.", required=True),
     "format": Key(kinds.one_of(*FORMATS), "The format; by default that of each file's name."),
@@ -79,13 +81,12 @@ class Folder:
         chosen = self._bounded(new)
         # A file of the future, whose clock is wrong, must not make later ones old.
         newest = min(chosen[-1].modified, time.time())
-        upto = max(floor, newest - self.given["late"])
         marks = {_mark(e): e.modified for e in there if _mark(e) in recent}
         marks |= {_mark(e): e.modified for e in chosen}
-        own = {
-            "floor": upto,
-            "recent": sorted(m for m, modified in marks.items() if modified >= upto),
-        }
+        upto = max(floor, newest - self.given["late"])
+        if len(marks) > REMEMBERED:  # what is left unread is not older than the newest
+            upto = max(upto, min(newest, sorted(marks.values())[-REMEMBERED]))
+        own = {"floor": upto, "recent": sorted(m for m, at in marks.items() if at >= upto)}
         return Portion(
             Position(own, str(max(0, int(newest * 1000) - 1))),
             "file",

@@ -3,6 +3,7 @@ table, else from the file."""
 
 from __future__ import annotations
 
+import codecs
 import io
 from collections.abc import Mapping
 
@@ -91,6 +92,7 @@ def read_file(storage: Storage, path: str, form: Form, bad: Bad) -> pa.Table | N
     except _BAD as error:  # nothing of such a file can be used
         bad.add(place, None, error)
         return None
+    data = data.removeprefix(codecs.BOM_UTF8)
     if not data.strip():
         return None
     found = _lines(data, _Json() if kind == "jsonl" else _Csv.of(data), form, place, bad)
@@ -206,7 +208,7 @@ def _lines(data: bytes, how: _Json | _Csv, form: Form, place: str, bad: Bad) -> 
         return how.parse(data, form)
     except _BAD as error:
         first = error
-    records = how.records(data)
+    records, known = how.records(data), len(bad.rows)
     before = 2 if how.head else 1
     found: list[pa.Table] = []
     parts = [(0, len(records))]
@@ -226,7 +228,9 @@ def _lines(data: bytes, how: _Json | _Csv, form: Form, place: str, bad: Bad) -> 
             continue
         if form.schema is None:  # the types of the others, too
             form = evolve(form, schema=found[0].schema)
-    if not bad.rows:  # each half alone is right: the types of the first block do not fit the others
+    if (
+        len(bad.rows) == known
+    ):  # each half alone is right: the types of the first block do not fit the others
         bad.add(place, None, first)
         return None
     return pa.concat_tables(found, promote_options="permissive") if found else None
