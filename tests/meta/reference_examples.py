@@ -186,6 +186,15 @@ EXAMPLES = {
     "hoodoo.vector": 'assert hoodoo.vector(2, "DOUBLE").list_size == 2',
     "hoodoo.blob": 'assert hoodoo.blob().names == ["type", "data", "reference"]',
     # functions
+    "hoodoo.aio": """\
+import asyncio
+
+async def count(path):
+    await hoodoo.aio(path).upsert(rides)
+    return await hoodoo.aio(path).count()
+
+hoodoo.create("async_rides", rides.schema, record_key="ride")
+assert asyncio.run(count("async_rides")) == 2""",
     "hoodoo.create": 'table = hoodoo.create("rides", rides, record_key="ride", partition_by="city")  # with its rows\nassert table.count() == 2',
     "hoodoo.catalog": """\
 lake = hoodoo.catalog("lake")

@@ -80,6 +80,7 @@ GUIDES = {
     "table.verify": "command-line.md#verify",
     "hoodoo.create": "quickstart.md",
     "hoodoo.write": "quickstart.md#in-one-line",
+    "hoodoo.aio": "reading.md#from-async-code",
     "hoodoo.catalog": "catalogs.md",
     "table.sync": "catalogs.md#what-is-updated-and-when",
     "hoodoo.convert": "converting.md",

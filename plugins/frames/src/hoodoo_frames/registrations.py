@@ -13,6 +13,11 @@ from hoodoo.hookspecs import Registration
 def hoodoo_functions() -> Iterable[Registration]:
     return [
         Registration(
+            "aio",
+            "hoodoo_frames.aio:aio",
+            summary="A table whose methods are awaited; threads do the work.",
+        ),
+        Registration(
             "scan_polars",
             "hoodoo_frames.lazy:scan_polars",
             summary="A table as a polars LazyFrame: columns, filters and limits reach the files.",
