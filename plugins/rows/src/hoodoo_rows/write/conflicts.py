@@ -6,12 +6,18 @@ comes in between (timeline/ledger.py). Each other write is looked at once, howev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 import pyarrow as pa
 from attrs import define, field
-from hoodoo.errors import CommitConflictError, HoodooError, PendingClusteringError
+from hoodoo.errors import (
+    CommitConflictError,
+    CommitUnknownError,
+    CorruptTableError,
+    HoodooError,
+    PendingClusteringError,
+)
 from hoodoo.hookspecs.clustering_updates import PendingPlan
 from hoodoo.hookspecs.conflict import Change, ConflictStrategy, Group
 from hoodoo.hookspecs.index import ComputedIndex
@@ -22,7 +28,7 @@ from hoodoo.model.instant import Instant
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.participants.of_table import Participants
-from hoodoo.storage.api import Storage
+from hoodoo.storage.api import NOT_THERE, Storage
 from hoodoo.storage.together import at_once
 from hoodoo.timeline import properties, publish
 from hoodoo.timeline.batches import Batch
@@ -420,3 +426,37 @@ def _some(groups: frozenset[tuple[str, str]]) -> str:
     where = f" in partition {path}" if path else ""
     more = f" and {len(groups) - 1} more" if len(groups) > 1 else ""
     return f"file group {file_id}{where}{more}"
+
+
+@contextmanager
+def taken_files_conflict(
+    seen: Snapshot,
+    obj: str,
+    fix: str = "Repeat the write.",
+    own: Instant | None = None,
+    any_commit: bool = False,
+) -> Iterator[None]:
+    """CommitConflictError about ``obj`` where the body failed because a file that it had ``seen``
+    was cleaned, or removed with an instant that was undone (its own, too) or a metadata table that
+    is rebuilt, while it was at work. ``own``: its instant. With ``any_commit`` a commit that takes
+    nothing away is such a reason, too."""
+    try:
+        yield
+    except CommitUnknownError:
+        raise
+    except Exception as error:
+        texts = ("FileNotFoundError", NOT_THERE)  # from a task elsewhere
+        missing = isinstance(error, FileNotFoundError | CorruptTableError)
+        if not (missing or any(text in str(error) for text in texts)):
+            raise
+        fresh = seen.reload()
+        # Its own instant does not count: on an error its files have been deleted by now.
+        done, known = {i for i in fresh.completed() if i != own}, {*seen.completed()}
+        came = {i for i in done - known if any_commit or i.traits.undoes or i.traits.deletes}
+        listed = properties.load(seen.storage).metadata_partitions
+        same = not came and done >= known and listed == seen.config.metadata_partitions
+        if same and not any(i.traits.undoes for i in fresh.pending()):
+            raise
+        raise CommitConflictError(
+            obj, f"a file that it had seen was taken away by a later instant ({error}).", fix
+        ) from error

@@ -41,7 +41,7 @@ from hoodoo_rows.merge.rule import LATEST_SCHEMA, history_of
 from hoodoo_rows.produce.key_changes import WriteResult
 from hoodoo_rows.write import batches
 from hoodoo_rows.write.commit import Commit, begin_joined, profile, replaced_groups
-from hoodoo_rows.write.conflicts import CommitCheck, refuse_clustered
+from hoodoo_rows.write.conflicts import CommitCheck, refuse_clustered, taken_files_conflict
 from hoodoo_rows.write.evolve import outgrown
 from hoodoo_rows.write.operation import Replaces
 from hoodoo_rows.write.pipeline import (
@@ -54,7 +54,6 @@ from hoodoo_rows.write.pipeline import (
     replaced_partitions,
 )
 from hoodoo_rows.write.request import WRITE, WriteRequest
-from hoodoo_rows.write.taken import taken_files_conflict
 from hoodoo_rows.write.target import WriteTarget
 
 
