@@ -522,6 +522,15 @@ QUERIES = Group(
             "FROM hudi_filesystem_view('trips')",
             rows=[("", True, 0)],
         ),
+        Statement(
+            "CREATE TABLE parts (id INT, name STRING, ts BIGINT, price DOUBLE) USING hudi "
+            "TBLPROPERTIES (type = 'mor', primaryKey = 'id', preCombineField = 'ts', "
+            "recordMergeMode = 'CUSTOM', 'hoodie.datasource.write.payload.class' = "
+            "'org.apache.hudi.common.model.PartialUpdateAvroPayload')",
+            asks="SELECT id FROM parts",
+            rows=[],
+            spark="",
+        ),
         _refused(
             "SELECT key FROM hudi_metadata('trips')",
             "`table.indexes()`, `hoodoo inspect`",

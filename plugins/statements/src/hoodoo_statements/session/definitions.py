@@ -10,6 +10,7 @@ import pyarrow as pa
 import sqlglot
 from attrs import field, frozen
 from hoodoo.errors import ConfigError, SchemaError, TableExistsError
+from hoodoo.options.table import MERGE_MODE
 from hoodoo.table.table import create as create_table
 from hoodoo.table.table import open as open_table
 from sqlglot import exp
@@ -31,7 +32,8 @@ _ARGUMENTS = {
     "orderingfields": "ordering",
     "type": "table_type",
 }
-_OPTIONS = {"recordmergemode": "hoodie.record.merge.mode"}
+_OPTIONS = {"recordmergemode": MERGE_MODE.key}
+_CLASS = "write.payload.class"
 # As Hudi's SQL has it, where nothing else is said.
 _HIVE_STYLE = "hoodie.datasource.write.hive_style_partitioning"
 
@@ -67,6 +69,10 @@ class Definition:
                 f"is of {made.found.get('provider', 'no provider')}, and not of Hudi.",
                 f"Write CREATE TABLE {name} (...) USING hudi.",
             )
+        if any(key.endswith(_CLASS) for key in made.options):
+            # As in Hudi's own example: the class says how rows are merged.
+            if made.options.get(MERGE_MODE.key, "").upper() == "CUSTOM":
+                del made.options[MERGE_MODE.key]
         last = {column.lower() for column in made.partition_by}
         made.fields.sort(key=lambda one: one.name.lower() in last)  # as Spark orders them
         return made
