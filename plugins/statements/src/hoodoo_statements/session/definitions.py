@@ -69,10 +69,9 @@ class Definition:
                 f"is of {made.found.get('provider', 'no provider')}, and not of Hudi.",
                 f"Write CREATE TABLE {name} (...) USING hudi.",
             )
-        if any(key.endswith(_CLASS) for key in made.options):
-            # As in Hudi's own example: the class says how rows are merged.
-            if made.options.get(MERGE_MODE.key, "").upper() == "CUSTOM":
-                del made.options[MERGE_MODE.key]
+        custom = made.options.get(MERGE_MODE.key, "").upper() == "CUSTOM"
+        if custom and any(key.endswith(_CLASS) for key in made.options):
+            del made.options[MERGE_MODE.key]  # as in Hudi's own example, the class says the mode
         last = {column.lower() for column in made.partition_by}
         made.fields.sort(key=lambda one: one.name.lower() in last)  # as Spark orders them
         return made
