@@ -431,11 +431,11 @@ def before(step: str, others: Callable[[], object], action: str) -> Iterator[lis
     real = getattr(publish, step)
     came: list[str] = []
 
-    def gated(storage: Any, timeline: Any, instant: Any, *args: Any, **kwargs: Any) -> Any:
+    def gated(snapshot: Any, instant: Any, *args: Any, **kwargs: Any) -> Any:
         if not came and instant.action == action:
             came.append(step)
             others()
-        return real(storage, timeline, instant, *args, **kwargs)
+        return real(snapshot, instant, *args, **kwargs)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(publish, step, gated)
