@@ -92,6 +92,11 @@ class TableConfig:
         return version_of(self.version)
 
     @property
+    def index_name(self) -> str | None:
+        """The index that the properties name."""
+        return self.get(HUDI_INDEX) or self.get(OWN_INDEX)
+
+    @property
     def initial_version(self) -> int:
         """The version that the table was made with: an upgraded one has files of before."""
         text = self.properties.get("hoodie.table.initial.version", "").strip()

@@ -17,13 +17,8 @@ from hoodoo.hookspecs.registration import PluginRef, Settings
 from hoodoo.kernel.answers import plain
 from hoodoo.kernel.registry import kernel, same_plugin
 from hoodoo.kernel.resolve import Resolved, declared_options, default_name, resolve
-from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
+from hoodoo.model.config import HUDI_INDEX, OWN_INDEX
 from hoodoo.options.table import INDEX_CLASS, INDEX_TYPE
-
-
-def noted(config: TableConfig) -> str | None:
-    """The index that the table's properties name."""
-    return config.get(HUDI_INDEX) or config.get(OWN_INDEX)
 
 
 def wanted(options: Mapping[str, str], argument: Any = None) -> Any:
@@ -46,7 +41,7 @@ def chosen(settings: Settings, argument: Any = None) -> Any:
     """What a writer resolves: what it asks for, else what the table notes, else the default."""
     return (
         wanted(settings.options, argument)
-        or noted(settings.table)
+        or settings.table.index_name
         or default_name("index", settings)
     )
 
@@ -63,7 +58,7 @@ def check_index(settings: Settings, argument: Any = None) -> None:
     Two indexes side by side (:class:`~hoodoo.hookspecs.index.Tees`) are fine where one of them is the table's and
     keys stay as unique as with it.
     """
-    asked, stored = wanted(settings.options, argument), noted(settings.table)
+    asked, stored = wanted(settings.options, argument), settings.table.index_name
     if asked is None:
         return
     found = resolve("index", asked, settings)

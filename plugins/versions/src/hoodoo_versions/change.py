@@ -22,7 +22,6 @@ from hoodoo.model.table_version import VERSIONS
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage, get_if_there
 from hoodoo.table.handle import TableHandle
-from hoodoo.table.index_choice import noted
 from hoodoo.timeline import properties, publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating, Liveness
@@ -248,7 +247,7 @@ def _gone(table: TableHandle, after: TableConfig) -> tuple[str, ...]:
 
 
 def _refuse_own_index(table: TableHandle, after: TableConfig) -> None:
-    config, name = table.config, noted(table.config)
+    config, name = table.config, table.config.index_name
     offer = None if name is None else kernel().find("index", name)
     if offer is None or table.participants.each.store_of(offer.name) is None:
         return

@@ -36,8 +36,8 @@ class AssembledWriter(ParquetWriter):
     def _made_template(self) -> Layout:
         sink = pa.BufferOutputStream()
         stored = pa.schema(map(stored_field, self._schema))
-        ids = self._options.ids
-        pq.ParquetWriter(sink, with_ids(stored, ids), **self._settings(stored, [])).close()
+        named = with_ids(stored, ids) if (ids := self._options.ids) else stored
+        pq.ParquetWriter(sink, named, **self._settings(stored, [])).close()
         return Layout.of(pa.BufferReader(sink.getvalue()))
 
     def _encoded(self, table: pa.Table) -> dict[str, list[Chunk]]:

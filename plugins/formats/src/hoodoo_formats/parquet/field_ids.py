@@ -33,7 +33,7 @@ def with_ids(schema: pa.Schema, ids: Mapping[str, int]) -> pa.Schema:
     """``schema``, all of whose columns have their ``ids``, at any depth. Where one has none, no
     column gets any: readers take a file with ids by these alone."""
     try:
-        return pa.schema([_field(stored_field(f), f.name, ids) for f in schema]) if ids else schema
+        return pa.schema([_field(stored_field(f), f.name, ids) for f in schema])
     except KeyError:
         return schema
 

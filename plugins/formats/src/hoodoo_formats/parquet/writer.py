@@ -108,11 +108,12 @@ class ParquetWriter:
         if self._file is not None and self._stored is not None:
             return self._file, self._stored
         self._stored = stored = stored_schema(self._schema, self._pending)
+        ids = self._options.ids
         try:
             self._sink = pa.BufferedOutputStream(pa.OSFile(self._local, "wb"), _BUFFER)
             self._file = pq.ParquetWriter(
                 self._sink,
-                with_ids(stored, self._options.ids),
+                with_ids(stored, ids) if ids else stored,
                 **self._settings(stored, self._pending),
             )
         except OSError as error:

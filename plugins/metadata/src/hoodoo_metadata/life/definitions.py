@@ -10,7 +10,6 @@ from typing import Any
 
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage, names_in
-from hoodoo.table.index_choice import noted
 
 from hoodoo_metadata.partitions.secondary.rows import secondaries
 from hoodoo_metadata.table.layout import COLUMN_STATS, PARTITIONED, RECORD_INDEX, VIRTUAL_PATH_INDEX
@@ -42,7 +41,7 @@ def is_partitioned(
     groups = [n for n in names_in(storage, f"{FOLDER}/{RECORD_INDEX}") if not n.startswith(".")]
     if groups:
         return not any(_OF_ALL_PATHS.match(name) for name in groups)
-    return (noted(config) or "").lower() == PARTITIONED
+    return (config.index_name or "").lower() == PARTITIONED
 
 
 def _told(storage: Storage) -> dict[str, Any]:

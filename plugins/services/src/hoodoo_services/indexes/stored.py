@@ -23,7 +23,7 @@ _MOVES = ".update.partition.path"
 
 def stored_index(table: TableHandle) -> str | None:
     """The table's own index, if a participant stores it."""
-    offer = kernel().find("index", index_choice.noted(table.config) or "")
+    offer = kernel().find("index", table.config.index_name or "")
     stored = offer is not None and table.participants.each.store_of(offer.name) is not None
     return offer.name if offer is not None and stored else None
 

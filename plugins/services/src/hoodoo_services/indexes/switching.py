@@ -95,7 +95,7 @@ def _refuse_planned(table: TableHandle) -> None:
     """CommitConflictError while a clustering is pending that rebuilds the buckets of the table's
     index: no other index can run it."""
     try:
-        own = index_choice.noted(table.config) or default_name("index", table.settings)
+        own = table.config.index_name or default_name("index", table.settings)
         if not isinstance(resolve("index", own, table.settings).instance, COMPUTED):
             return
     except HoodooError:  # of an index that nobody offers here nothing is known
@@ -151,7 +151,7 @@ def _source(table: TableHandle, source: Any) -> Callable[[TableState], pa.Table]
 def _is_global(table: TableHandle) -> bool:
     """Whether the table's own index is global; of one that nobody offers here, it may be."""
     try:
-        wanted = index_choice.noted(table.config) or default_name("index", table.settings)
+        wanted = table.config.index_name or default_name("index", table.settings)
         return bool(resolve("index", wanted, table.settings).instance.is_global)
     except HoodooError:
         return True
@@ -190,7 +190,7 @@ def _remember(table: TableHandle, name: str | None, engine: str | Engine | None)
     if name is None:
         return
     with suppress(HoodooError):  # of an index that nobody offers here nothing is known: it stays
-        own = index_choice.noted(table.config) or default_name("index", table.settings)
+        own = table.config.index_name or default_name("index", table.settings)
         if index_choice.binds(resolve("index", own, table.settings).instance):
             return
         timeline = table.load_timeline()

@@ -13,7 +13,6 @@ from hoodoo.model.brief import some
 from hoodoo.model.config import TableConfig, partition_spec
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.normalize import normalise_schema, without_index
-from hoodoo.table.index_choice import noted
 
 from hoodoo_standard.creation.agreed import names_of
 
@@ -72,7 +71,7 @@ def existing_config(wanted: NewTable) -> TableConfig:
 
 def _index(wanted: NewTable) -> str:
     config = wanted.exists.config
-    return noted(config) or str(default_name("index", Settings(config, wanted.options)))
+    return config.index_name or str(default_name("index", Settings(config, wanted.options)))
 
 
 def _shown(value: Any) -> str:

@@ -28,7 +28,6 @@ from hoodoo.model.commit import Operation
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.storage.api import Storage
-from hoodoo.table import index_choice
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
@@ -64,10 +63,10 @@ class BucketRowsParticipant:
 
     def join(self, storage: Storage, timeline: Timeline) -> BucketRows | None:
         config = timeline.config
-        if index_choice.noted(config) is None or not config.populate_meta_fields:
+        if config.index_name is None or not config.populate_meta_fields:
             return None
         try:
-            index = resolve("index", index_choice.noted(config), self.settings).instance
+            index = resolve("index", config.index_name, self.settings).instance
         except HoodooError:
             return None  # whoever needs the index says so
         return BucketRows(index, self.settings) if isinstance(index, ComputedIndex) else None
