@@ -114,7 +114,8 @@ def test_both_write(
         ours = hoodoo.open(str(path)).read(meta=True).to_arrow()
         theirs = spark.read(path, {"hoodie.metadata.enable": "false"})
         assert {one["id"]: one["notes"] for one in ours.to_pylist()} == wanted
-        values = SCHEMA.names
+        # Readers in Spark fill texts, but no bytes.
+        values = [n for n in SCHEMA.names if n != "raw" or merger != "postgres_debezium"]
         same_rows(ours.select(values), theirs.select(values), path.name)
 
     def by_hoodoo(path: Path, data: pa.Table) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.merger import delete_mark
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.internal_row import DELETE, OP, PUT
@@ -62,6 +63,8 @@ class AppendLog:
                 return self.rewrite.write(rows, named, key_changes, stored)
         is_new = target["log_fresh"]
         deleted = pc.equal(rows.column(OP), DELETE)
+        if delete_mark(self.rule.merger) is not None:  # which Spark Hudi does not see in data
+            deleted = pc.not_equal(rows.column(OP), PUT)
         if is_new:  # nothing is stored that could be deleted
             data, gone = rows.filter(pc.equal(rows.column(OP), PUT)), rows.slice(0, 0)
         else:
@@ -93,7 +96,9 @@ class AppendLog:
     def _tell(self, key_changes: KeyChanges, data: pa.Table, gone: pa.Table, comes: bool) -> None:
         if not key_changes.tells:
             return
-        key_changes.went(gone.column(RECORD_KEY))
+        sure = pc.equal(gone.column(OP), DELETE)
+        wins = self.settings.deletes_win
+        key_changes.went((gone if wins else gone.filter(sure)).column(RECORD_KEY))
         is_put = pc.equal(data.column(OP), PUT)
         if self.settings.deletes_win:
             key_changes.went(data.filter(pc.invert(is_put)).column(RECORD_KEY))
@@ -135,7 +140,17 @@ class AppendLog:
             if gone.num_rows:
                 keys = delete_block_keys(settings.virtual, gone.column(RECORD_KEY))
                 paths = gone.column(PARTITION_PATH)
-                writer.delete_block(keys, paths, None, None, instant, settings.schema_text)
+                always = pc.equal(gone.column(OP), DELETE)
+                marked = not pc.all(always).as_py()
+                ordering = [gone.column(name) for name in self.rule.ordering if marked]
+                writer.delete_block(
+                    keys,
+                    paths,
+                    ordering or None,
+                    always if ordering else None,
+                    instant,
+                    settings.schema_text,
+                )
             return writer.close()
 
     def _pieces(self, data: pa.Table, target: dict[str, Any]) -> Iterator[tuple[pa.Table, bool]]:
