@@ -66,7 +66,7 @@ def _many(
     here = examine(None, options, engine)
 
     def work(table: TableBelow) -> Examination:
-        return examine(table.path, options, engine, probe).without(here)
+        return examine(table.path, options, engine, probe, environment=False).without(here)
 
     asked = many.all_of(tables, work, at_once)
     if as_json:

@@ -56,10 +56,11 @@ def examine(
     options: Mapping[str, str] | None = None,
     engine: str | None = None,
     probe: bool = True,
+    environment: bool = True,
 ) -> Examination:
     """Run all checks: of the environment, and, where there is a ``path``, of the table there.
     ``engine``: the one that is to be used. ``probe``: files may be written to the table's
-    ``.hoodie/.hoodoo``, and are deleted again."""
+    ``.hoodie/.hoodoo``, and are deleted again. Without ``environment``, the table alone."""
     given = dict(options or {})
     parts: list[Found] = []
     with warnings.catch_warnings():
@@ -77,7 +78,8 @@ def examine(
                 checks[offer.name] = make(offer, Settings(options=given))
             except HoodooError as error:
                 parts.append(_failed(offer.name, error))
-        parts += [_asked(name, one.environment, engine) for name, one in checks.items()]
+        if environment:
+            parts += [_asked(name, one.environment, engine) for name, one in checks.items()]
         if path is not None:
             storage = _opened(path, given)
             if isinstance(storage, Found):
