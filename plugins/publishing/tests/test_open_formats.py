@@ -7,6 +7,7 @@ import json
 import os
 import random
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from hoodoo.errors import (
     HoodooWarning,
     SchemaError,
 )
+from hoodoo.testing.stores import Delegating
 from hoodoo_publishing.delta.log import DeltaLog
 from hoodoo_publishing.iceberg import manifests
 from hoodoo_publishing.iceberg.metadata import IcebergMetadata
@@ -388,6 +390,23 @@ def test_columns_come_and_grow(tmp_path: Path) -> None:
     assert [f["id"] for f in newest[:-1]] == [f["id"] for f in ids["schemas"][0]["fields"]]
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_a_wider_column_is_undone(tmp_path: Path, late: bool) -> None:
+    """``late``: the formats have not shown the column as it was before."""
+    table = made(tmp_path / "t", options={"hoodoo.open.formats": "" if late else "iceberg,delta"})
+    table.upsert(some_rows(range(5), 1))
+    point = table.savepoint()
+    table.alter(widen={"n": "bigint"})
+    table.upsert(some_rows(range(3, 8), 2, table.schema))
+    table.publish("iceberg,delta", keep=True)
+    table.restore(getattr(point, "instant", point))
+    assert table.schema.field("n").type == pa.int32()
+    check(table)
+    table.alter(widen={"n": "bigint"})
+    table.upsert(some_rows(range(3, 8), 2, table.schema))
+    check(table)
+
+
 def test_a_writer_without_the_plugin_is_caught_up_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -501,3 +520,28 @@ def test_histories(tmp_path: Path, kind: str, version: int, seed: int) -> None:
             commits.clear()
         check(table, done)
     assert table.verify().ok
+
+
+class Counting(Delegating):
+    """Counts operations."""
+
+    counted: Counter[str]
+
+    def around(self, op: str, path: str, call: Any) -> Any:
+        self.counted[op] += 1
+        return call()
+
+
+def test_formats_share_one_look_and_the_footers(tmp_path: Path) -> None:
+    """Each further format costs its own metadata alone: no listing of the table, no data file."""
+    counts = {}
+    for formats in ("iceberg", "delta", "iceberg,delta"):
+        table = made(tmp_path / formats, options={"hoodoo.open.formats": formats})
+        table.upsert(some_rows(range(30), 1))
+        store = Counting(table.handle.storage)
+        store.counted = counts[formats] = Counter()
+        table.handle.storage = store
+        table.upsert(some_rows(range(30), 2))
+    assert counts["iceberg,delta"]["open"] == counts["iceberg"]["open"] == counts["delta"]["open"]
+    more = counts["iceberg,delta"].total() - counts["iceberg"].total()
+    assert more <= 6, "list, get and put of the Delta log"

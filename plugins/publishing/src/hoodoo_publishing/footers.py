@@ -38,14 +38,16 @@ class Footer:
     offsets: tuple[int, ...]
 
 
-def footers(storage: Storage, files: Iterable[BaseFile]) -> dict[str, Footer]:
-    """Those of ``files``, by path. Raises FileNotFoundError if one of them is not there any
-    more."""
-    each = list(files)
+def footers(
+    storage: Storage, files: Iterable[BaseFile], known: dict[str, Footer]
+) -> dict[str, Footer]:
+    """Those of ``files``, by path; they are added to ``known``, and not read if they are there.
+    Raises FileNotFoundError if one of them is not there any more."""
+    each = [file for file in files if file.path not in known]
     calls = ((partial(_footer, storage, file.path), 1 << 16) for file in each)
-    return {
-        f.path: read for f, read in zip(each, side_by_side(storage, calls, _WAITING), strict=True)
-    }
+    for file, read in zip(each, side_by_side(storage, calls, _WAITING), strict=True):
+        known[file.path] = read
+    return known
 
 
 def _footer(storage: Storage, path: str) -> Footer:

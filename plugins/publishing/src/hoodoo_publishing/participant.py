@@ -3,8 +3,9 @@ it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeVar
 
 from attrs import frozen
 from hoodoo.errors import (
@@ -27,9 +28,12 @@ from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_publishing import options
 from hoodoo_publishing.catalogs.faces import Faces, faces
+from hoodoo_publishing.files import Head
 from hoodoo_publishing.formats import named
 from hoodoo_publishing.iceberg.file_ids import note_ids, with_ids
-from hoodoo_publishing.sync import Format, sync
+from hoodoo_publishing.sync import Again, Format, sync
+
+T = TypeVar("T")
 
 
 class _AfterActions:
@@ -159,23 +163,38 @@ def _needed(form: Format, storage: Storage, paths: Sequence[str]) -> str | None:
 def publish(request: RebuildRequest, formats: Sequence[Format]) -> tuple[str, ...]:
     """Bring the metadata of ``formats`` up to the newest commit."""
     check(request.config, formats)
+    tried = partial(_tried, request.config.name)
+    heads = [(form, tried(form, partial(form.head, request.storage))) for form in formats]
+    errors = [head for _, head in heads if isinstance(head, HoodooError)]
+    ready = [(form, head) for form, head in heads if isinstance(head, Head)]
+    # One look for all, after the heads: it is older than none of them.
+    state = tried(ready[0][0], request.look) if ready else errors[0]
+    if isinstance(state, HoodooError):
+        raise state
     done: list[str] = []
-    errors: list[HoodooError] = []
-    for form in formats:  # one that fails does not stop the others
-        try:
-            found = sync(form, request.storage, request.look)
+    again = Again(request.look)
+    for form, head in ready:  # one that fails does not stop the others
+        found = tried(form, partial(sync, form, request.storage, (head, state), again))
+        if isinstance(found, HoodooError):
+            errors.append(found)
+        else:
             done += [f"{form.name} {instant}" for instant in found]
-        except HoodooError as error:
-            errors.append(error)
-        except Exception as error:  # the action is done: nothing of this may look like its failure
-            why = f"failed with {type(error).__name__}: {error}."
-            repeat = "Call table.publish() once the cause is removed."
-            errors.append(
-                PluginError(f"{form.name} metadata of {request.config.name}", why, repeat)
-            )
     if errors:
         raise errors[0]
     return tuple(done)
+
+
+def _tried(table: str, form: Format, work: Callable[[], T]) -> T | HoodooError:
+    """What ``work`` answers, or its error. The action is done: nothing of this may look like its
+    failure."""
+    try:
+        return work()
+    except HoodooError as error:
+        return error
+    except Exception as error:
+        why = f"failed with {type(error).__name__}: {error}."
+        repeat = "Call table.publish() once the cause is removed."
+        return PluginError(f"{form.name} metadata of {table}", why, repeat)
 
 
 def check(config: TableConfig, formats: Sequence[Format]) -> None:

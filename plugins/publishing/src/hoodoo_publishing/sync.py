@@ -8,6 +8,7 @@ from functools import partial
 from typing import Protocol
 
 import pyarrow as pa
+from attrs import Factory, frozen
 from hoodoo.errors import CommitConflictError, UnsupportedTableError
 from hoodoo.hookspecs.participant import TableState
 from hoodoo.storage.api import Storage
@@ -48,6 +49,15 @@ class Format(Protocol):
         """Publish ``step`` after ``head``; the new head, or None if another process was first."""
 
 
+@frozen
+class Again:
+    """``look``: the table as it is now, after a head that it must not be older than. ``read``:
+    footers that another format needed, by path."""
+
+    look: Callable[[], TableState]
+    read: dict[str, Footer] = Factory(dict)
+
+
 def _refuse_moved(form: Format, state: TableState) -> None:
     """Raises UnsupportedTableError if older files have other names of columns, or columns
     elsewhere: readers of the format would find nulls."""
@@ -70,16 +80,20 @@ def _refuse_moved(form: Format, state: TableState) -> None:
         )
 
 
-def sync(form: Format, storage: Storage, look: Callable[[], TableState]) -> list[str]:
+def sync(
+    form: Format, storage: Storage, looked: tuple[Head, TableState], again: Again
+) -> list[str]:
     """Publish what the table has and ``form`` does not show yet. Returns the instants of the new
-    versions. A repetition changes nothing; several processes may do it.
+    versions. A repetition changes nothing; several processes may do it. ``looked``: the head, and
+    the table as it was after that; ``again``: what looks again, and has read footers.
 
     Raises CommitConflictError if others are always first, and what the storage raises.
     """
     done: list[str] = []
-    for _ in range(_TRIES):
-        head = form.head(storage)
-        state = look()  # after the head: it is not older
+    for number in range(_TRIES):
+        if number:
+            looked = form.head(storage), again.look()
+        head, state = looked
         _refuse_moved(form, state)
         each = steps(head, state, partial(form.shows, head))
         if not each and not done:
@@ -87,7 +101,7 @@ def sync(form: Format, storage: Storage, look: Callable[[], TableState]) -> list
         lost = False
         while each and not lost:
             try:
-                read = footers(storage, each[0].added)
+                read = footers(storage, each[0].added, again.read)
             except FileNotFoundError:  # cleaned since: an older state can't be shown
                 if len(each) == 1:
                     lost = True  # the table has changed since the look

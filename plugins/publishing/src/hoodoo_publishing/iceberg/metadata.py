@@ -416,6 +416,11 @@ def _with_schema(
         now = _schema(metadata)["fields"]
         if now == fields:
             return fields
+        known = {s["schema-id"]: s["fields"] for s in metadata["schemas"]}
+        same = [number for number, each in known.items() if each == fields]
+        if same:  # changes of columns were undone
+            metadata["current-schema-id"] = same[0]
+            return fields
         refuse_other_types(now, fields)
     number = len(metadata["schemas"])
     metadata["schemas"].append({"type": "struct", "schema-id": number, "fields": fields})

@@ -187,6 +187,7 @@ def refuse_other_types(before: list[Field], now: list[Field], path: str = "") ->
 
 def _may_become(one: str, other: str) -> bool:
     if one.startswith("decimal(") and other.startswith("decimal("):
-        (p, s), (q, r) = (map(int, d[8:-1].split(", ")) for d in (one, other))
-        return q >= p and r == s
-    return (one, other) in _PROMOTED
+        (_, s), (_, r) = (map(int, d[8:-1].split(", ")) for d in (one, other))
+        return r == s
+    # The way back is that of a rollback, which leaves no file with the wider type.
+    return (one, other) in _PROMOTED or (other, one) in _PROMOTED
