@@ -53,9 +53,10 @@ class OpenFormats(_AfterActions):
     @classmethod
     def from_settings(cls, settings: Settings) -> OpenFormats:
         stored = settings.table.properties
-        formats = named(options.FORMATS.stored(stored) or ())
-        if not formats:
+        names = options.FORMATS.stored(stored)
+        if not names:
             return cls()
+        formats = named(names)
         texts = options.CATALOGS.stored(stored) or ()
         each = faces(texts, [form.name for form in formats], lenient=True)
         return cls((Publisher(tuple(formats), Faces(each, settings.options)),))
