@@ -6,7 +6,7 @@ from pathlib import Path
 
 CORE = Path(__file__).parents[2] / "core/src/hoodoo"
 # Lines of Python without hoodoo.testing. It only goes down.
-LIMIT = 19_620
+LIMIT = 19_567
 
 
 def test_core_has_no_more_lines() -> None:
