@@ -26,6 +26,7 @@ from hoodoo_formats.bloom import BloomOptions
 from hoodoo_formats.parquet import footer, in_place
 from hoodoo_formats.parquet.format import ParquetFormat
 from hoodoo_formats.parquet.in_place import InPlaceWriter
+from hoodoo_formats.parquet.pages import Pages
 from hoodoo_formats.parquet.reader import ParquetReader
 from hoodoo_formats.parquet.writer import WriterOptions
 from hypothesis import given, settings
@@ -348,7 +349,7 @@ def test_a_schema_that_has_changed(storage: DirectoryStorage) -> None:
         *meta.columns,
         pa.array(numbers, pa.int32()),
         pa.array(texts),
-        pa.array(texts),
+        pa.array(["gone"] * 50),
         pa.array(numbers),
     ]
     put(storage, OLD, pa.Table.from_arrays(columns, schema=old))
@@ -642,7 +643,9 @@ def test_a_row_group_that_has_other_rows_than_its_footer_says(storage: Directory
         writer.keep(0, pa.array([3]), keyed(other, other, [0]))
 
 
-def test_page_indexes_and_parquets_own_filters_are_left_out(storage: DirectoryStorage) -> None:
+def test_page_indexes_come_along_and_parquets_own_filters_do_not(
+    storage: DirectoryStorage,
+) -> None:
     """They lie elsewhere in the old file."""
     table = rows(with_meta(FLAT), 500)
     put(storage, OLD, table)
@@ -661,7 +664,11 @@ def test_page_indexes_and_parquets_own_filters_are_left_out(storage: DirectorySt
     assert "large" in same_bytes(storage, 0)
     for column in range(table.num_columns):
         chunk = pq.read_metadata(local(storage, NEW)).row_group(0).column(column)
-        assert not chunk.has_offset_index and not chunk.has_column_index
+        assert chunk.has_offset_index and chunk.bloom_filter_offset is None
+    with storage.open(NEW) as file:
+        group = footer.value(footer.read(file)[0], footer.GROUPS)[0]
+        for one in footer.value(group, footer.CHUNKS):
+            assert Pages.of(file, one, table.num_rows).ends[-1] == table.num_rows
 
 
 def test_a_footer_is_the_same_when_it_is_written_again(storage: DirectoryStorage) -> None:

@@ -9,8 +9,9 @@ import pyarrow as pa
 from attrs import define, field, frozen
 from thrift.Thrift import TType
 
-from hoodoo_formats.parquet import footer
+from hoodoo_formats.parquet import footer, page_index
 from hoodoo_formats.parquet.footer import NoFooter, Struct
+from hoodoo_formats.parquet.page_index import ChunkIndex
 
 # Bytes that are held while they are copied.
 _PIECE = 8 << 20
@@ -31,12 +32,14 @@ def is_known(writer: str) -> bool:
 
 @frozen
 class Chunk:
-    """A column chunk where it lies: ``file`` has it at ``start``, ``size`` bytes long."""
+    """A column chunk where it lies: ``file`` has it at ``start``, ``size`` bytes long. ``outer``:
+    what the footer says of it beside ``meta``, such as where its page index is."""
 
     file: pa.NativeFile
     meta: Struct
     start: int
     size: int
+    outer: Struct = field(factory=dict)
 
 
 @frozen
@@ -82,7 +85,7 @@ class Layout:
             for order in footer.value(tree, footer.ORDERS)
         ):
             raise NoFooter("its statistics are in another order than those written here")
-        elements = _by_column(footer.value(tree, footer.SCHEMA, []))
+        elements = by_column(footer.value(tree, footer.SCHEMA, []))
         leaves = {name: sum(_is_leaf(e) for e in found) for name, found in elements.items()}
         flat = frozenset(name for name, found in elements.items() if not any(map(_repeats, found)))
         groups = [_group(g, leaves, flat, file, end) for g in footer.value(tree, footer.GROUPS, [])]
@@ -99,7 +102,7 @@ def _repeats(element: Struct) -> bool:
     return bool(footer.value(element, footer.REPETITION) == _REPEATED)
 
 
-def _by_column(schema: Sequence[Struct]) -> dict[str, list[Struct]]:
+def by_column(schema: Sequence[Struct]) -> dict[str, list[Struct]]:
     """The elements of each top-level column, without the numbers that writers may give to
     columns."""
     if not schema:
@@ -158,7 +161,7 @@ def _chunk(chunk: Struct, file: pa.NativeFile, end: int) -> Chunk:
     size = footer.value(meta, footer.BYTES, 0)
     if start < len(footer.MAGIC) or size <= 0 or start + size > end:
         raise NoFooter("a column lies outside of the file")
-    return Chunk(file, meta, start, size)
+    return Chunk(file, meta, start, size, chunk)
 
 
 @define
@@ -170,6 +173,8 @@ class Assembly:
     template: Layout
     rows: int = 0
     _groups: list[Struct] = field(factory=list)
+    # What describes a chunk, and its page index: they stand before the footer.
+    _indexed: list[tuple[Struct, ChunkIndex]] = field(factory=list)
 
     def __attrs_post_init__(self) -> None:
         self.sink.write(footer.MAGIC)
@@ -178,7 +183,12 @@ class Assembly:
         """A row group; ``columns`` in any order."""
         chunks = [chunk for name in self.template.elements for chunk in columns[name]]
         start = self.sink.tell()
-        described = [_moved(chunk, place) for chunk, place in self._copied(chunks)]
+        placed = list(self._copied(chunks))
+        described = [_moved(chunk, place) for chunk, place in placed]
+        for (chunk, place), one in zip(placed, described, strict=True):
+            index = page_index.of_chunk(chunk.file, chunk.outer, place - chunk.start)
+            if index is not None:
+                self._indexed.append((one, index))
         group: Struct = {
             footer.CHUNKS: footer.structs(described),
             footer.GROUP_RAW: footer.integer(
@@ -218,7 +228,8 @@ class Assembly:
             left -= piece.size
 
     def close(self, texts: dict[str, str | bytes]) -> None:
-        """The footer with the entries ``texts``."""
+        """The page indexes, and the footer with the entries ``texts``."""
+        page_index.write(self.sink, self._indexed)
         tree = self.template.tree | {
             footer.ROWS: footer.integer(self.rows),
             footer.GROUPS: footer.structs(self._groups),
@@ -232,9 +243,8 @@ def _end(chunk: Chunk) -> int:
 
 
 def _moved(chunk: Chunk, start: int) -> Struct:
-    """What the footer says of a chunk that begins at ``start`` now. Indexes of pages and Parquet's
-    own bloom filters lie elsewhere in the old file, and are left out, as nobody else writes them
-    here."""
+    """What the footer says of a chunk that begins at ``start`` now. Parquet's own bloom filters lie
+    elsewhere in the old file, and are left out, as nobody else writes them here."""
     meta = {n: v for n, v in chunk.meta.items() if n not in footer.PARQUET_BLOOM}
     for place in (footer.DATA_PAGE, footer.INDEX_PAGE, footer.DICTIONARY_PAGE):
         if footer.value(meta, place, 0) > 0:

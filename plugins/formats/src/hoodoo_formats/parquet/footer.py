@@ -56,7 +56,8 @@ def read(file: pa.NativeFile) -> tuple[Struct, int]:
 
 
 def parsed(content: bytes) -> Struct:
-    """The tree of a footer's bytes. Raises NoFooter."""
+    """The tree of a footer's bytes, or of another structure's, which may have others behind it.
+    Raises NoFooter."""
     try:
         return _read_struct(_protocol(TMemoryBuffer(content)))
     except (TException, TProtocolException, EOFError, KeyError, AssertionError) as error:
@@ -82,6 +83,11 @@ def value(tree: Struct, number: int, default: Any = None) -> Any:
 def integer(number: int) -> tuple[int, int]:
     """A field of 64 bits."""
     return TType.I64, number
+
+
+def integer32(number: int) -> tuple[int, int]:
+    """A field of 32 bits."""
+    return TType.I32, number
 
 
 def short(number: int) -> tuple[int, int]:

@@ -12,6 +12,8 @@ from itertools import combinations
 from operator import and_
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -27,6 +29,8 @@ from hoodoo_formats import record_keys
 from hoodoo_formats.bloom import BloomFilter
 from hoodoo_formats.parquet import footer
 from hoodoo_formats.parquet.chunks import Layout
+from hoodoo_formats.parquet.footer import NoFooter, Struct
+from hoodoo_formats.parquet.pages import few_pages
 
 # A footer may carry a bloom filter of many MB; these are the limits of its text, not an allocation.
 _FOOTER_BYTES = 1 << 30
@@ -40,6 +44,11 @@ _COPIED_BYTES = 8 << 20
 # in 0.37 s where those of 65,536 take 0.44 s and those of 16,384 take 0.50 s.
 _BATCH_BYTES = 32 << 20
 _MIN_BATCH, _MAX_BATCH = 4096, 131_072
+# Pages are read where a row group has so many rows, and across a network so many bytes: each column
+# is a request either way. More of the bytes than that share are read as fast in one go.
+_PAGED_ROWS = 40_000
+_FAR_PAGED_BYTES = 64 << 20
+_PAGED_SHARE = 0.5
 _NAN = float("nan")
 # Each column of floats makes it twice as long to find out which row groups can match.
 # As Arrow prints a question for null of a column with a plain name.
@@ -215,6 +224,39 @@ class ParquetReader:
             yield batch
         if rows != wanted:
             raise self._corrupt(f"row group {number} has {rows} rows, its footer says {wanted}")
+
+    def rows_at(
+        self, number: int, at: npt.NDArray[np.int64], columns: Sequence[str]
+    ) -> pa.RecordBatch | None:
+        """The rows in the places ``at`` (ascending, from 0) of a row group, by the pages that have
+        them. None where the file has no page index, or it costs as much to read all its rows."""
+        group = self._parquet.metadata.row_group(number)
+        names = [n for n in columns if n in self._names]
+        wanted = pa.schema([self._schema.field(n) for n in names])
+        if group.num_rows < _PAGED_ROWS or any(map(pa.types.is_nested, wanted.types)):
+            return None
+        if self._far and group.total_byte_size < _FAR_PAGED_BYTES:
+            return None
+        try:
+            files = few_pages(self._file, self._tree, number, at, names, _PAGED_SHARE)
+        except (NoFooter, AttributeError, LookupError, TypeError, ValueError, *_BROKEN):
+            return None
+        found: dict[str, pa.ChunkedArray] = {}
+        for content, places in files or ():
+            try:
+                opened = pq.ParquetFile(pa.BufferReader(content), coerce_int96_timestamp_unit="us")
+                some = opened.read(use_threads=False).take(pa.array(places))
+            except _BROKEN as error:
+                raise self._corrupt(error) from error
+            found.update(zip(some.column_names, some.columns, strict=True))
+        if files is None:
+            return None
+        arrays = [found[n].combine_chunks() for n in names]
+        return conform(pa.RecordBatch.from_arrays(arrays, names=names), wanted)
+
+    @cached_property
+    def _tree(self) -> Struct:
+        return footer.read(self._file)[0]
 
     def size(self) -> int:
         """Bytes of the file."""

@@ -134,6 +134,7 @@ class ParquetWriter:
             "column_encoding": {name: "DELTA_BYTE_ARRAY" for name in distinct},
             "data_page_size": max(self._options.page_bytes, _LEAST_PAGE),
             "store_schema": False,
+            "write_page_index": True,  # who looks for few rows reads their pages alone
         }
 
     def _tiny(self, first: Sequence[pa.RecordBatch]) -> bool:
