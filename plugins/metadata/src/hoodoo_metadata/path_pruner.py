@@ -21,7 +21,6 @@ from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_rows.api import StoredFiles
 
 from hoodoo_metadata.partitions.files.listing import is_listed, listed_paths
-from hoodoo_metadata.pruner import asked_values
 
 # More paths than that are found as fast by looking at all.
 _MOST_PATHS = 1000
@@ -58,7 +57,9 @@ def _asked_paths(request: PruneRequest) -> Sequence[str] | None:
     keys = request.key_generator
     assert keys is not None
     fields = keys.partition_fields
-    values = [asked_values(request.where, request.schema, name, dates=True) for name in fields]
+    values = [
+        StoredFiles.asked_values(request.where, request.schema, name, dates=True) for name in fields
+    ]
     if not fields or None in values or math.prod(len(v or ()) for v in values) > _MOST_PATHS:
         return None
     rows = list(itertools.product(*(v for v in values if v is not None)))

@@ -369,6 +369,17 @@ def hoodoo_participants() -> Iterable[Registration]:
     ]
 
 
+@hookimpl
+def hoodoo_pruners() -> Iterable[Registration]:
+    return [
+        Registration(
+            "by_bucket",
+            "hoodoo_standard.index.bucket_pruner:BucketPruner.from_settings",
+            summary="the buckets of the record keys that a filter asks for",
+        )
+    ]
+
+
 @hookimpl(optionalhook=True)
 def hoodoo_checks() -> Iterable[Registration]:
     return [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hoodoo_rows.merge import rule, virtual
 from hoodoo_rows.produce import base_ranges
-from hoodoo_rows.read import prune, source
+from hoodoo_rows.read import asked, prune, source
 from hoodoo_rows.read import schema as schemas
 from hoodoo_rows.write import log_keys
 
@@ -48,3 +48,6 @@ class StoredFiles:
     outside = staticmethod(prune.outside)
     matching_paths = staticmethod(prune.matching_paths)
     satisfiable = staticmethod(prune.satisfiable)
+    # What it asks for: record keys, and values of a column, beside which alone it can be true.
+    asked_keys = staticmethod(asked.asked_keys)
+    asked_values = staticmethod(asked.asked_values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +16,11 @@ from hoodoo.options.table import BY_ARRIVAL
 from hoodoo.storage.api import Storage, of_size
 
 from hoodoo_rows.merge.log_rows import read_log_rows
-from hoodoo_rows.merge.meet import Counts, KeyJoin, Places
+from hoodoo_rows.merge.meet import Counts, KeyJoin, MatchResult, Places
 from hoodoo_rows.merge.pairs import is_plain
 from hoodoo_rows.merge.rule import MergeRule
 from hoodoo_rows.merge.virtual import KeyedReader
+from hoodoo_rows.read.late import FindsRows, matching_rows
 from hoodoo_rows.write.widen import widened
 
 # Of one column of text, in one batch: Arrow has room for twice as much.
@@ -34,10 +35,13 @@ def merged_rows(
     rule: MergeRule,
     slice_: FileSlice,
     pushed: Callable[[pa.Schema], pc.Expression | None] | None = None,
+    keys: Sequence[str] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of ``slice_`` in the columns of the rule; what only logs have comes last.
 
     ``pushed`` answers the filter that may skip row groups of a base file of the given schema.
+    ``keys``: rows of other record keys need not come. Rows of one key alone meet each other, so
+    those of others are left out on both sides, whatever the merger.
     Memory: the log rows, and a batch of the base file. Warns of damaged bytes in logs, naming file
     and offset."""
     found = read_log_rows(storage, slice_.log_files, rule)
@@ -48,10 +52,13 @@ def merged_rows(
     stands_alone = is_plain(rule.merger, BY_ARRIVAL)
     if found.waiting is not None and (found.waiting.absent or not stands_alone):
         pushed = None
+    waiting = found.waiting
+    if keys is not None and waiting is not None and rule.keys is None:
+        waiting = waiting.only(pa.array(keys, pa.string()))
     if slice_.base_file is not None:
-        yield from _merged_base(storage, file_format, rule, slice_.base_file, found.waiting, pushed)
-    if found.waiting is not None:
-        yield from _batches(found.waiting.rest(), rule.out_schema)
+        yield from _merged_base(storage, file_format, rule, slice_.base_file, waiting, pushed)
+    if waiting is not None:
+        yield from _batches(waiting.rest(), rule.out_schema)
 
 
 def _merged_base(
@@ -69,6 +76,11 @@ def _merged_base(
         where = pushed and pushed(reader.schema)
         known = frozenset(reader.schema.names)
         there = [name for name in rule.out_schema.names if name in known]
+        asked = waiting is not None and waiting.asked is not None and RECORD_KEY in known
+        if asked and isinstance(reader, FindsRows):
+            assert waiting is not None
+            yield from _rows_of_keys(reader, there, rule.out_schema, waiting, base.path)
+            return
         places, left = None, 0
         if waiting is not None:
             places = Places(waiting, (b.column(0) for b in reader.batches([RECORD_KEY], where)))
@@ -81,13 +93,33 @@ def _merged_base(
             # text.
             stored = widened(batch, encoded_as(rule.out_schema, batch.schema), base.path)
             met = waiting.meet(stored, places.take(stored.num_rows))
-            if met.kept.num_rows:
-                yield widened(met.kept, rule.out_schema, base.path)
-            if met.winners is not None:
-                yield from _batches(met.winners, rule.out_schema)
+            yield from _of_both(met, rule.out_schema, base.path)
         if waiting is not None and places is not None and left < reader.num_rows:
             more = waiting.more(places.met, _stored_rows(waiting, reader, rule.out_schema, where))
             yield from _batches(more, rule.out_schema)
+
+
+def _rows_of_keys(
+    reader: FindsRows,
+    there: Sequence[str],
+    schema: pa.Schema,
+    waiting: KeyJoin,
+    path: str,
+) -> Iterator[pa.RecordBatch]:
+    """The same of the rows that have one of the record keys asked for, each of which is read."""
+    columns = [*there, *(n for n in (RECORD_KEY,) if n not in there)]
+    where = pc.field(RECORD_KEY).isin(waiting.asked)
+    for batch in matching_rows(reader, columns, [RECORD_KEY], where):
+        places = waiting.places(batch.column(RECORD_KEY))
+        met = waiting.meet(widened(batch.select(list(there)), schema, path), places)
+        yield from _of_both(met, schema, path)
+
+
+def _of_both(met: MatchResult, schema: pa.Schema, path: str) -> Iterator[pa.RecordBatch]:
+    if met.kept.num_rows:
+        yield widened(met.kept, schema, path)
+    if met.winners is not None:
+        yield from _batches(met.winners, schema)
 
 
 def _stored_rows(

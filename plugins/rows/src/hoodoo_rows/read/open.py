@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 import pyarrow as pa
+from attrs import evolve
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage, of_size
@@ -14,6 +15,7 @@ from hoodoo.storage.together import opened_ahead
 from hoodoo_rows.merge.rule import MergeRule
 from hoodoo_rows.merge.slice import merged_rows
 from hoodoo_rows.merge.virtual import check_rows
+from hoodoo_rows.read.late import FindsRows, matching_rows
 from hoodoo_rows.read.missing import explained
 from hoodoo_rows.read.project import columns_in, pushed_filter, shaped
 from hoodoo_rows.read.spec import RowSpec
@@ -51,7 +53,7 @@ def _rows(
     if slice_.log_files:
         assert rule is not None
         pushed = partial(pushed_filter, spec=spec)
-        merged = merged_rows(storage, file_format, rule, slice_, pushed)
+        merged = merged_rows(storage, file_format, rule, slice_, pushed, spec.asked)
         yield from shaped(merged, spec, slice_.file_id)
         return
     if (base := slice_.base_file) is None:
@@ -60,7 +62,13 @@ def _rows(
         file = of_size(reader, base.path, base.size).schema
         if spec.keys is not None:
             check_rows(spec.keys, reader, base.path)
-        batches = reader.batches(columns_in(file, spec), pushed_filter(file, spec))
+        columns, where = columns_in(file, spec), pushed_filter(file, spec)
+        looked = spec.where_columns
+        if where is not None and isinstance(reader, FindsRows) and len(looked) < len(columns):
+            batches = matching_rows(reader, columns, looked, where)
+            spec = evolve(spec, where=None)
+        else:
+            batches = reader.batches(columns, where)
         yield from shaped(batches, spec, base.path)
 
 

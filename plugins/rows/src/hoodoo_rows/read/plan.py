@@ -25,6 +25,7 @@ from hoodoo_rows.merge.rule import MergeRule, Visible, as_of_schema, history_of
 from hoodoo_rows.merge.virtual import check_columns
 from hoodoo_rows.placement import rows_follow_columns
 from hoodoo_rows.read import prune
+from hoodoo_rows.read.asked import asked_keys
 from hoodoo_rows.read.known import asked_paths, pruned
 from hoodoo_rows.read.schema import hidden, stored_schema
 from hoodoo_rows.read.source import check_extension, check_generator, stored_format
@@ -98,7 +99,8 @@ class ScanPlan:
 
     @property
     def pruned_by_metadata(self) -> int:
-        """Left out because the metadata table says that they have no row of the result."""
+        """Left out because an index or the metadata table says that they have no row of the
+        result."""
         return self.in_paths - len(self.slices)
 
     @property
@@ -123,7 +125,7 @@ class ScanPlan:
         bound += f" as of {self.as_of}" if self.as_of else ""
         where = self.spec.where
         left_out = self.pruned_by_metadata
-        told = f"{left_out} by the metadata table, " if left_out else ""
+        told = f"{left_out} by indexes and statistics, " if left_out else ""
         lines = [
             f"{self.mode} read of {self.table}{bound}, instant {self.instant or 'none'}",
             f"  columns  {', '.join(self.spec.columns) or '(none)'}",
@@ -198,6 +200,7 @@ def plan_scan(
     rule = None
     if any(s.log_files for s in kept):
         rule = merge_rule(source, stored, spec, bound, file_format)
+        spec = evolve(spec, asked=_asked(source, spec, file_format))
     return ScanPlan(
         table=config.name or source.storage.root,
         mode=mode,
@@ -262,7 +265,19 @@ def narrowed(
             plan.file_format,
         )
         rule = whole.narrowed(spec.schema.names)
+        spec = evolve(spec, asked=_asked(source, spec, plan.file_format))
     return evolve(plan, spec=spec, slices=kept, in_paths=in_paths, rule=rule)
+
+
+def _asked(
+    source: ReadSource, spec: RowSpec, file_format: BaseFileFormat
+) -> tuple[str, ...] | None:
+    """The record keys that the filter asks for, for files that store them."""
+    keys = source.key_generator
+    if spec.where is None or keys is None or spec.keys is not None or moves(file_format, spec):
+        return None
+    found = asked_keys(spec.where, spec.schema, keys)
+    return None if found is None else tuple(found.to_pylist())
 
 
 def merge_rule(

@@ -26,7 +26,8 @@ class RowSpec:
     has them at the instant of the plan; ``columns`` is the projection, in the order of the result.
     ``hidden`` columns are null, whatever files say: the record key where it is virtual. ``timed``:
     a row that is let through and lacks its commit time is an error. ``keys``: what makes virtual
-    keys, which every row has to have."""
+    keys, which every row has to have. ``asked``: the record keys of all rows of which ``where`` can
+    be true, where they are known."""
 
     schema: pa.Schema
     columns: tuple[str, ...]
@@ -39,6 +40,7 @@ class RowSpec:
     hidden: frozenset[str] = frozenset()
     timed: bool = False
     keys: KeyGenerator | None = None
+    asked: tuple[str, ...] | None = None
 
     @property
     def out_schema(self) -> pa.Schema:

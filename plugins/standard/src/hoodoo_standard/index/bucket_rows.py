@@ -172,6 +172,11 @@ def _knows_buckets(storage: Storage, file_format: BaseFileFormat, path: str) -> 
         return True  # cleaned since: its rows have been written again by a later commit
 
 
+def all_seen(snapshot: Snapshot) -> bool:
+    """Whether writers of Hoodoo have looked at all that was put into the table."""
+    return not _not_seen(snapshot)
+
+
 def _not_seen(snapshot: Snapshot) -> list[Instant]:
     """The completed writes that no writer of Hoodoo has looked at."""
     left = sorted(snapshot.writes(), key=lambda w: order_key(w.completion_order))

@@ -1,0 +1,60 @@
+"""Pruning by buckets: the file group of a key follows from its hash. Opens no file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+from hoodoo.errors import CorruptTableError, HoodooError
+from hoodoo.hookspecs.index import ComputedIndex
+from hoodoo.hookspecs.pruner import PruneRequest
+from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.resolve import resolve
+from hoodoo.model.filegroup import FileSlice
+from hoodoo.table import index_choice
+from hoodoo.timeline.snapshot import Snapshot
+from hoodoo_rows.api import Reads, StoredFiles
+
+from hoodoo_standard.index.bucket_rows import all_seen
+
+
+@frozen
+class BucketPruner:
+    """Implements :class:`~hoodoo.hookspecs.pruner.Pruner`: the slices of the buckets of the record
+    keys that a filter asks for. All of them where it does not ask for certain keys, the table notes
+    no bucket index with a fixed number of buckets, or another program has written to it: it may
+    have put keys into other buckets than their hash says."""
+
+    settings: Settings
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> BucketPruner:
+        return cls(settings)
+
+    def keep(self, request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
+        timeline, generator = request.timeline, request.key_generator
+        name = index_choice.noted(timeline.config)
+        if name is None or generator is None or len(slices) < 2:
+            return slices
+        try:
+            index = resolve("index", name, self.settings).instance
+        except HoodooError:
+            return slices  # whoever needs the index says so
+        if not isinstance(index, ComputedIndex):
+            return slices
+        keys = StoredFiles.asked_keys(request.where, request.schema, generator)
+        if keys is None or not _in_their_buckets(request):
+            return slices
+        asked = frozenset(index.bucket(keys).to_pylist())
+        try:
+            return tuple(s for s in slices if index.bucket_of(s.file_id) in asked)
+        except CorruptTableError:
+            return slices  # of a file group that is of no bucket
+
+
+def _in_their_buckets(request: PruneRequest) -> bool:
+    """Whether all rows were put there by writers that know the index."""
+    snapshot = Snapshot(request.storage, request.timeline)
+    if request.timeline.config.populate_meta_fields:
+        return all_seen(snapshot)
+    return bool(Reads.rows_follow_columns(snapshot))  # by commits of Hoodoo alone

@@ -1,0 +1,116 @@
+"""A read by the record key opens the buckets of these keys, and no other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hoodoo_standard.index.bucket_rows import BucketRows
+
+ROWS, BUCKETS = 60, 8
+FIRST = pc.field("id") == "k7"
+CASES = {
+    "one key": (FIRST, 1),
+    "stored key": (pc.field("_hoodie_record_key") == "k7", 1),
+    "some keys": (pc.field("id").isin(["k7", "k8", "none"]), 3),
+    "keys beside another column": (FIRST & (pc.field("n") > 100), 1),
+    "either key": (FIRST | (pc.field("id") == "k8"), 2),
+    "a range": (pc.field("id") >= "k7", 8),
+    "key or another column": (FIRST | (pc.field("n") == 3), 8),
+    "all but a key": (pc.field("id") != "k7", 8),
+    "no key": (pc.field("id").is_null(), 8),
+}
+KINDS: dict[str, dict[str, Any]] = {
+    "copy on write": {},
+    "merge on read": {"table_type": "MERGE_ON_READ"},
+    "version 6": {"table_version": 6},
+    "version 8": {"table_version": 8, "table_type": "MERGE_ON_READ"},
+    "virtual keys": {"partition_by": "part", "options": {"hoodie.populate.meta.fields": "false"}},
+    "partitioned": {"partition_by": "part"},
+}
+
+
+def numbered(begin: int, end: int, more: int = 0) -> pa.Table:
+    numbers = list(range(begin, end))
+    return pa.table(
+        {
+            "id": pa.array([f"k{i}" for i in numbers], pa.string()),
+            "part": pa.array([f"p{i % 2}" for i in numbers], pa.string()),
+            "other": pa.array([i % 3 for i in numbers], pa.int64()),
+            "n": pa.array([i + more for i in numbers], pa.int64()),
+        }
+    )
+
+
+def made(path: Path, **how: Any) -> Any:
+    options = {"hoodie.bucket.index.num.buckets": str(BUCKETS), **how.pop("options", {})}
+    arguments = {"record_key": "id", "ordering": "n", "index": "bucket", **how}
+    table = hoodoo.create(path, numbered(0, 0).schema, name="t", options=options, **arguments)
+    table.upsert(numbered(0, ROWS))
+    table.upsert(
+        numbered(5, 20, 100)
+    )  # other rows of keys that are there: log files, or new base files
+    return table
+
+
+def check(table: Any, where: pc.Expression, buckets: int) -> None:
+    columns = [*table.schema.names, "_hoodie_record_key"]
+    found = table.read(columns, where)
+    whole = table.read(columns).to_arrow()
+    assert sorted(map(str, found.to_arrow().to_pylist())) == sorted(
+        map(str, whole.filter(where).to_pylist())
+    )
+    ids = {slice_.file_id[:8] for slice_ in found.plan.slices}
+    assert len(ids) <= buckets, str(found.plan)
+    if buckets == BUCKETS:
+        assert len(found.plan.slices) == found.plan.considered
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_the_buckets_of_the_keys_are_read(tmp_path: Path, kind: str) -> None:
+    table = made(tmp_path / "t", **KINDS[kind])
+    for name, (where, buckets) in CASES.items():
+        if kind != "virtual keys" or name != "stored key":
+            check(table, where, buckets)
+
+
+def test_virtual_keys_without_partition_paths(tmp_path: Path) -> None:
+    """No commit says then that only writers of Hoodoo have put rows there."""
+    check(made(tmp_path / "t", options={"hoodie.populate.meta.fields": "false"}), FIRST, 8)
+
+
+def test_a_key_of_several_columns(tmp_path: Path) -> None:
+    two = (pc.field("other") == 1) & pc.field("id").isin(["k7", "k8"])
+    for name, hashed in (("all", {}), ("one", {"hoodie.bucket.index.hash.field": "id"})):
+        table = made(tmp_path / name, record_key=["id", "other"], options=hashed)
+        check(table, two, 2)
+        check(table, FIRST, 8)  # half of a key is none
+        check(table, FIRST & (pc.field("other") == 2), 1)
+
+
+def test_what_another_program_wrote_lies_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its commit does not say that its writer has looked at the rows of all others."""
+    table = made(tmp_path / "t")
+    check(table, FIRST, 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(BucketRows, "begin", lambda self, change: None)
+        table.upsert(numbered(30, 31, 7))
+    check(table, FIRST, 8)
+    table.upsert(numbered(31, 32, 7))  # which looks
+    check(table, FIRST, 1)
+
+
+def test_time_travel_and_an_index_that_is_left(tmp_path: Path) -> None:
+    table = made(tmp_path / "t")
+    assert table.read(where=FIRST, as_of=1).to_arrow()["n"].to_pylist() == [7]
+    assert len(table.read(where=FIRST, as_of=1).plan.slices) == 1
+    table.switch_index("simple")
+    table.upsert(numbered(100, 120))
+    assert len(table.read(where=FIRST).plan.slices) == table.read(where=FIRST).plan.considered
+    assert table.read(where=FIRST).to_arrow()["n"].to_pylist() == [107]
