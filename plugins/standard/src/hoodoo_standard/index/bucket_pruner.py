@@ -11,7 +11,6 @@ from hoodoo.hookspecs.pruner import PruneRequest
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.table import index_choice
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_rows.api import Reads, StoredFiles
 
@@ -33,7 +32,7 @@ class BucketPruner:
 
     def keep(self, request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
         timeline, generator = request.timeline, request.key_generator
-        name = index_choice.noted(timeline.config)
+        name = timeline.config.index_name
         if name is None or generator is None or len(slices) < 2:
             return slices
         try:
