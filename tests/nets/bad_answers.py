@@ -542,6 +542,8 @@ ELSEWHERE = {
             "Catalog",
             "HasPartitions",
             "ServesEngines",
+            "Source",
+            "Reading",
             "Check",
             "StoreTraits",
             "ReadsRecords",

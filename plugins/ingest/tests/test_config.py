@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import hoodoo
 import pytest
 from folders import config
 from hoodoo.errors import ConfigError, PluginError
+from hoodoo.kernel.answers import Who, checked
+from hoodoo.kernel.registry import kernel
 from hoodoo_ingest import kinds
 from hoodoo_ingest.config import SECTIONS, read_config
+from hoodoo_ingest.hookspecs.source import Around
 from hoodoo_ingest.sources.files import KEYS as FILES
 from hoodoo_ingest.sources.kafka import KEYS as KAFKA
 
@@ -52,6 +55,25 @@ def test_refused(tmp_path: Path, what: str) -> None:
 def test_sources_that_nobody_offers(tmp_path: Path) -> None:
     with pytest.raises(PluginError, match="files"):
         read_config(config(tmp_path, source={"kind": "filez"}))
+
+
+def test_what_sources_answer_is_judged() -> None:
+    kernel()  # knows the families that distributions bring
+
+    class Wrong:
+        keys: ClassVar[dict[str, Any]] = {}
+        engine = None
+
+        def open(self, given: Any, around: Any) -> Wrong:
+            return self
+
+        def next(self, after: Any) -> Any:
+            return "a portion"
+
+    plugin = checked("source", Wrong(), Who("source", "wrong", "ours", "1"))
+    reading = plugin.open({}, Around())
+    with pytest.raises(PluginError, match="wrong"):
+        reading.next(None)
 
 
 def test_no_source(tmp_path: Path) -> None:

@@ -109,4 +109,5 @@ FAMILY = Family(
     Names are looked up with ``kind`` in the section ``[source]``. The factory returns a
     :class:`Source`.""",
     (Source,),
+    parts={"reading_of_source": (Reading,)},
 )
