@@ -15,8 +15,10 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from attrs import define
 from folders import config, fed, ids, put, put_text, writes
-from hoodoo.errors import ConfigError, DataError, PluginError, SchemaError
+from hoodoo.errors import ConfigError, DataError, PluginError, SchemaError, StorageError
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo_ingest.checkpoint import HUDI_KEYS, OWN_KEY
 from hoodoo_ingest.config import read_config
 from hoodoo_ingest.hookspecs.source import Around, Position
@@ -340,3 +342,44 @@ def test_positions_of_others(tmp_path: Path) -> None:
     assert reading.next(found.upto) is None
     with pytest.raises(ConfigError, match="is none of a folder"):
         reading.next(Position(None, "rides,0:1"))
+
+
+@define
+class Failing:
+    """A store that shows its files, and does not give them."""
+
+    inner: Any
+    error: Exception
+
+    def get(self, path: str) -> bytes:
+        raise self.error
+
+    def open(self, path: str) -> Any:
+        raise self.error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+@pytest.mark.parametrize("name", ["1.jsonl", "1.parquet", "1.avro"])
+@pytest.mark.parametrize(
+    "error", [StorageError("store", "answers 503.", "Wait."), PermissionError("denied")]
+)
+def test_errors_of_the_store_are_no_bad_rows(tmp_path: Path, name: str, error: Exception) -> None:
+    put(tmp_path, name, [{"id": 1}])
+    given = read_config(config(tmp_path)).source
+    store: Any = Failing(DirectoryStorage(str(tmp_path / "in")), error)
+    portion = files.Folder(store, given, Around(bad_rows=100)).next(None)
+    assert portion is not None
+    with pytest.raises(type(error)):
+        portion.read()
+
+
+@pytest.mark.parametrize("delimiter", ["::", '"', "\n", "ø"])
+def test_wrong_delimiters(tmp_path: Path, delimiter: str) -> None:
+    put_text(tmp_path, "1.csv", "id\n1\n")
+    errors = {"bad_rows": "aside", "folder": str(tmp_path / "bad")}
+    with pytest.raises(ConfigError, match="is no delimiter"):
+        fed(config(tmp_path, source={"delimiter": delimiter}, errors=errors))
+    fed(config(tmp_path, source={"delimiter": "\t"}))
+    assert ids(tmp_path) == [1]

@@ -17,6 +17,14 @@ def text(value: Any) -> str:
     return value
 
 
+def delimiter(value: Any) -> str:
+    """What separates the fields of CSV."""
+    found = "\t" if value == "\\t" else value
+    if not isinstance(found, str) or len(found) != 1 or found in '"\r\n' or not found.isascii():
+        raise ValueError("is no delimiter")
+    return found
+
+
 def flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise ValueError("has to be true or false")

@@ -30,7 +30,7 @@ KEYS: Mapping[str, Key] = {
     "path": Key(kinds.text, "The directory or URI of the files, at any depth.", required=True),
     "format": Key(kinds.one_of(*FORMATS), "The format; by default that of each file's name."),
     "pattern": Key(kinds.text, 'Only files whose path matches, such as "*.json".', "*"),
-    "delimiter": Key(kinds.text, "Of CSV.", ","),
+    "delimiter": Key(kinds.delimiter, "Of CSV: one character of ASCII, such as a tab.", ","),
     "max_bytes": Key(kinds.size, "Read so much in a round, and at least a file.", 256_000_000),
     "max_files": Key(kinds.whole, "Read so many files in a round.", 10_000),
     "settle": Key(kinds.seconds, "Leave files alone that are younger than so many seconds.", 0.0),
@@ -51,12 +51,6 @@ class Files:
         return cls()
 
     def open(self, given: Mapping[str, Any], around: Around) -> Folder:
-        if len(given["delimiter"]) != 1:
-            raise ConfigError(
-                f"delimiter = {given['delimiter']!r}",
-                "is no delimiter.",
-                "Give one character in section [source].",
-            )
         options = typed_options({**around.options, **given["options"]})
         return Folder(open_storage(given["path"], options), given, around)
 

@@ -21,6 +21,7 @@ from hoodoo_ingest.hookspecs.source import BAD_ROWS
 
 FORMATS = ("parquet", "jsonl", "csv", "avro")
 _BLOCK = 8 << 20
+# What parsers raise of bytes in memory. An error of the store is none of these rows.
 _BAD = (pa.ArrowException, HoodooError, UnicodeDecodeError, ValueError, OSError, EOFError)
 
 
@@ -78,17 +79,15 @@ def read_file(storage: Storage, path: str, form: Form, bad: Bad) -> pa.Table | N
     """The rows of a file; None if it has none. What can't be read is added to ``bad``."""
     place = f"{storage.root}/{path}"
     kind = format_of(path, form.format)
+    data = storage.get(path)
     try:
         if kind == "parquet":
-            return _shaped(_parquet(storage, path), form, place, bad)
-        data = storage.get(path)
+            return _shaped(_parquet(data), form, place, bad)
         packing = data_files.packing_of(path)
         if packing is not None:
             data = pa.CompressedInputStream(pa.BufferReader(data), packing).read()
         if kind == "avro":
             return _shaped(_avro(data), form, place, bad)
-    except FileNotFoundError:
-        raise
     except _BAD as error:  # nothing of such a file can be used
         bad.add(place, None, error)
         return None
@@ -99,11 +98,10 @@ def read_file(storage: Storage, path: str, form: Form, bad: Bad) -> pa.Table | N
     return None if found is None else _shaped(found, form, place, bad)
 
 
-def _parquet(storage: Storage, path: str) -> pa.Table:
+def _parquet(data: bytes) -> pa.Table:
     from pyarrow import parquet
 
-    with storage.open(path) as file:
-        return parquet.read_table(file)
+    return parquet.read_table(pa.BufferReader(data))
 
 
 def _avro(data: bytes) -> pa.Table:
