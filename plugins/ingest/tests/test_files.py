@@ -340,6 +340,9 @@ def test_positions_of_others(tmp_path: Path) -> None:
     found = reading.next(Position(None, str(int(NOW * 1000))))  # HoodieStreamer's
     assert found is not None and found.names == ("2.jsonl",)
     assert reading.next(found.upto) is None
+    assert "root" in found.upto.own  # positions of before do not say the folder
+    old = {key: one for key, one in found.upto.own.items() if key != "root"}
+    assert reading.next(Position(old, found.upto.hudi)) is None
     with pytest.raises(ConfigError, match="is none of a folder"):
         reading.next(Position(None, "rides,0:1"))
 

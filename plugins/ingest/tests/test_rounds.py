@@ -14,7 +14,7 @@ import hoodoo
 import pytest
 from attrs import define
 from folders import config, fed, ids, put, writes
-from hoodoo.errors import CommitConflictError, CorruptTableError
+from hoodoo.errors import CommitConflictError, ConfigError, CorruptTableError
 from hoodoo.kernel import events
 from hoodoo.table.table import Table
 from hoodoo.testing.crashes import When, crash, mutations, opened
@@ -89,6 +89,47 @@ def test_hoodie_streamer_goes_on(tmp_path: Path) -> None:
     put(tmp_path, "5.jsonl", [{"id": 5}], at=2_500_000)
     fed(config(tmp_path))
     assert ids(tmp_path) == [1, 2, 3, 5] and position(tmp_path) == 2
+
+
+def test_hoodie_streamer_has_no_names(tmp_path: Path) -> None:
+    """Its checkpoint is that of the default name alone, and errors lead out."""
+    hoodoo.create(str(tmp_path / "t"), "id bigint", record_key="id")
+    table = hoodoo.open(str(tmp_path / "t"))
+    theirs = {"streamer.checkpoint.key.v2": "rides,0:7"}
+    table.insert([{"id": 1}], batch=Batch("other", 1, notes=theirs))
+    put(tmp_path, "2.jsonl", [{"id": 2}])
+    with pytest.raises(ConfigError, match="is none of a folder") as caught:
+        fed(config(tmp_path))
+    assert "another name" in str(caught.value.fix)
+    fed(config(tmp_path, run={"name": "a"}))
+    assert ids(tmp_path) == [1, 2]
+
+
+def test_positions_that_hudi_carries_on(tmp_path: Path) -> None:
+    """What Hudi's writers repeat of the commit before them may be of another ingestion."""
+    put(tmp_path, "1.jsonl", [{"id": 1}], at=1_000_000)
+    fed(config(tmp_path))
+    put(tmp_path, "2.jsonl", [{"id": 2}], at=3_000_000)
+    fed(config(tmp_path, run={"name": "a"}))
+    carried = {"streamer.checkpoint.key.v2": "2999999999"}
+    hoodoo.open(str(tmp_path / "t")).insert([{"id": 3}], batch=Batch("other", 1, notes=carried))
+    put(tmp_path, "4.jsonl", [{"id": 4}], at=2_000_000)
+    fed(config(tmp_path))
+    assert ids(tmp_path) == [1, 2, 3, 4]
+
+
+def test_another_folder(tmp_path: Path) -> None:
+    put(tmp_path, "1.jsonl", [{"id": 1}], at=2_000_000)
+    fed(config(tmp_path))
+    (tmp_path / "in").rename(tmp_path / "old")
+    put(tmp_path, "2.jsonl", [{"id": 2}], at=1_000_000)
+    (tmp_path / "in").rename(tmp_path / "more")
+    more = {"path": str(tmp_path / "more") + "/"}
+    with pytest.raises(ConfigError, match="not the folder of the checkpoint") as caught:
+        fed(config(tmp_path, source=more))
+    assert "another name" in str(caught.value.fix)
+    fed(config(tmp_path, source=more, run={"name": "more"}))
+    assert ids(tmp_path) == [1, 2]
 
 
 def test_two_names(tmp_path: Path) -> None:

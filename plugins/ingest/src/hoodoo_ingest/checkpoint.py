@@ -30,6 +30,7 @@ HUDI_KEYS = ("streamer.checkpoint.key.v2", "deltastreamer.checkpoint.key")
 # The newest batch of every stream, which all writes of Hoodoo hand on: at most so many streams.
 BATCHES_KEY, _REMEMBERED = "_hoodoo_batches", 100
 NONE = ""
+DEFAULT_NAME = "ingest"
 
 
 @frozen
@@ -67,7 +68,8 @@ def batch(name: str, number: int, said: Mapping[str, str]) -> Batch:
 
 def newest_checkpoint(table: Table, name: str, source: str) -> Checkpoint:
     """The checkpoint of the ingestion ``name``: that of the newest completed commit that has one.
-    Where HoodieStreamer has gone on since, its position is taken.
+    HoodieStreamer knows no names: where it has gone on since, its position is that of the
+    ingestion with the name that is given by default.
 
     Raises ConfigError if it is of another source, and CorruptTableError for an entry that can't be
     read."""
@@ -76,10 +78,12 @@ def newest_checkpoint(table: Table, name: str, source: str) -> Checkpoint:
         extra = metadata.extra
         theirs = next((extra[key] for key in HUDI_KEYS if extra.get(key)), None)
         if OWN_KEY not in extra:
-            # Hudi's writers may carry the key on: then it says what the commit before them said.
-            streamer = streamer or ((theirs, instant) if theirs else None)
+            if name == DEFAULT_NAME:
+                streamer = streamer or ((theirs, instant) if theirs else None)
             continue
         entry = _entry(extra[OWN_KEY], where)
+        if streamer is not None and streamer[0] == entry["hudi"]:
+            streamer = None  # Hudi's writers carry the key of the commit before them on
         if entry["name"] != name:
             continue
         if entry["source"] != source:
@@ -89,7 +93,7 @@ def newest_checkpoint(table: Table, name: str, source: str) -> Checkpoint:
                 "Give it another name in section [run]; it then begins at the start.",
             )
         position = Position(entry["position"], entry["hudi"])
-        if streamer is not None and streamer[0] != position.hudi:
+        if streamer is not None:
             position = Position(None, streamer[0])
         return Checkpoint(position, entry["round"], instant)
     if streamer is not None:

@@ -15,6 +15,7 @@ from hoodoo.errors import ConfigError
 from hoodoo.kernel.resolve import resolve
 
 from hoodoo_ingest import kinds
+from hoodoo_ingest.checkpoint import DEFAULT_NAME
 from hoodoo_ingest.hookspecs.source import Key, Source
 
 OPERATIONS = ("upsert", "insert", "append", "bulk_insert", "delete")
@@ -39,7 +40,9 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
     },
     "run": {
         "name": Key(
-            kinds.text, "The name of the ingestion. Another name begins at the start.", "ingest"
+            kinds.text,
+            "The name of the ingestion. Another name begins at the start.",
+            DEFAULT_NAME,
         ),
         "operation": Key(kinds.one_of(*OPERATIONS), ", ".join(OPERATIONS) + ".", "upsert"),
         "engine": Key(kinds.one_of("local", "spark"), "local or spark."),

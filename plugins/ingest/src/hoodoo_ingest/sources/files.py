@@ -26,6 +26,7 @@ from hoodoo_ingest.sources.formats import FORMATS, Bad, Form, format_of, read_fi
 
 # More files than these are in no commit, unless they have the same time: then ``late`` is shorter.
 REMEMBERED = 20_000
+AGAIN = "Give the ingestion another name in section [run]; it then begins at the start."
 KEYS: Mapping[str, Key] = {
     "path": Key(kinds.text, "The directory or URI of the files, at any depth.", required=True),
     "format": Key(kinds.one_of(*FORMATS), "The format; by default that of each file's name."),
@@ -80,7 +81,8 @@ class Folder:
         upto = max(floor, newest - self.given["late"])
         if len(marks) > REMEMBERED:  # what is left unread is not older than the newest
             upto = max(upto, min(newest, sorted(marks.values())[-REMEMBERED]))
-        own = {"floor": upto, "recent": sorted(m for m, at in marks.items() if at >= upto)}
+        recent = {m for m, at in marks.items() if at >= upto}
+        own = {"floor": upto, "recent": sorted(recent), "root": self._root}
         return Portion(
             Position(own, str(max(0, int(newest * 1000) - 1))),
             "file",
@@ -90,6 +92,10 @@ class Folder:
             sum(entry.size for entry in chosen),
             len(chosen) < len(new),
         )
+
+    @property
+    def _root(self) -> str:
+        return self.storage.root.rstrip("/")
 
     def _listed(self) -> list[Entry]:
         """The files, the oldest first. What begins with ``_`` or ``.`` is no part of the source."""
@@ -108,6 +114,12 @@ class Folder:
             return float("-inf"), set()
         own = after.own
         if isinstance(own, Mapping) and {"floor", "recent"} <= own.keys():
+            if own.get("root", self._root) != self._root:  # older positions do not say it
+                raise ConfigError(
+                    f"path of section [source], {self._root},",
+                    f"is not the folder of the checkpoint, {own['root']}.",
+                    AGAIN,
+                )
             return float(own["floor"]), set(own["recent"])
         if own is None and after.hudi.isdigit():  # HoodieStreamer reads what is newer
             floor = int(after.hudi) / 1000
@@ -115,7 +127,7 @@ class Folder:
         raise ConfigError(
             f"position {own or after.hudi!r}",
             "is none of a folder of files.",
-            "Give the ingestion another name in section [run]; it then begins at the start.",
+            AGAIN,
         )
 
     def _bounded(self, new: Sequence[Entry]) -> list[Entry]:
