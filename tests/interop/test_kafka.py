@@ -153,8 +153,8 @@ def test_bad_messages(feed: Feed) -> None:
 
 
 def test_tombstones_delete(feed: Feed) -> None:
-    sql = """SELECT CAST(_hoodie_kafka_source_key AS BIGINT) AS id, city, fare,
-      _hoodie_kafka_source_offset AS ts, fare IS NULL AS _hoodie_is_deleted FROM source"""
+    sql = """SELECT CAST(kafka_key AS BIGINT) AS id, city, fare,
+      kafka_offset AS ts, fare IS NULL AS _hoodie_is_deleted FROM source"""
     how = {
         "source": {"tombstones": True, "kafka_columns": True},
         "schema": {"file": str(feed.folder / "loose.avsc")},

@@ -8,13 +8,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import hoodoo
 import pytest
 from folders import config
 from hoodoo.errors import ConfigError, DataError, EngineError, PluginError
 from hoodoo_ingest.config import read_config
 from hoodoo_ingest.hookspecs.source import Around, Position
 from hoodoo_ingest.run import Ingestion
-from hoodoo_ingest.sources.kafka import KEYS, Kafka, Topic, _share, decode, encode
+from hoodoo_ingest.sources.kafka import _COLUMNS, KEYS, Kafka, Topic, _share, decode, encode
 
 
 def topic(spark: Any = None, **given: Any) -> Topic:
@@ -65,6 +66,27 @@ def test_portions() -> None:
     assert skipped is not None and skipped.count == 3
     with pytest.raises(DataError, match="another topic of this name"):
         known().next(Position(None, "rides,0:6,1:0"))
+
+
+def test_the_newest_messages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes after the first look is new, also in a source that is opened again."""
+    last = {0: 5, 1: 100}
+    monkeypatch.setattr(Topic, "_there", lambda self: ({p: 0 for p in last}, dict(last)))
+    source = {"kind": "kafka", "servers": "b:9092", "topic": "rides", "format": "raw"}
+    ingestion = Ingestion(
+        read_config({**config(tmp_path), "source": {**source, "start": "latest"}})
+    )
+    assert ingestion.next()[2] is None
+    last |= {1: 103, 2: 4}  # partition 2 is new
+    portion = ingestion.next()[2]
+    assert portion is not None and portion.count == 7
+    assert portion.names == ("1: 100 to 103", "2: 0 to 4")
+
+
+def test_kafka_columns_can_be_written(tmp_path: Path) -> None:
+    names = ["id", *_COLUMNS]
+    hoodoo.create(str(tmp_path / "t"), dict.fromkeys(names, "string"), record_key="id")
+    assert hoodoo.open(str(tmp_path / "t")).schema.names == names
 
 
 def test_sessions_that_lack_something() -> None:

@@ -75,6 +75,7 @@ class Ingestion:
 
     config: Config
     stopped: threading.Event = field(factory=threading.Event)
+    memory: dict[str, Any] = field(factory=dict)  # of the source
 
     # --- what comes -------------------------------------------------------------------------------
     def next(self) -> tuple[Table | None, Checkpoint, Portion | None]:
@@ -123,6 +124,7 @@ class Ingestion:
             options=config.options,
             bad_rows=errors["limit"] if errors["bad_rows"] == ASIDE else 0,
             spark=self._spark,
+            memory=self.memory,
         )
         return config.plugin.open(config.source, around)
 

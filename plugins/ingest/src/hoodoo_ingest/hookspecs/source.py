@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import field, frozen
 from hoodoo.hookspecs.family import Family
 
 # Rows that can't be read: where each lies, its text (null: a whole file), and what is wrong.
@@ -65,13 +65,15 @@ class Around:
     """What a source gets to know. ``schema``: that of ``[schema]``, the columns that rows have to
     have; None if there is none. ``types``: the columns of the table, for formats without types of
     their own. ``options``: of the store. ``bad_rows``: after so many a source may stop looking for
-    more. ``spark`` starts the session, or finds it."""
+    more. ``spark`` starts the session, or finds it. ``memory``: what the source keeps as long as the
+    process runs, for it is opened again in each round."""
 
     schema: pa.Schema | None = None
     types: pa.Schema | None = None
     options: Mapping[str, str] = {}
     bad_rows: int = 0
     spark: Callable[[], Any] | None = None
+    memory: MutableMapping[str, Any] = field(factory=dict)
 
 
 @runtime_checkable

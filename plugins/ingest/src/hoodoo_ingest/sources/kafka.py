@@ -15,6 +15,7 @@ from hoodoo.hookspecs.registration import Settings
 
 from hoodoo_ingest import kinds
 from hoodoo_ingest.hookspecs.source import BAD_ROWS, Around, Arrived, Key, Portion, Position
+from hoodoo_ingest.sources.files import AGAIN
 
 JSON, RAW = "json", "raw"
 EARLIEST, LATEST = "earliest", "latest"
@@ -31,7 +32,7 @@ KEYS: Mapping[str, Key] = {
     "max_messages": Key(kinds.whole, "Read so many messages in a round.", 1_000_000),
     "kafka_columns": Key(
         kinds.flag,
-        "With json: also _hoodie_kafka_source_key, _offset, _partition and _timestamp.",
+        "With json: also kafka_key, kafka_topic, kafka_partition, kafka_offset, kafka_timestamp.",
         False,
     ),
     "tombstones": Key(
@@ -44,13 +45,14 @@ KEYS: Mapping[str, Key] = {
     ),
     "properties": Key(kinds.pairs, "Properties of Kafka's client, such as security.protocol.", {}),
 }
-AGAIN = "Give the ingestion another name in section [run]; it then begins at the start."
 _CORRUPT = "_hoodoo_corrupt"
+# HoodieStreamer's names begin with _hoodie_, which Hoodoo keeps for Hudi's own columns.
 _COLUMNS = {
-    "_hoodie_kafka_source_offset": "offset",
-    "_hoodie_kafka_source_partition": "partition",
-    "_hoodie_kafka_source_timestamp": "timestamp",
-    "_hoodie_kafka_source_key": "CAST(key AS STRING)",
+    "kafka_key": "CAST(key AS STRING)",
+    "kafka_topic": "topic",
+    "kafka_partition": "partition",
+    "kafka_offset": "offset",
+    "kafka_timestamp": "timestamp",
 }
 Offsets = Mapping[int, int]
 
@@ -108,9 +110,12 @@ class Topic:
 
     # --- offsets ----------------------------------------------------------------------------------
     def _begin(self, after: Position | None, first: Offsets, last: Offsets) -> Offsets:
-        if after is None:
-            return dict(first if self.given["start"] == EARLIEST else last)
-        read = decode(after, self.name)
+        if after is not None:
+            read = decode(after, self.name)
+        elif self.given["start"] == EARLIEST:
+            return dict(first)
+        else:  # what came since this process looked first is new
+            read = self.around.memory.setdefault("first end", last)
         begin = {}
         for partition, low in first.items():
             at = read.get(partition, low)  # a partition that is new is read from its start
