@@ -331,6 +331,31 @@ def test_what_the_configuration_says_of_a_table(tmp_path: Path) -> None:
         fed(config(tmp_path, schema={"file": str(tmp_path / "no-such.avsc")}))
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"partition_by": "c:SIMPLE,d:SIMPLE"},
+        {
+            "ordering": "_event_seq",
+            "options": {
+                "hoodie.datasource.write.payload.class": "org.apache.hudi.common.model.debezium."
+                "MySqlDebeziumAvroPayload"
+            },
+        },
+    ],
+)
+def test_what_a_table_was_created_with_is_so(tmp_path: Path, more: Any) -> None:
+    row = {"c": "x", "d": "y", "_event_bin_file": "a.1", "_event_pos": 1, "_event_seq": "1.1"}
+    row["_change_operation_type"] = "c"
+    put(tmp_path, "1.jsonl", [{"id": 1, **row}])
+    fed(config(tmp_path, table=more))
+    put(tmp_path, "2.jsonl", [{"id": 2, **row}])
+    fed(config(tmp_path, table=more))
+    assert ids(tmp_path) == [1, 2]
+    with pytest.raises(ConfigError, match="is not so"):
+        fed(config(tmp_path, table={**more, next(iter(more)): "d"}))
+
+
 def test_positions_of_others(tmp_path: Path) -> None:
     put(tmp_path, "1.jsonl", [{"id": 1}], at=NOW)
     plugin = read_config(config(tmp_path)).plugin

@@ -8,7 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import hoodoo
@@ -18,11 +18,14 @@ from hoodoo.errors import (
     CommitConflictError,
     ConfigError,
     DataError,
+    HoodooError,
     NotATableError,
     PluginError,
     TableExistsError,
 )
+from hoodoo.hookspecs.creation import NewTable
 from hoodoo.kernel.events import action_events
+from hoodoo.kernel.registry import kernel
 from hoodoo.log import get_logger
 from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.storage.uri import local_path
@@ -36,6 +39,11 @@ from hoodoo_ingest.config import ASIDE, Config, read_config
 from hoodoo_ingest.hookspecs.source import Around, Arrived, Portion, Reading
 
 _log = get_logger(__name__)
+_FIELDS = {
+    "record_key": "record_key_fields",
+    "partition_by": "partition_fields",
+    "ordering": "ordering_fields",
+}
 
 
 @frozen
@@ -99,19 +107,36 @@ class Ingestion:
     def _check(self, table: Table) -> None:
         """What the configuration says of a new table must be true of the one that is there."""
         config = table.config
-        there = {
-            "record_key": list(config.record_key_fields),
-            "partition_by": list(config.partition_fields),
-            "ordering": list(config.ordering_fields),
-        }
-        for key, has in there.items():
-            given = self.config.sections["table"][key]
-            if given is not None and given != has:
+        for key, fields in _FIELDS.items():
+            given, has = self.config.sections["table"][key], list(getattr(config, fields))
+            if given is not None and given != has and self._made(table, key) != has:
                 raise ConfigError(
                     f"{key} = {given} in section [table] of {self.config.where}",
                     f"is not so: table {config.name} has {has}.",
                     "Correct it, or leave it out: a table keeps what it was created with.",
                 )
+
+    def _made(self, table: Table, key: str) -> list[str]:
+        """The columns that create makes of what is given for ``key``; none if it refuses it. A
+        column may have a type (``day:TIMESTAMP``), and Debezium's payloads have columns of their
+        own."""
+        config, fields = table.config, _FIELDS[key]
+        wanted = NewTable(
+            self.config.path,
+            table.schema,
+            self.config.options,
+            table_version=config.version,
+            **{
+                "record_key": config.record_key_fields,
+                "partition_by": config.partition_fields,
+                key: self.config.sections["table"][key],
+            },
+        )
+        with suppress(HoodooError):
+            for _plugin, hook in kernel().implementations("hoodoo_new_table"):
+                if (made := hook.function(wanted)) is not None:
+                    return list(getattr(made, fields))
+        return []
 
     def _opened(self, table: Table | None) -> Reading:
         """The source; the schema may be another one in each round."""

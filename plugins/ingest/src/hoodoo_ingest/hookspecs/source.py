@@ -65,7 +65,7 @@ class Around:
     """What a source gets to know. ``schema``: that of ``[schema]``, the columns that rows have to
     have; None if there is none. ``types``: the columns of the table, for formats without types of
     their own. ``options``: of the store. ``bad_rows``: after so many a source may stop looking for
-    more. ``spark`` starts the session, or finds it. ``memory``: what the source keeps as long as the
+    more. ``spark`` starts the session, or finds it. ``memory``: what the source keeps while the
     process runs, for it is opened again in each round."""
 
     schema: pa.Schema | None = None
