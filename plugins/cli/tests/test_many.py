@@ -9,7 +9,8 @@ from typing import Any
 
 import hoodoo
 import pytest
-from hoodoo.errors import ConfigError
+from hoodoo.errors import ConfigError, StorageError
+from hoodoo_cli.toolkit import many
 from hoodoo_cli.toolkit.prices import Prices
 
 Run = Callable[..., tuple[int, str, str]]
@@ -177,3 +178,14 @@ def test_small_files_and_old_ones(tmp_path: Path) -> None:
     reopened.run("clustering")
     found = reopened.report("summary")
     assert found.clustering_lag == 0 and found.old_bytes > 0
+
+
+def test_an_entry_that_fails_is_no_table() -> None:
+    """What looks for tables must not take one error for the only table."""
+
+    class Closed:
+        def entry(self, name: str) -> object:
+            raise StorageError("catalog", "answers 503.", "Wait.")
+
+    (one,) = many._of_entry(Closed(), "db.t", {})
+    assert not one.is_table and one.error is not None

@@ -86,6 +86,24 @@ def test_tables_that_appear_are_taken_up_and_those_that_go_are_let_go(
         assert live and not well and "does not exist" in json.dumps(said["places"])
 
 
+def test_a_line_that_fails_removes_no_table(made: Made, tmp_path: Path) -> None:
+    tables = [made("lake/a"), made("lake/b")]
+    lines = tmp_path / "lines"
+    lines.write_text(str(tmp_path / "lake"))
+    with serving(lines) as (found, watch, _):
+        assert set(found.paths) == {table.path for table in tables}
+        (tmp_path / "lake").rename(tmp_path / "away")
+        until(lambda: watch.last[str(lines)].error)
+        assert set(found.paths) == {table.path for table in tables}
+        (tmp_path / "away").rename(tmp_path / "lake")
+    lines.write_text(f"{tmp_path / 'lake'}\n{tmp_path / 'none'}")
+    for more in (["--json"], []):
+        done = subprocess.run(
+            [*COMMAND, "--from", str(lines), "--once", *more], capture_output=True, text=True
+        )
+        assert done.returncode == 1 and "does not exist" in " ".join(done.stdout.split())
+
+
 def test_one_that_fails_is_one_of_many(made: Made, tmp_path: Path) -> None:
     good, bad = made("lake/good"), made("lake/bad", 1)
     (tmp_path / "lake/bad/.hoodie/hoodie.properties").write_text("x")

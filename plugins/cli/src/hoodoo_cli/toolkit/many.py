@@ -213,7 +213,7 @@ def _of_line(line: str, given: Mapping[str, Any]) -> list[TableBelow]:
     try:
         found = list(tables_below(line, given))
     except HoodooError as error:
-        return [TableBelow(line, line, error=error)]
+        return [TableBelow(line, line, is_table=False, error=error)]
     if not found:
         none = NotATableError(f"place {line}", "has no tables.", "Correct the line, or delete it.")
         return [TableBelow(line, line, is_table=False, error=none)]
@@ -229,7 +229,7 @@ def _of_entry(lake: Any, name: str, given: Mapping[str, Any]) -> list[TableBelow
         path = lake.entry(name).location
         first = next(tables_below(path, given), None)
     except HoodooError as error:
-        return [TableBelow(path, name, error=error)]
+        return [TableBelow(path, name, is_table=False, error=error)]
     # Others are of another format.
     return [] if first is None or first.name else [evolve(first, name=name)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 from typing import Annotated
@@ -103,7 +103,10 @@ def serve(
 
     tables = [make(path, holds=True) for path in dict.fromkeys(paths or ())]
     if once:
-        raise typer.Exit(_once(tables + _below(places or (), given, make), at_once, as_json))
+        below = [table for place in places or () for table in tables_of(place, given)]
+        tables += [make(one) for one in dict.fromkeys(t.path for t in below if t.is_table)]
+        unread = {table.path: str(table.error) for table in below if not table.is_table}
+        raise typer.Exit(_once(tables, unread, at_once, as_json))
     metrics = Metrics()
     console = show.console()
 
@@ -140,13 +143,6 @@ def serve(
             health.stop()
 
 
-def _below(
-    places: Sequence[str], options: Mapping[str, str], make: Callable[[str], TableServices]
-) -> list[TableServices]:
-    found = (table for place in places for table in tables_of(place, options) if table.is_table)
-    return [make(path) for path in dict.fromkeys(table.path for table in found)]
-
-
 def _stop_at_signals(serving: Serving) -> None:
     def stop(number: int, frame: FrameType | None) -> None:
         serving.stop()
@@ -158,7 +154,11 @@ def _stop_at_signals(serving: Serving) -> None:
         signal.signal(number, stop)
 
 
-def _once(tables: list[TableServices], at_once: int, as_json: bool) -> int:
+def _once(
+    tables: list[TableServices], unread: Mapping[str, str], at_once: int, as_json: bool
+) -> int:
+    """``unread``: what could not be looked into, and why: below it may be tables, too."""
+
     def look(table: TableServices) -> Round:
         try:
             return table.round()
@@ -176,11 +176,14 @@ def _once(tables: list[TableServices], at_once: int, as_json: bool) -> int:
             }
             for path, found in rounds.items()
         }
+        said |= {path: {"role": "", "failed": [why], "ran": []} for path, why in unread.items()}
         show.put_json(said)
     else:
         for path, found in rounds.items():
             show.say(show.console(), _line(path, found))
-    if any(found.failed for found in rounds.values()):
+        for path, why in unread.items():
+            show.say(show.console(), f"{path}: {why}", "yellow")
+    if unread or any(found.failed for found in rounds.values()):
         return FAILED
     return STANDS_BY if any(found.role == "stands by" for found in rounds.values()) else 0
 
