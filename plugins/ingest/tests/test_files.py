@@ -218,6 +218,51 @@ def test_types_of_the_table(tmp_path: Path) -> None:
     assert "new" in hoodoo.open(str(tmp_path / "t")).schema.names and ids(tmp_path) == [1, 2, 3, 4]
 
 
+def test_columns_without_a_value_in_one_file(tmp_path: Path) -> None:
+    put(tmp_path, "1.jsonl", [{"id": 1, "v": None, "w": None, "x": None}])
+    put_text(tmp_path, "2.csv", "id,v,w\n2,7,\n")
+    put_text(tmp_path, "3.csv", "id,v,w\n3,,1.5\n")
+    put_text(tmp_path, "4.jsonl", '{"id": 4, "v": null}\n{bad\n{"id": 5, "v": 8}\n')
+    errors = {"bad_rows": "aside", "folder": str(tmp_path / "bad")}
+    (done,) = fed(config(tmp_path, errors=errors))
+    assert done.bad_rows == 1
+    table = hoodoo.open(str(tmp_path / "t"))
+    assert [str(table.schema.field(name).type) for name in "vwx"] == ["int64", "double", "string"]
+    rows = {row["id"]: (row["v"], row["w"]) for row in table.read().to_pylist()}
+    assert rows == {
+        1: (None, None), 2: (7, None), 3: (None, 1.5), 4: (None, None), 5: (8, None)
+    }  # fmt: skip
+    pq.write_table(pa.table({"id": [6], "v": pa.nulls(1)}), tmp_path / "in/6.parquet")
+    fed(config(tmp_path))
+    assert ids(tmp_path) == [1, 2, 3, 4, 5, 6]
+
+
+def test_dates_and_times_of_json(tmp_path: Path) -> None:
+    day = {"type": "int", "logicalType": "date"}
+    time_of_day = {"type": "long", "logicalType": "time-micros"}
+    fields = [{"name": "id", "type": "long"}, {"name": "day", "type": ["null", day]},
+              {"name": "t", "type": ["null", time_of_day]}]  # fmt: skip
+    (tmp_path / "s.avsc").write_text(json.dumps({"type": "record", "name": "r", "fields": fields}))
+    put(tmp_path, "1.jsonl", [{"id": 1, "day": 19675, "t": 10**6}])
+    put(tmp_path, "2.jsonl", [{"id": 2, "day": "2023-11-14", "t": "00:00:01"}, {"id": 3}])
+    fed(config(tmp_path, schema={"file": str(tmp_path / "s.avsc")}))
+    rows = {row["id"]: row for row in hoodoo.open(str(tmp_path / "t")).read().to_pylist()}
+    assert str(rows[1]["day"]) == "2023-11-14" and str(rows[1]["t"]) == "00:00:01"
+    assert (rows[2]["day"], rows[2]["t"]) == (rows[1]["day"], rows[1]["t"])
+    assert rows[3]["day"] is rows[3]["t"] is None
+
+
+@pytest.mark.parametrize("kind", ["timestamp", "date"])
+def test_numbers_without_a_unit_are_no_moments(tmp_path: Path, kind: str) -> None:
+    hoodoo.create(str(tmp_path / "t"), f"id bigint, at {kind}", record_key="id")
+    put(tmp_path, "1.jsonl", [{"id": 1, "at": "2023-11-14"}, {"id": 2, "at": 19675}])
+    with pytest.raises(DataError, match="1.jsonl:2.* can't be read"):
+        fed(config(tmp_path))
+    errors = {"bad_rows": "aside", "folder": str(tmp_path / "bad")}
+    (done,) = fed(config(tmp_path, errors=errors))
+    assert done.bad_rows == 1 and ids(tmp_path) == [1]
+
+
 def test_transform_and_deletes(tmp_path: Path) -> None:
     sql = "SELECT id, upper(city) AS city, op = 'd' AS _hoodie_is_deleted FROM source WHERE id > 0"
     put(tmp_path, "1.jsonl", [{"id": n, "city": "oslo", "op": "u"} for n in (0, 1, 2)])

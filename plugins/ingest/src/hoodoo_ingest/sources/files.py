@@ -22,7 +22,7 @@ from hoodoo.table.settings import open_storage, typed_options
 
 from hoodoo_ingest import kinds
 from hoodoo_ingest.hookspecs.source import Around, Arrived, Key, Portion, Position
-from hoodoo_ingest.sources.formats import FORMATS, Bad, Form, format_of, read_file
+from hoodoo_ingest.sources.formats import FORMATS, Bad, Form, format_of, put_together, read_file
 
 # More files than these are in no commit, unless they have the same time: then ``late`` is shorter.
 REMEMBERED = 20_000
@@ -168,7 +168,7 @@ class Folder:
         if not found:
             return Arrived((form.schema or pa.schema([])).empty_table(), bad.table())
         try:
-            rows = pa.concat_tables(found, promote_options="permissive")
+            rows = put_together(found, form)
         except pa.ArrowException as error:
             raise DataError(
                 f"files of {self.storage.root}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import codecs
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import fastavro
 import numpy as np
@@ -73,6 +73,18 @@ def format_of(path: str, given: str | None) -> str:
             "does not match.",
         )
     return found
+
+
+def put_together(parts: list[pa.Table], form: Form) -> pa.Table:
+    """The rows of all files. Columns without any value get the type of the table, or are texts.
+    ArrowException for types that do not go together."""
+    rows = pa.concat_tables(parts, promote_options="permissive")
+    types = {f.name: f.type for f in form.schema or ()}
+    for at, one in enumerate(rows.schema):
+        if pa.types.is_null(one.type):
+            kind = types.get(one.name, pa.string())
+            rows = rows.set_column(at, one.name, rows.column(at).cast(kind))
+    return rows
 
 
 def read_file(storage: Storage, path: str, form: Form, bad: Bad) -> pa.Table | None:
@@ -158,19 +170,15 @@ class _Json:
                 ),
             )
 
-        if form.schema is None:
-            return _with_text(parsed(None))
+        # Arrow takes texts for timestamps, and for dates and times numbers alone.
+        texts, moments = _instead(form.schema, lambda kind: pa.string(), pa.types.is_timestamp)
         try:
-            return _with_text(parsed(form.schema))
+            return _cast(parsed(texts), moments)
         except pa.ArrowInvalid:
-            numbers, moments = _as_numbers(form.schema)
-            if not moments:
+            numbers, moments = _instead(form.schema, _number)
+            if not form.exact or not moments:  # the Avro schema says the unit of numbers
                 raise
-            found = parsed(numbers)  # moments as Avro's numbers
-            for name, kind in moments.items():
-                at = found.schema.get_field_index(name)
-                found = found.set_column(at, name, found.column(at).cast(kind))
-            return _with_text(found)
+            return _cast(parsed(numbers), moments)
 
 
 @frozen
@@ -196,7 +204,12 @@ class _Csv:
 
     def parse(self, data: bytes, form: Form) -> pa.Table:
         file = text_files.csv(pa.BufferReader(data), form.schema, form.delimiter)
-        return pa.Table.from_batches(file.batches(), file.schema)
+        rows = pa.Table.from_batches(file.batches(), file.schema)
+        known = form.schema.names if form.schema is not None else ()
+        for at, name in enumerate(rows.column_names):
+            if name not in known and rows.column(at).null_count == rows.num_rows:
+                rows = rows.set_column(at, name, pa.nulls(rows.num_rows))
+        return rows
 
 
 def _lines(data: bytes, how: _Json | _Csv, form: Form, place: str, bad: Bad) -> pa.Table | None:
@@ -224,11 +237,12 @@ def _lines(data: bytes, how: _Json | _Csv, form: Form, place: str, bad: Bad) -> 
                 middle = (low + high) // 2
                 parts += [(middle, high), (low, middle)]
             continue
-        if form.schema is None:  # the types of the others, too
-            form = evolve(form, schema=found[0].schema)
-    if (
-        len(bad.rows) == known
-    ):  # each half alone is right: the types of the first block do not fit the others
+        if not form.exact:  # the types of the others, too
+            types = [*(form.schema or ()), *found[-1].schema]
+            known_types = {f.name: f for f in reversed(types) if not pa.types.is_null(f.type)}
+            form = evolve(form, schema=pa.schema(known_types.values()))
+    # Each half alone is right: the types of the first block do not fit the others.
+    if len(bad.rows) == known:
         bad.add(place, None, first)
         return None
     return pa.concat_tables(found, promote_options="permissive") if found else None
@@ -243,20 +257,29 @@ def _longest(data: bytes) -> int:
     return int(np.diff(edges).max())
 
 
-def _as_numbers(schema: pa.Schema) -> tuple[pa.Schema, Mapping[str, pa.DataType]]:
-    """The schema with numbers in place of moments, and what these are."""
-    moments = {f.name: f.type for f in schema if pa.types.is_temporal(f.type)}
-
-    def number(kind: pa.DataType) -> pa.DataType:
-        return pa.int32() if kind.bit_width == 32 else pa.int64()
-
-    fields = [f.with_type(number(f.type)) if f.name in moments else f for f in schema]
+def _instead(
+    schema: pa.Schema | None,
+    other: Callable[[pa.DataType], pa.DataType],
+    but: Callable[[pa.DataType], bool] = lambda kind: False,
+) -> tuple[pa.Schema | None, Mapping[str, pa.DataType]]:
+    """The schema with other types in place of moments, ``but`` some, and what these are."""
+    if schema is None:
+        return None, {}
+    moments = {f.name: f.type for f in schema if pa.types.is_temporal(f.type) and not but(f.type)}
+    fields = [f.with_type(other(f.type)) if f.name in moments else f for f in schema]
     return pa.schema(fields), moments
 
 
-def _with_text(rows: pa.Table) -> pa.Table:
-    """Columns without any value are texts."""
-    for at, one in enumerate(rows.schema):
-        if pa.types.is_null(one.type):
-            rows = rows.set_column(at, one.name, rows.column(at).cast(pa.string()))
+def _number(kind: pa.DataType) -> pa.DataType:
+    return pa.int32() if kind.bit_width == 32 else pa.int64()
+
+
+def _cast(rows: pa.Table, types: Mapping[str, pa.DataType]) -> pa.Table:
+    for name, kind in types.items():
+        at = rows.schema.get_field_index(name)
+        column = rows.column(at)
+        if pa.types.is_time(kind) and pa.types.is_string(column.type):  # no cast of Arrow
+            moments = pc.binary_join_element_wise("1970-01-01", column, "T")
+            column = moments.cast(pa.timestamp(kind.unit))
+        rows = rows.set_column(at, name, column.cast(kind))
     return rows
