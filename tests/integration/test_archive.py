@@ -343,8 +343,8 @@ def test_batches_are_remembered(tmp_path: Path, version: int, kind: str) -> None
     for i in timeline.writes():
         metadata = timeline.metadata(LocalStorage(table.path), i)
         metadata.extra.pop(batches.OWN_KEY, None)  # type: ignore[attr-defined]
-    assert batches.applied(LocalStorage(table.path), timeline).has(Batch("stream", 7))
-    assert not batches.applied(LocalStorage(table.path), timeline).has(Batch("stream", 8))
+    applied = batches.applied(Snapshot(LocalStorage(table.path), timeline))
+    assert applied.has(Batch("stream", 7)) and not applied.has(Batch("stream", 8))
 
 
 # --- the tree of version 9 ------------------------------------------------------------------------------

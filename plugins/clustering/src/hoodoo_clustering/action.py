@@ -51,7 +51,7 @@ from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter
 from hoodoo_clustering.left_out import sentences
 from hoodoo_clustering.outcome import PendingClustering
 from hoodoo_clustering.plan import CLUSTERING, ClusteringPlan, pending_clusterings
-from hoodoo_clustering.run import ClusteringExecution, ClusteringRun, run
+from hoodoo_clustering.run import NOT_PENDING, ClusteringExecution, ClusteringRun, run
 from hoodoo_clustering.schedule import Scope, make_plan
 from hoodoo_clustering.settings import ClusteringSettings, filter_name
 
@@ -116,8 +116,7 @@ class ClusteringAction:
             if order is not None and not isinstance(order, str):
                 with suppress(HoodooError):  # nobody else could run it
                     self.cancel(table, instant)
-            waits = {left.instant for left in self.pending(table)}
-            if isinstance(error, ConfigError) and instant not in waits:
+            if isinstance(error, ConfigError) and error.rule == NOT_PENDING:
                 raise CommitConflictError(
                     f"clustering {instant}",
                     "another process has undone it, or has run it.",
@@ -180,7 +179,7 @@ class ClusteringAction:
                 return rollback(Snapshot(table.storage, timeline), pending)
         raise ConfigError(
             f"clustering {instant}",
-            "is not pending in this table.",
+            NOT_PENDING,
             "table.clusterings() lists what is.",
         )
 

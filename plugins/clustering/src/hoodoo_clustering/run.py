@@ -51,6 +51,8 @@ from hoodoo_clustering.run_groups import run_groups
 # Of a file group those that it becomes.
 Heirs = Mapping[Group, frozenset[Group]]
 _AGAIN = "It is undone: plan another one (table.cluster())."
+# The rule of an error about a plan that somebody has run or undone, or that never was.
+NOT_PENDING = "is not pending in this table."
 # What the commit says of the clustering, in its extra metadata.
 STRATEGY = "hoodoo.clustering.strategy"
 PARAMS = "hoodoo.clustering.params"
@@ -124,7 +126,7 @@ def _found(target: WriteTarget, requested: str) -> tuple[Instant, ClusteringPlan
             return instant, plan
     raise ConfigError(
         f"clustering {requested}",
-        "is not pending in this table.",
+        NOT_PENDING,
         "table.clusterings() lists what is.",
     )
 

@@ -46,6 +46,7 @@ from hoodoo_rows.api import Batches, Commit, Pending, Visible, Writes
 from hoodoo_services.compaction.merge_logs import CompactLogs
 from hoodoo_services.compaction.merge_slice import Job
 from hoodoo_services.compaction.run import (
+    NOT_PENDING,
     CompactionTarget,
     Kind,
     Rewrite,
@@ -133,7 +134,7 @@ def run(target: CompactionTarget, requested: str, undo: Callable[[Instant], obje
     if pending is None:
         raise ConfigError(
             f"log compaction {requested}",
-            "is not pending in this table.",
+            NOT_PENDING,
             "table.timeline().pending() lists what is.",
         )
     with (

@@ -64,6 +64,8 @@ from hoodoo_services.hookspecs.compaction import Candidate, CompactionStrategy
 from hoodoo_services.options import COMPACT_EVERY, COMPACT_INLINE
 
 COMPACTION = "compaction"
+# The rule of an error about a plan that somebody has run or undone, or that never was.
+NOT_PENDING = "is not pending in this table."
 _MB = 1024 * 1024
 
 
@@ -265,7 +267,7 @@ def run(target: CompactionTarget, requested: str) -> Commit:
     if not found:
         raise ConfigError(
             f"compaction {requested}",
-            "is not pending in this table.",
+            NOT_PENDING,
             "table.timeline().pending() lists what is.",
         )
     with action_events(COMPACTION, config.name, storage.root, requested, end="committed") as events:
