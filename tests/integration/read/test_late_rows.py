@@ -12,7 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from hoodoo.errors import CorruptTableError
 from hoodoo_formats.parquet.reader import ParquetReader
+from hoodoo_rows.read.late import matching_rows
 
 ROWS = 60_000
 SCHEMA = pa.schema(
@@ -115,3 +117,34 @@ def test_keys_of_merged_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             assert found.equals(whole.filter(where)), (keys, where)
     few = 10  # of row groups that an upsert has added, which are read whole
     assert decoded.rows.get("text", 0) < few and decoded.picked
+
+
+class Groups:
+    """A reader whose row groups have these numbers of rows: of the filter's column, and of
+    others."""
+
+    def __init__(self, *counts: tuple[int, int]) -> None:
+        self.counts = counts
+
+    def groups_left(self, where: Any) -> list[int]:
+        return list(range(len(self.counts)))
+
+    def group_batches(self, numbers: Sequence[int], columns: Any = None, *more: Any) -> Any:
+        for number in numbers:
+            count = self.counts[number][columns != ["a"]]
+            if count:
+                yield pa.record_batch([pa.array(range(count)) for _ in columns], names=columns)
+
+    def rows_at(self, *asked: Any) -> None:
+        return None
+
+
+def test_row_groups_without_rows_and_of_two_lengths() -> None:
+    where = pc.field("a") >= 1
+    found = list(matching_rows(Groups((3, 3), (0, 0), (2, 2)), ["a", "b"], ["a"], where))
+    assert [batch.to_pydict() for batch in found] == [
+        {"a": [1, 2], "b": [1, 2]},
+        {"a": [1], "b": [1]},
+    ]
+    with pytest.raises(CorruptTableError, match="has 3 rows of some columns and 2 of others"):
+        list(matching_rows(Groups((3, 2)), ["a", "b"], ["a"], where))

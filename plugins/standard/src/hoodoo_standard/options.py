@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attrs import frozen
-from hoodoo.errors import ConfigError
+from hoodoo.errors import ConfigError, OptionConflictError
 from hoodoo.hookspecs.registration import Option, Settings
 from hoodoo.options import (
     COLUMNS,
@@ -270,9 +270,17 @@ BUCKET = (BUCKETS, HASH_FIELD, BUCKET_ENGINE, LEAST_BUCKETS, MOST_BUCKETS, PATH_
 
 def hash_fields(settings: Settings) -> tuple[str, ...]:
     """What is hashed of the record key, as :data:`HASH_FIELD` says. Raises ConfigError for other
-    columns."""
-    keys = settings.table.record_key_fields
+    columns, OptionConflictError for an option where the table notes its buckets without it: all
+    fields were hashed so far."""
+    keys, properties = settings.table.record_key_fields, settings.table.properties
     fields = settings.given(HASH_FIELD) or keys
+    noted = BUCKETS.stored(properties) is not None and HASH_FIELD.stored(properties) is None
+    if noted and set(fields) != set(keys):
+        raise OptionConflictError(
+            f"option {HASH_FIELD.key}={','.join(fields)}",
+            f"the table hashes all fields of the record key: {', '.join(keys)}.",
+            "leave the option out.",
+        )
     strange = [f for f in fields if f not in keys]
     if strange:
         raise ConfigError(

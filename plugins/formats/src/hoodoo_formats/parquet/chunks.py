@@ -228,8 +228,10 @@ class Assembly:
             left -= piece.size
 
     def close(self, texts: dict[str, str | bytes]) -> None:
-        """The page indexes, and the footer with the entries ``texts``."""
-        page_index.write(self.sink, self._indexed)
+        """The page indexes, where all chunks have one, and the footer with the entries ``texts``."""
+        # Readers are there that take a file of which some chunks have one for a damaged file.
+        if len(self._indexed) == sum(len(footer.value(g, footer.CHUNKS)) for g in self._groups):
+            page_index.write(self.sink, self._indexed)
         tree = self.template.tree | {
             footer.ROWS: footer.integer(self.rows),
             footer.GROUPS: footer.structs(self._groups),

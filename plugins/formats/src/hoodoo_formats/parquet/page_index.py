@@ -42,7 +42,8 @@ class ChunkIndex:
 
 def of_chunk(file: pa.NativeFile, chunk: Struct, moved: int) -> ChunkIndex | None:
     """The index of a chunk that lies ``moved`` bytes behind its old place."""
-    with suppress(NoFooter, OSError):  # what is read whole needs none
+    # What is read whole needs none.
+    with suppress(NoFooter, OSError, ValueError, MemoryError, pa.ArrowException):
         found = places(file, chunk)
         if found is None:
             return None
@@ -85,9 +86,9 @@ def parsed(content: bytes) -> Rows:
             if content[at] != _END:
                 raise NoFooter("its page index has more fields than known")
             at += 1
-    except IndexError as error:
-        raise NoFooter("its page index is cut off") from error
-    return np.array(found, np.int64).reshape(-1, len(_FIELDS))
+        return np.array(found, np.int64).reshape(-1, len(_FIELDS))
+    except (IndexError, OverflowError) as error:
+        raise NoFooter("its page index is cut off, or has other numbers") from error
 
 
 def serialized(found: Rows) -> bytes:

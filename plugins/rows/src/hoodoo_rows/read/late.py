@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from hoodoo.errors import CorruptTableError
 
 from hoodoo_rows.read.spec import let_through
 
@@ -49,8 +50,8 @@ def matching_rows(
     Memory: of a row group the columns of the filter, where it is true; and a batch."""
     others = [name for name in columns if name not in looked]
     for number in reader.groups_left(where):
-        found = _found(reader, number, looked, where)
-        if not found.num_rows:
+        found, count = _found(reader, number, looked, where)
+        if found is None or not found.num_rows:
             continue
         at = found.column(_AT).to_numpy()
         few = reader.rows_at(number, at, others)
@@ -64,15 +65,26 @@ def matching_rows(
                 rows = _rows_at(batch, at[first:last] - begin)
                 yield _beside(found.slice(first, last - first), rows, columns)
             begin += batch.num_rows
+        if others and begin != count:
+            raise CorruptTableError(
+                f"row group {number}",
+                f"has {count} rows of some columns and {begin} of others.",
+                "The file is damaged: restore it from a copy, or the table to a state before it "
+                "(table.restore).",
+            )
 
 
-def _found(reader: FindsRows, number: int, looked: Sequence[str], where: pc.Expression) -> pa.Table:
+def _found(
+    reader: FindsRows, number: int, looked: Sequence[str], where: pc.Expression
+) -> tuple[pa.Table | None, int]:
+    """The rows of a row group that are let through, None where it has no rows; and how many it
+    has."""
     found, begin = [], 0
     for batch in reader.group_batches([number], looked):
         at = pa.array(np.arange(begin, begin + batch.num_rows))
         found.append(let_through(batch.append_column(_AT, at), where))
         begin += batch.num_rows
-    return pa.Table.from_batches(found)
+    return (pa.Table.from_batches(found) if found else None), begin
 
 
 def _rows_at(batch: pa.RecordBatch, places: npt.NDArray[np.int64]) -> pa.RecordBatch:

@@ -14,15 +14,17 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_rows.api import Reads, StoredFiles
 
-from hoodoo_standard.index.bucket_rows import all_seen
+from hoodoo_standard.index.bucket_rows import all_by_hash
+from hoodoo_standard.options import BUCKETS
 
 
 @frozen
 class BucketPruner:
     """Implements :class:`~hoodoo.hookspecs.pruner.Pruner`: the slices of the buckets of the record
-    keys that a filter asks for. All of them where it does not ask for certain keys, the table notes
-    no bucket index with a fixed number of buckets, or another program has written to it: it may
-    have put keys into other buckets than their hash says."""
+    keys that a filter asks for. All of them where it does not ask for certain keys, for an earlier
+    state, where the table does not note a fixed number of buckets, or a write on the timeline does
+    not say that it went by them: another program's, and those of another index, put keys
+    elsewhere."""
 
     settings: Settings
 
@@ -33,8 +35,11 @@ class BucketPruner:
     def keep(self, request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
         timeline, generator = request.timeline, request.key_generator
         name = timeline.config.index_name
-        if name is None or generator is None or len(slices) < 2:
+        # An earlier state may be of before the table had the index.
+        if name is None or generator is None or request.as_of or len(slices) < 2:
             return slices
+        if BUCKETS.stored(timeline.config.properties) is None:
+            return slices  # each writer may have a number of its own
         try:
             index = resolve("index", name, self.settings).instance
         except HoodooError:
@@ -55,5 +60,5 @@ def _in_their_buckets(request: PruneRequest) -> bool:
     """Whether all rows were put there by writers that know the index."""
     snapshot = Snapshot(request.storage, request.timeline)
     if request.timeline.config.populate_meta_fields:
-        return all_seen(snapshot)
+        return all_by_hash(snapshot)
     return bool(Reads.rows_follow_columns(snapshot))  # by commits of Hoodoo alone

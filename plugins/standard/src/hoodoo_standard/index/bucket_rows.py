@@ -172,9 +172,20 @@ def _knows_buckets(storage: Storage, file_format: BaseFileFormat, path: str) -> 
         return True  # cleaned since: its rows have been written again by a later commit
 
 
-def all_seen(snapshot: Snapshot) -> bool:
-    """Whether writers of Hoodoo have looked at all that was put into the table."""
-    return not _not_seen(snapshot)
+def all_by_hash(snapshot: Snapshot) -> bool:
+    """Whether each write on the timeline says that it put its rows by the hash of their keys, after
+    a look at what was there. Not after a restore, which may bring rows back that were put into the
+    table under another index."""
+    if any(i.traits.rewinds for i in snapshot.timeline.others()):
+        return False
+    said = False
+    for write in snapshot.writes():
+        metadata = snapshot.metadata(write)
+        if SEEN in metadata.extra:
+            said = True
+        elif metadata.operation not in _MOVES_NO_KEY:
+            return False
+    return said
 
 
 def _not_seen(snapshot: Snapshot) -> list[Instant]:
