@@ -294,11 +294,6 @@ def no_table(room: Room) -> None:
     room.arguments.append(str(room.path / "nothing"))
 
 
-@broken("table.none", "no .hoodie directory", "trips")
-def folder_above_the_table(room: Room) -> None:
-    room.arguments[:] = [str(room.table.parent)]
-
-
 @broken("table.none", "no hoodie.properties", "hoodoo.create")
 def properties_are_lost(room: Room) -> None:
     (room.table / ".hoodie/hoodie.properties").unlink()
@@ -471,6 +466,14 @@ def doctor(room: Room, capsys: pytest.CaptureFixture[str]) -> tuple[int, Any]:
     said = capsys.readouterr()
     assert said.err == ""
     return int(caught.value.code or 0), json.loads(said.out)
+
+
+def test_a_folder_above_the_table_is_a_place_of_tables(
+    room: Room, capsys: pytest.CaptureFixture[str]
+) -> None:
+    room.arguments[:] = [str(room.table.parent)]
+    _, found = doctor(room, capsys)
+    assert [one["name"] for one in found["tables"]] == ["trips"]
 
 
 @pytest.mark.parametrize("name", BROKEN)

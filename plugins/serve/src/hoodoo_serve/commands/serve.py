@@ -57,7 +57,7 @@ def serve(
         str | None,
         typer.Option(
             envvar="HOODOO_SERVE_TOKEN",
-            help="What /health, /live and /metrics are to be asked with, as a bearer.",
+            help="Bearer token that requests to /health, /live and /metrics need.",
         ),
     ] = None,
     lock: Annotated[
