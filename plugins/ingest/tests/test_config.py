@@ -15,6 +15,7 @@ from hoodoo.kernel.registry import kernel
 from hoodoo_ingest import kinds
 from hoodoo_ingest.config import SECTIONS, read_config
 from hoodoo_ingest.hookspecs.source import Around
+from hoodoo_ingest.run import Ingestion
 from hoodoo_ingest.sources.files import KEYS as FILES
 from hoodoo_ingest.sources.kafka import KEYS as KAFKA
 
@@ -110,6 +111,24 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.sections["table"]["record_key"] == ["a", "b"]
     assert found.options == {"hoodie.clean.automatic": "false"}
     assert found.run["operation"] == "upsert" and found.engine is None
+
+
+def test_secrets_are_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOODOO_SECRET", "hidden")
+    secret = {"password": "${HOODOO_SECRET}"}
+    for more in ({"max_files": "${HOODOO_SECRET}"}, {"options": {**secret, "more": []}}):
+        with pytest.raises(ConfigError) as caught:
+            read_config(config(tmp_path, source=more))
+        assert "hidden" not in str(caught.value) and "${HOODOO_SECRET}" in str(caught.value)
+    found = read_config(config(tmp_path, source={"options": secret}, spark=secret))
+    assert found.source["options"]["password"] == found.spark["password"] == "hidden"
+    assert "hidden" not in repr(Ingestion(found))
+
+
+def test_no_retries(tmp_path: Path) -> None:
+    assert read_config(config(tmp_path, run={"retries": 0})).run["retries"] == 0
+    with pytest.raises(ConfigError, match="from 0 on"):
+        read_config(config(tmp_path, run={"retries": -1}))
 
 
 def test_without_a_reader_of_toml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,9 +60,60 @@ def test_rounds_and_no_news(tmp_path: Path) -> None:
     assert ids(tmp_path) == [1, 2]
 
 
-def test_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOODOO_HERE", str(tmp_path))
+    with pytest.raises(ConfigError, match=r"path \$\{HOODOO_HERE\}/in .* is no folder"):
+        fed(config(tmp_path, source={"path": "${HOODOO_HERE}/in"}))
+    (tmp_path / "in").write_text("x")
+    with pytest.raises(ConfigError, match="is no folder"):
+        fed(config(tmp_path))
+    (tmp_path / "in").unlink()
+    (tmp_path / "in").mkdir()
     assert fed(config(tmp_path)) == []
     assert not (tmp_path / "t").exists()
+
+
+def test_what_is_written_is_not_read(tmp_path: Path) -> None:
+    put(tmp_path, "new/1.jsonl", [{"id": 1}])
+    below = str(tmp_path / "in/t")
+    for path in (below, str(tmp_path / "in"), f"file://{below}/"):
+        with pytest.raises(ConfigError, match="is in the folder of the source"):
+            fed(config(tmp_path, table={"path": path}))
+    errors = {"bad_rows": "aside", "folder": str(tmp_path / "in/bad")}
+    for pattern in ("*", "*.jsonl", "bad/*", "b*"):
+        with pytest.raises(ConfigError, match="is in the folder of the source"):
+            fed(config(tmp_path, source={"pattern": pattern}, errors=errors))
+    for known in (errors, {**errors, "folder": str(tmp_path / "in/_bad")}):
+        source = {"pattern": "new/*" if known is errors else "*"}
+        fed(config(tmp_path, source=source, errors=known))
+    assert ids(tmp_path) == [1]
+
+
+def test_rows_without_a_key_go_aside(tmp_path: Path) -> None:
+    put(tmp_path, "1.jsonl", [{"id": None, "k": "a"}, {"id": 1, "k": "b"}, {"id": 2, "k": ""}])
+    pq.write_table(pa.table({"id": [3, None], "k": ["c", None]}), tmp_path / "in/2.parquet")
+    errors = {"bad_rows": "aside", "folder": str(tmp_path / "bad")}
+    table: dict[str, Any] = {"record_key": "k"}
+    (done,) = fed(config(tmp_path, errors=errors, table=table))
+    assert done.bad_rows == 2
+    table = {"record_key": ["id", "k"], "path": str(tmp_path / "u")}
+    (done,) = fed(config(tmp_path, errors=errors, table=table))
+    assert done.bad_rows == 1 and done.commit.inserted == 4  # one part of the key may be null
+    put(tmp_path, "3.jsonl", [{"id": None, "k": ""}, {"id": 9, "k": "z"}])
+    (done,) = fed(config(tmp_path, errors=errors, table=table))
+    (bad,) = Path(done.bad_file).read_text().splitlines()
+    assert "3.jsonl" in json.loads(bad)["place"] and "record key" in json.loads(bad)["error"]
+
+
+@pytest.mark.parametrize(("name", "text"), [("1.jsonl", ""), ("1.csv", "id,v\n"), ("1.csv", "\n")])
+def test_an_empty_first_file(tmp_path: Path, name: str, text: str) -> None:
+    put_text(tmp_path, name, text, at=NOW)
+    assert fed(config(tmp_path)) == [] and not (tmp_path / "t").exists()
+    put(tmp_path, "2.jsonl", [{"id": 1, "v": 2}], at=NOW + 1)
+    (done,) = fed(config(tmp_path, source={"max_files": 1}))
+    assert done.number == 1 and ids(tmp_path) == [1]
+    assert str(hoodoo.open(str(tmp_path / "t")).schema.field("v").type) == "int64"
+    assert fed(config(tmp_path)) == []
 
 
 @pytest.mark.parametrize("version", [6, 8, 9])

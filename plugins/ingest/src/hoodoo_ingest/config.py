@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 from hoodoo.calls import nearest
 from hoodoo.errors import ConfigError
 from hoodoo.kernel.resolve import resolve
@@ -49,7 +49,7 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "continuous": Key(kinds.flag, "Wait for new data, until it is stopped.", False),
         "every": Key(kinds.seconds, "Seconds between two rounds, if continuous.", 60.0),
         "rounds": Key(kinds.whole, "End after so many commits."),
-        "retries": Key(kinds.whole, "How often a round that lost a conflict is repeated.", 3),
+        "retries": Key(kinds.count, "How often a round that lost a conflict is repeated.", 3),
         "add_columns": Key(kinds.flag, "Columns that the table lacks become its columns.", False),
     },
     "errors": {
@@ -72,10 +72,11 @@ class Config:
 
     kind: str
     plugin: Source
-    source: Mapping[str, Any]
-    sections: Mapping[str, Mapping[str, Any]]
-    spark: Mapping[str, str]
+    source: Mapping[str, Any] = field(repr=False)  # secrets may be in these
+    sections: Mapping[str, Mapping[str, Any]] = field(repr=False)
+    spark: Mapping[str, str] = field(repr=False)
     where: str
+    written: Mapping[str, Any] = field(repr=False)  # as it is in the file
 
     @property
     def path(self) -> str:
@@ -101,7 +102,8 @@ def read_config(given: str | os.PathLike[str] | Mapping[str, Any]) -> Config:
     sections and keys, wrong values and those that do not go together; PluginError for a source
     that nobody offers."""
     where = "the configuration" if isinstance(given, Mapping) else str(given)
-    known = _filled(_loaded(given), where)
+    written = _loaded(given)
+    known = _filled(written, where)
     _check_names(known, ("source", "spark", *SECTIONS), where, "section")
     for name, section in known.items():
         if not isinstance(section, Mapping):
@@ -116,11 +118,14 @@ def read_config(given: str | os.PathLike[str] | Mapping[str, Any]) -> Config:
         )
     plugin: Source = resolve("source", kind).instance
     sections = {
-        name: _section(name, known.get(name), keys, where) for name, keys in SECTIONS.items()
+        name: _section(name, known.get(name), keys, where, written)
+        for name, keys in SECTIONS.items()
     }
-    read = _section("source", source, plugin.keys, where)
-    spark = _section("spark", {"c": known.get("spark", {})}, {"c": Key(kinds.pairs, "")}, where)
-    found = Config(kind, plugin, read, sections, spark["c"], where)
+    read = _section("source", source, plugin.keys, where, written)
+    session = {"c": Key(kinds.pairs, "")}
+    as_written = {"spark": {"c": written.get("spark")}}
+    spark = _section("spark", {"c": known.get("spark", {})}, session, where, as_written)
+    found = Config(kind, plugin, read, sections, spark["c"], where, written)
     _check(found)
     return found
 
@@ -169,7 +174,11 @@ def _filled(value: Any, where: str) -> Any:
                 "is no environment variable.",
                 f"Set {name} before you start hoodoo ingest.",
             )
-    return _VARIABLE.sub(lambda match: os.environ[match[1]], value)
+    if not _VARIABLE.search(value):
+        return value
+    found = kinds.Filled(_VARIABLE.sub(lambda match: os.environ[match[1]], value))
+    found.written = value
+    return found
 
 
 def _check_names(given: Mapping[str, Any], known: Any, where: str, what: str) -> None:
@@ -185,9 +194,14 @@ def _check_names(given: Mapping[str, Any], known: Any, where: str, what: str) ->
 
 
 def _section(
-    name: str, given: Mapping[str, Any] | None, keys: Mapping[str, Key], where: str
+    name: str,
+    given: Mapping[str, Any] | None,
+    keys: Mapping[str, Key],
+    where: str,
+    written: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """A value for each key. A section that is left out needs no key."""
+    """A value for each key. A section that is left out needs no key. Errors show what is
+    ``written``, where secrets still are names of variables."""
     _check_names(given or {}, keys, f"section [{name}] of {where}", "key")
     found = {}
     for key, what in keys.items():
@@ -202,7 +216,9 @@ def _section(
             found[key] = what.kind(given[key])
         except ValueError as error:
             raise ConfigError(
-                f"{key} = {given[key]!r} in section [{name}] of {where}", f"{error}.", what.about
+                f"{key} = {written[name][key]!r} in section [{name}] of {where}",
+                f"{error}.",
+                what.about,
             ) from None
     return found
 

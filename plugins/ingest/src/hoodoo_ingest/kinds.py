@@ -11,6 +11,17 @@ _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", re.IGNORECASE)
 
 
+class Filled(str):
+    """A text with environment variables in it, and how it is ``written``, without their values."""
+
+    written: str
+
+
+def shown(value: str) -> str:
+    """How a text is shown: variables by name, for they may be secrets."""
+    return value.written if isinstance(value, Filled) else value
+
+
 def text(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError("has to be a text")
@@ -42,6 +53,12 @@ def names(value: Any) -> list[str]:
 def whole(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError("has to be a whole number from 1 on")
+    return value
+
+
+def count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError("has to be a whole number from 0 on")
     return value
 
 

@@ -36,7 +36,7 @@ from hoodoo_rows.api import Commit
 
 from hoodoo_ingest.checkpoint import Checkpoint, batch, newest_checkpoint, notes
 from hoodoo_ingest.config import ASIDE, Config, read_config
-from hoodoo_ingest.hookspecs.source import Around, Arrived, Portion, Reading
+from hoodoo_ingest.hookspecs.source import Around, Arrived, Portion, Position, Reading
 
 _log = get_logger(__name__)
 _FIELDS = {
@@ -84,6 +84,7 @@ class Ingestion:
     config: Config
     stopped: threading.Event = field(factory=threading.Event)
     memory: dict[str, Any] = field(factory=dict)  # of the source
+    skipped: Position | None = None  # before there is a table
 
     # --- what comes -------------------------------------------------------------------------------
     def next(self) -> tuple[Table | None, Checkpoint, Portion | None]:
@@ -94,7 +95,8 @@ class Ingestion:
         if table is not None:
             name = self.config.run["name"]
             checkpoint = newest_checkpoint(table, name, self.config.kind)
-        return table, checkpoint, self._opened(table).next(checkpoint.position)
+        after = checkpoint.position or self.skipped
+        return table, checkpoint, self._opened(table).next(after)
 
     def _table(self) -> Table | None:
         try:
@@ -111,7 +113,8 @@ class Ingestion:
             given, has = self.config.sections["table"][key], list(getattr(config, fields))
             if given is not None and given != has and self._made(table, key) != has:
                 raise ConfigError(
-                    f"{key} = {given} in section [table] of {self.config.where}",
+                    f"{key} = {self.config.written['table'][key]} in section [table] of "
+                    f"{self.config.where}",
                     f"is not so: table {config.name} has {has}.",
                     "Correct it, or leave it out: a table keeps what it was created with.",
                 )
@@ -150,8 +153,19 @@ class Ingestion:
             bad_rows=errors["limit"] if errors["bad_rows"] == ASIDE else 0,
             spark=self._spark,
             memory=self.memory,
+            keys=self._keys(table) if errors["bad_rows"] == ASIDE else (),
+            outputs=tuple(
+                p for p in (config.sections["table"]["path"], errors["folder"]) if p is not None
+            ),
         )
         return config.plugin.open(config.source, around)
+
+    def _keys(self, table: Table | None) -> tuple[str, ...]:
+        """The record key of what the source reads; none where a transform makes it."""
+        if self.config.sections["transform"]["sql"] is not None:
+            return ()
+        given = self.config.sections["table"]["record_key"] or ()
+        return tuple(given) if table is None else table.config.record_key_fields
 
     def _schema(self) -> pa.Schema | None:
         file = self.config.sections["schema"]["file"]
@@ -223,6 +237,11 @@ class Ingestion:
             _read(portion) as arrived,
         ):
             bad = self._bad_rows(arrived, portion, number)
+            if table is None and _is_nothing(arrived.rows) and not bad[0]:
+                # No columns for a new table, and no commit that could say how far this was.
+                self.skipped = portion.upto
+                events.skip()
+                return None
             rows = self._transformed(arrived.rows, table)
             commit = self._commit(table or self._created(rows), rows, number, portion)
             if not commit.instant:
@@ -264,7 +283,7 @@ class Ingestion:
 
     def _transformed(self, rows: Any, table: Table | None) -> Any:
         """The rows as the table gets them."""
-        if isinstance(rows, pa.Table) and not rows.num_columns:  # all were bad
+        if _is_nothing(rows):  # all were bad
             if table is None:
                 raise DataError(
                     f"source of {self.config.where}",
@@ -337,6 +356,10 @@ class Ingestion:
             os.makedirs(local_path(folder), exist_ok=True)
         write_rows(path, bad.schema, bad.to_batches(), self.config.options, overwrite=True)
         return path
+
+
+def _is_nothing(rows: Any) -> bool:
+    return isinstance(rows, pa.Table) and not rows.num_columns
 
 
 @contextmanager

@@ -66,14 +66,17 @@ class Around:
     have; None if there is none. ``types``: the columns of the table, for formats without types of
     their own. ``options``: of the store. ``bad_rows``: after so many a source may stop looking for
     more. ``spark`` starts the session, or finds it. ``memory``: what the source keeps while the
-    process runs, for it is opened again in each round."""
+    process runs, for it is opened again in each round. ``keys``: columns of the record key; a row
+    is bad where all of them are null or empty. ``outputs``: what the ingestion writes to."""
 
     schema: pa.Schema | None = None
     types: pa.Schema | None = None
-    options: Mapping[str, str] = {}
+    options: Mapping[str, str] = field(default={}, repr=False)
     bad_rows: int = 0
     spark: Callable[[], Any] | None = None
     memory: MutableMapping[str, Any] = field(factory=dict)
+    keys: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
 
 
 @runtime_checkable

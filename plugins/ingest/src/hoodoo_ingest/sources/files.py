@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+import os
+import re
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import field, frozen
 from hoodoo.errors import ConfigError, DataError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.storage.api import Entry, Storage
+from hoodoo.storage.uri import local_path, split
 from hoodoo.table.settings import open_storage, typed_options
+from hoodoo_cli.toolkit.places import is_local
 
 from hoodoo_ingest import kinds
 from hoodoo_ingest.hookspecs.source import Around, Arrived, Key, Portion, Position
@@ -53,6 +57,8 @@ class Files:
 
     def open(self, given: Mapping[str, Any], around: Around) -> Folder:
         options = typed_options({**around.options, **given["options"]})
+        for place in around.outputs:
+            _check_beside(given["path"], given["pattern"], place)
         return Folder(open_storage(given["path"], options), given, around)
 
 
@@ -61,11 +67,18 @@ class Folder:
     """A folder of files."""
 
     storage: Storage
-    given: Mapping[str, Any]
+    given: Mapping[str, Any] = field(repr=False)
     around: Around
 
     def next(self, after: Position | None) -> Portion | None:
         there = self._listed()
+        path = self.given["path"]
+        if not there and is_local(path) and not os.path.isdir(local_path(path)):
+            raise ConfigError(
+                f"path {kinds.shown(path)} in section [source]",
+                "is no folder.",
+                "Correct it, or create the folder; it may be empty.",
+            )
         floor, recent = self._since(after, there)
         new = [e for e in there if e.modified >= floor and _mark(e) not in recent]
         ready = time.time() - self.given["settle"]
@@ -116,7 +129,7 @@ class Folder:
         if isinstance(own, Mapping) and {"floor", "recent"} <= own.keys():
             if own.get("root", self._root) != self._root:  # older positions do not say it
                 raise ConfigError(
-                    f"path of section [source], {self._root},",
+                    f"path {kinds.shown(self.given['path'])} in section [source]",
                     f"is not the folder of the checkpoint, {own['root']}.",
                     AGAIN,
                 )
@@ -147,6 +160,7 @@ class Folder:
             exact,
             self.given["format"],
             self.given["delimiter"],
+            keys=self.around.keys,
         )
         bad = Bad(self.around.bad_rows)
         for entry in chosen:
@@ -176,6 +190,30 @@ class Folder:
                 "Give the schema: section [schema] with file = an Avro schema.",
             ) from error
         return Arrived(rows, bad.table())
+
+
+def _check_beside(path: str, pattern: str, place: str) -> None:
+    """ConfigError where files that the ingestion writes to ``place`` would be read by it."""
+    folder, below = _parts(path), _parts(place)
+    inside = below[len(folder) :]
+    if below[: len(folder)] != folder or any(part.startswith(("_", ".")) for part in inside):
+        return
+    fixed = re.split(r"[*?\[]", pattern)[0]  # of each path that the pattern matches
+    start = "".join(f"{part}/" for part in inside)
+    if start.startswith(fixed) or fixed.startswith(start):
+        raise ConfigError(
+            f"path {kinds.shown(place)}",
+            f"is in the folder of the source, {kinds.shown(path)}: what is written there would be "
+            "read.",
+            "Give one beside it, or in section [source] a pattern that begins with another folder.",
+        )
+
+
+def _parts(path: str) -> list[str]:
+    scheme, rest = split(path)
+    if is_local(path):
+        scheme, rest = "", os.path.realpath(local_path(path))
+    return [scheme, *(part for part in rest.split("/") if part)]
 
 
 def _mark(entry: Entry) -> str:

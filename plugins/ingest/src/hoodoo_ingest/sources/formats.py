@@ -6,6 +6,8 @@ from __future__ import annotations
 import codecs
 import io
 from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import Any
 
 import fastavro
 import numpy as np
@@ -28,13 +30,14 @@ _BAD = (pa.ArrowException, HoodooError, UnicodeDecodeError, ValueError, OSError,
 @frozen
 class Form:
     """How files are read. ``exact``: the rows get the columns of ``schema``, and no others; else it
-    has the types of columns that are known. ``limit``: of bad rows."""
+    has the types of columns that are known. ``keys``: rows without a value in all of them are
+    bad."""
 
     schema: pa.Schema | None = None
     exact: bool = False
     format: str | None = None
     delimiter: str = ","
-    limit: int = 0
+    keys: tuple[str, ...] = ()
 
 
 @frozen
@@ -107,7 +110,9 @@ def read_file(storage: Storage, path: str, form: Form, bad: Bad) -> pa.Table | N
     if not data.strip():
         return None
     found = _lines(data, _Json() if kind == "jsonl" else _Csv.of(data), form, place, bad)
-    return None if found is None else _shaped(found, form, place, bad)
+    if found is None or not (found.num_rows or form.schema):
+        return None
+    return _shaped(found, form, place, bad)
 
 
 def _parquet(data: bytes) -> pa.Table:
@@ -123,28 +128,51 @@ def _avro(data: bytes) -> pa.Table:
 
 
 def _shaped(rows: pa.Table, form: Form, place: str, bad: Bad) -> pa.Table:
-    """The columns of an exact schema, in its types; rows without a value that it needs are bad."""
-    if form.schema is None or not form.exact:
-        return rows
-    columns = []
-    for one in form.schema:
-        if one.name not in rows.schema.names:
-            columns.append(pa.nulls(rows.num_rows, one.type))
-            continue
-        columns.append(rows[one.name].cast(one.type))
-    needed = [pc.is_null(c) for c, f in zip(columns, form.schema, strict=True) if not f.nullable]
-    if rows.num_rows and needed:
-        lacking = needed[0]
-        for more in needed[1:]:
-            lacking = pc.or_(lacking, more)
-        if pc.any(lacking).as_py():
-            at = pc.indices_nonzero(lacking).slice(0, bad.limit + 1)
-            names = ", ".join(f.name for f in form.schema if not f.nullable)
-            for row in rows.take(at).to_pylist():
-                bad.add(place, repr(row), f"it lacks one of the columns {names}")
-            keep = pc.invert(lacking)
-            columns = [column.filter(keep) for column in columns]
-    return pa.table(columns, schema=form.schema)
+    """The columns of an exact schema, in its types; rows without a value that it needs are bad, and
+    so are those without a key."""
+    whole = rows
+    if form.schema is not None and form.exact:
+        columns = {
+            f.name: rows[f.name].cast(f.type)
+            if f.name in rows.schema.names
+            else pa.nulls(rows.num_rows, f.type)
+            for f in form.schema
+        }
+        needed = [f.name for f in form.schema if not f.nullable]
+        whole = pa.table(columns)
+        lacking = _joined(pc.or_, [pc.is_null(whole[name]) for name in needed])
+        why = f"it lacks one of the columns {', '.join(needed)}"
+        rows, whole = _without(lacking, why, rows, whole, place, bad)
+        whole = whole.cast(form.schema)
+    if form.keys and set(form.keys) <= set(whole.schema.names):
+        lacking = _joined(pc.and_, [_is_empty(whole[name]) for name in form.keys])
+        why = f"its record key ({', '.join(form.keys)}) is null or empty"
+        rows, whole = _without(lacking, why, rows, whole, place, bad)
+    return whole
+
+
+def _joined(join: Callable[[Any, Any], Any], parts: list[Any]) -> Any:
+    return reduce(join, parts) if parts else None
+
+
+def _is_empty(column: Any) -> Any:
+    kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return pc.fill_null(pc.equal(column, ""), True)
+    return pc.is_null(column)
+
+
+def _without(
+    lacking: Any, why: str, rows: pa.Table, whole: pa.Table, place: str, bad: Bad
+) -> tuple[pa.Table, pa.Table]:
+    """Both without the rows that are ``lacking``, which are bad, as ``rows`` has them."""
+    if lacking is None or not pc.any(lacking).as_py():
+        return rows, whole
+    at = pc.indices_nonzero(lacking).slice(0, bad.limit + 1)
+    for row in rows.take(at).to_pylist():
+        bad.add(place, repr(row), why)
+    good = pc.invert(lacking)
+    return rows.filter(good), whole.filter(good)
 
 
 # --- lines ----------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import field, frozen
 from hoodoo.errors import ConfigError, DataError, EngineError
 from hoodoo.hookspecs.registration import Settings
 
@@ -83,7 +83,7 @@ class Kafka:
 class Topic:
     """A topic of Kafka."""
 
-    given: Mapping[str, Any]
+    given: Mapping[str, Any] = field(repr=False)
     around: Around
 
     @property
@@ -165,7 +165,7 @@ class Topic:
             if type(error).__name__ != "Py4JJavaError":
                 raise
             raise EngineError(
-                f"brokers {self.given['servers']}",
+                f"brokers {kinds.shown(self.given['servers'])}",
                 f"do not say what is in topic {self.name}: {_reason(error)}.",
                 "Check servers and properties in section [source].",
             ) from error
