@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import hoodoo
@@ -12,7 +14,7 @@ from hoodoo.errors import CorruptTableError, HoodooWarning, UnsupportedTableErro
 from hoodoo.timeline import properties
 from hoodoo_metadata.hfile import Checksum
 from hoodoo_metadata.hfile.format import DATA, HEADER, HEADER_BYTES, INFO, ROOT
-from hoodoo_standard.index.bucket_rows import SEEN
+from hoodoo_standard.index.bucket_rows import SEEN, BucketRows
 from hoodoo_standard.storage.local import LocalStorage
 
 SCHEMA = pa.schema(
@@ -164,6 +166,81 @@ def test_what_others_put_into_the_right_buckets_is_looked_at_once(tmp_path: Path
     seen = timeline.metadata(table.handle.storage, timeline.writes()[-1]).extra[SEEN]
     assert timeline.writes()[-2].requested in seen
     assert table.read().count() == 6 and table.verify().ok
+
+
+@pytest.fixture
+def unnoted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContextManager[None]]:
+    """Within it commits are as those of Spark Hudi: their writer knows buckets, and notes nothing of what it has seen."""
+
+    @contextmanager
+    def within() -> Iterator[None]:
+        with monkeypatch.context() as patched:
+            patched.setattr(BucketRows, "begin", lambda self, change: None)
+            yield
+
+    return within
+
+
+def with_buckets(path: Path, count: int, kind: str = "COPY_ON_WRITE") -> hoodoo.Table:
+    options = {"hoodie.bucket.index.num.buckets": str(count), "hoodie.clean.automatic": "false"}
+    return hoodoo.create(
+        str(path), SCHEMA, record_key="id", table_type=kind, index="bucket", options=options
+    )
+
+
+def test_commits_whose_files_were_cleaned_are_no_fault(
+    tmp_path: Path, unnoted: Callable[[], AbstractContextManager[None]]
+) -> None:
+    path = tmp_path / "t"
+    table = with_buckets(path, 2)
+    table.upsert(keyed(range(4), "ours"))
+    with unnoted():
+        for value in ("one", "two", "three"):
+            table.upsert(keyed(range(4), value))
+    assert table.clean(policy="KEEP_LATEST_FILE_VERSIONS", fileversions_retained=1).files
+    for value in ("ours", "again"):
+        hoodoo.open(str(path)).upsert(keyed(range(1, 6), value))
+    table = hoodoo.open(str(path))
+    assert table.read().count() == 6 and table.verify().ok
+
+
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("again", [[1], [0], [0, 1]], ids=["first", "second", "both"])
+def test_keys_in_wrong_buckets_are_seen_in_what_was_written_from_files_that_were_cleaned(
+    tmp_path: Path,
+    kind: str,
+    again: list[int],
+    unnoted: Callable[[], AbstractContextManager[None]],
+) -> None:
+    path = tmp_path / "t"
+    table = with_buckets(path, 2, kind)
+    table.upsert(keyed(range(4), "ours"))
+    if kind == "MERGE_ON_READ":
+        table.compact()
+    by_a_program_without_buckets(path, keyed(range(4, 12), "theirs"))
+    with unnoted():
+        table = hoodoo.open(str(path))
+        table.upsert(keyed(range(4), "spark").take(again))
+    if kind == "MERGE_ON_READ":
+        table.compact()
+    assert table.clean(policy="KEEP_LATEST_FILE_VERSIONS", fileversions_retained=1).files
+    with pytest.raises(UnsupportedTableError, match="keys of other buckets"):
+        hoodoo.open(str(path)).upsert(keyed(range(12), "twice"))
+    assert hoodoo.open(str(path)).read().count() == 12
+
+
+def test_keys_in_wrong_buckets_that_have_left_the_table_since_are_no_fault(
+    tmp_path: Path, unnoted: Callable[[], AbstractContextManager[None]]
+) -> None:
+    path = tmp_path / "t"
+    table = with_buckets(path, 2)
+    table.upsert(keyed(range(4), "ours"))
+    by_a_program_without_buckets(path, keyed(range(4, 12), "theirs"))
+    with unnoted():
+        hoodoo.open(str(path)).insert_overwrite_table(keyed(range(8), "spark"))
+    hoodoo.open(str(path)).upsert(keyed(range(12), "ours"))
+    table = hoodoo.open(str(path))
+    assert table.read().count() == 12 and table.verify().ok
 
 
 def test_zeros_in_the_place_of_checksums_are_said_once_and_verify_notes_them(

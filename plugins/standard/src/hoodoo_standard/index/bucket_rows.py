@@ -10,8 +10,7 @@ is looked at once."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -24,13 +23,15 @@ from hoodoo.hookspecs.index import ComputedIndex
 from hoodoo.hookspecs.participant import ActionChange
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
-from hoodoo.model.commit import Operation
+from hoodoo.model.commit import Operation, WriteStat
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import RECORD_KEY
+from hoodoo.participants.listing import build
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
+from hoodoo.timeline.view import FileSystemView, Key
 
 # In the extra metadata of a commit: up to which request all commits but those that were pending
 # have been looked at.
@@ -86,37 +87,45 @@ class BucketRows:
         theirs."""
         if change.operation in _MOVES_NO_KEY or change.operation is Operation.UNKNOWN:
             return
-        timeline, storage = change.timeline, change.storage
-        for write in _not_seen(Snapshot(storage, timeline)):
-            self._look(change, write)
+        timeline = change.timeline
+        self._look(change, Snapshot(change.storage, timeline))
         pending = sorted(
             i.requested for i in timeline.pending() if i.requested != change.instant.requested
         )
         upto = max((w.requested for w in timeline.writes()), key=order_key, default="")
         self.noted = {SEEN: json.dumps([upto, pending], separators=(",", ":"))}
 
-    def _look(self, change: ActionChange, write: Instant) -> None:
-        storage = change.storage
-        file_format = resolve(
-            "file_format", change.timeline.config.base_file_format, self.settings
-        ).instance
-        paths = [
-            stat.path
-            for stat in change.timeline.metadata(storage, write).stats
-            if stat.path.endswith(file_format.extension)
-            and stat.file_id not in change.replaced.get(stat.partition_path, ())
-        ]
-        if not paths or _knows_buckets(storage, file_format, paths[0]):
+    def _look(self, change: ActionChange, snapshot: Snapshot) -> None:
+        storage, config = snapshot.storage, snapshot.config
+        file_format = resolve("file_format", config.base_file_format, self.settings).instance
+        doubtful: list[list[WriteStat]] = []
+        for write in _not_seen(snapshot):
+            stats = [
+                stat
+                for stat in snapshot.metadata(write).stats
+                if stat.path.endswith(file_format.extension)
+                and stat.file_id not in change.replaced.get(stat.partition_path, ())
+            ]
+            if stats and not _knows_buckets(storage, file_format, stats[0].path):
+                doubtful.append(stats)
+        if not doubtful:
             return
+        # By the timeline of now: a clean may have taken files since that of the action was listed.
+        partitions = {stat.partition_path for stats in doubtful for stat in stats}
+        view = build(snapshot.reload(), partitions=partitions)
+        there, groups = view.paths, set[Key]()
+        for stats in doubtful:
+            path = next((stat.path for stat in stats if stat.path in there), None)
+            if path is None or not _knows_buckets(storage, file_format, path):
+                groups.update((stat.partition_path, stat.file_id) for stat in stats)
+        paths = _newest_files(view, groups, change.replaced)
         step = StrangeKeys(storage, file_format, self.index)
-        found = _collected(change.engine, step, paths)
-        if found.num_rows:
+        if paths and (found := _collected(change.engine, step, paths)).num_rows:
             one = found.slice(0, 1).to_pylist()[0]
             raise UnsupportedTableError(
-                f"table {change.timeline.config.name}: file {one['path']} of {write.action} "
-                f"{write.requested}",
+                f"table {config.name}: file {one['path']}",
                 f"has {one['rows']} record keys of other buckets, for example {one['key']!r}: the "
-                "program that wrote it "
+                "program that put them there "
                 "does not know the bucket index of the table, as hudi-rs, and an upsert would "
                 "store these keys twice.",
                 out_of_buckets(storage.root),
@@ -148,7 +157,7 @@ class StrangeKeys:
         except CorruptTableError:
             bucket = -1  # of no bucket: all its keys are strange
         rows, example = 0, None
-        with suppress(FileNotFoundError), self.file_format.reader(self.storage, path) as reader:
+        with self.file_format.reader(self.storage, path) as reader:
             for batch in reader.batches([RECORD_KEY]):
                 keys = batch.column(0).cast(pa.string())
                 strange = keys.filter(pc.not_equal(self.index.bucket(keys), np.int32(bucket)))
@@ -165,11 +174,31 @@ def _collected(engine: Engine | None, step: StrangeKeys, paths: Sequence[str]) -
 
 
 def _knows_buckets(storage: Storage, file_format: BaseFileFormat, path: str) -> bool:
+    """Whether a file is there, and of a writer that knows bucket indexes."""
     try:
         with file_format.reader(storage, path) as reader:
             return str(getattr(reader, "writer", _KNOW[0])).startswith(_KNOW)
-    except FileNotFoundError:
-        return True  # cleaned since: its rows have been written again by a later commit
+    except (FileNotFoundError, CorruptTableError):
+        if storage.head(path) is not None:
+            raise
+        return False
+
+
+def _newest_files(
+    view: FileSystemView, groups: Collection[Key], replaced: Mapping[str, Collection[str]]
+) -> list[str]:
+    """The newest base file of each of ``groups``: it has the keys of those before it, whoever wrote
+    it. Of a group that has left the table since, as by a clustering, the rows may be in any file of
+    its partition path. Groups that are being ``replaced`` do not matter."""
+    current = {(g.partition_path, g.file_id): g for g in view.groups()}
+    whole = {partition for partition, file_id in groups if (partition, file_id) not in current}
+    newest = (
+        next((s.base_file for s in group.slices if s.base_file is not None), None)
+        for (partition, file_id), group in current.items()
+        if (partition in whole or (partition, file_id) in groups)
+        and file_id not in replaced.get(partition, ())
+    )
+    return [base.path for base in newest if base is not None]
 
 
 def all_by_hash(snapshot: Snapshot) -> bool:
