@@ -126,10 +126,14 @@ class TableServices:
                 self.close()
 
     def close(self) -> None:
-        """Let another process lead, at once."""
+        """Let another process lead, at once; or in time, where the lock can't be released, as that of
+        a table that was moved away."""
         held, self._held = self._held, None
         if held is not None:
-            held.release()
+            try:
+                held.release()
+            except Exception as error:  # the other tables are looked after
+                _log.warning("release_failed", table=self.path, error=_sentence(error))
 
     def _figures(self, table: Table) -> Any:
         """The report, made again where the timeline has changed; None if it can't be made."""

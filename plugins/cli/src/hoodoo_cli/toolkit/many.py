@@ -96,9 +96,15 @@ def several(path: str, options: Mapping[str, Any]) -> list[TableBelow] | None:
     opens it says why."""
     if not _is_place(path, options):
         return None
-    with show.waiting("listing"):
-        found = sorted(tables_of(path, options), key=lambda table: table.name)
-    if not found and (_is_file(path) or _is_catalog(path)):
+    named = _is_file(path) or _is_catalog(path)
+    try:
+        with show.waiting("listing"):
+            found = sorted(tables_of(path, options), key=lambda table: table.name)
+    except ConfigError:  # a folder that is empty, or not there
+        if named:
+            raise
+        return None
+    if not found and named:
         raise ConfigError(f"place {path}", "has no tables.", "Give one that has some.")
     return found or None
 
