@@ -108,22 +108,21 @@ class TableServices:
         """Look once, and do what is due. Nothing is raised: the answer says what failed, and the
         next look is a new one."""
         try:
-            table = self._opened()
-            if not self._leads(table.handle):
-                return Round("stands by")
-            due = _due(table.handle)
-        except (
-            Exception
-        ) as error:  # one table, or one plugin, never ends the process that looks after others
+            return self._look()
+        except Exception as error:  # one table never ends the process that looks after others
             sentence = _sentence(error)
             _log.warning("services_failed", table=self.path, error=sentence)
             return Round("failed", why=sentence)
-        try:
-            ran = self._run(table, due)
-            return Round("leads", ran, figures=self._figures(table) if self.measures else None)
         finally:
             if not self.holds:
                 self.close()
+
+    def _look(self) -> Round:
+        table = self._opened()
+        if not self._leads(table.handle):
+            return Round("stands by")
+        ran = self._run(table, _due(table.handle))
+        return Round("leads", ran, figures=self._figures(table) if self.measures else None)
 
     def close(self) -> None:
         """Let another process lead, at once; or in time, where the lock can't be released, as that of
