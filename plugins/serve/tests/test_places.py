@@ -66,7 +66,9 @@ def test_tables_that_appear_are_taken_up_and_those_that_go_are_let_go(
         until(lambda: len(found.states()) == 2)
         assert value(metrics, "table_bytes", first)
         shutil.move(tmp_path / "lake/gone", tmp_path / "gone")
-        new = made("lake/deep/new")
+        made("new")  # elsewhere: it would be compacted between its writes
+        (tmp_path / "lake/deep").mkdir()
+        new = hoodoo.open((tmp_path / "new").rename(tmp_path / "lake/deep/new"))
         until(lambda: set(found.paths) == {first.path, new.path})
         until(lambda: new.timeline().writes()[-1].action == "commit")  # it has been compacted
         until(lambda: value(metrics, "table_log_files", new) == 0)
