@@ -125,8 +125,8 @@ class TableServices:
         return Round("leads", ran, figures=self._figures(table) if self.measures else None)
 
     def close(self) -> None:
-        """Let another process lead, at once; or in time, where the lock can't be released, as that of
-        a table that was moved away."""
+        """Let another process lead, at once; or in time, where the lock can't be released, as that
+        of a table that was moved away."""
         held, self._held = self._held, None
         if held is not None:
             try:

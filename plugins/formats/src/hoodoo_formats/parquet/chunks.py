@@ -228,7 +228,7 @@ class Assembly:
             left -= piece.size
 
     def close(self, texts: dict[str, str | bytes]) -> None:
-        """The page indexes, where all chunks have one, and the footer with the entries ``texts``."""
+        """The page indexes, where all chunks have one, and the footer with the texts."""
         # Readers are there that take a file of which some chunks have one for a damaged file.
         if len(self._indexed) == sum(len(footer.value(g, footer.CHUNKS)) for g in self._groups):
             page_index.write(self.sink, self._indexed)
