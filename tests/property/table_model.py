@@ -1,6 +1,6 @@
 """What a table must hold after a list of writes, as a dictionary: no Arrow, no files, no Hoodoo.
 
-Keys, paths and winners are worked out here a second time, from the format page and the documents of
+Keys, paths and winners are worked out here a second time, from Hudi's specification and the documents of
 the mergers, so that a mistake in either shows.
 """
 

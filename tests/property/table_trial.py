@@ -290,7 +290,7 @@ class Trial:
         if self.setup.shown_meta is not None:
             keys = self.table.read(columns=["_hoodie_record_key"]).to_arrow()
             assert keys.column(0).null_count == keys.num_rows == len(self.model.rows), where
-        # `hudi` loses log rows that version 6 keeps under a pending compaction (format page 7.3).
+        # `hudi` loses log rows that version 6 keeps under a pending compaction.
         if self.setup.version > 6 or not self.pending:
             self._compare_theirs(self.schema, self.model, f"`hudi` after {where}")
 

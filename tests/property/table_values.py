@@ -1,4 +1,4 @@
-"""The columns of the random tables, and few but nasty values for each type of the format page."""
+"""The columns of the random tables, and few but nasty values for each type of the format."""
 
 from __future__ import annotations
 

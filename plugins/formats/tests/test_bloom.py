@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data"))
 ZIPS = sorted((GOLDEN / "tables").glob("*.zip"))
 
-# --- the reference, a key and a byte at a time (format page 3.3) ------------------------------
+# --- the reference, a key and a byte at a time ------------------------------
 U32 = 0xFFFFFFFF
 
 

@@ -1,4 +1,4 @@
-"""The archived instants of a table (format page 2.5), as the plugin of its timeline's layout reads them.
+"""The archived instants of a table, as the plugin of its timeline's layout reads them.
 
 Where nothing was archived, no plugin is needed.
 """

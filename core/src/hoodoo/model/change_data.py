@@ -1,4 +1,4 @@
-"""Change data capture: what a table says of the logs that note changes (format page 4)."""
+"""Change data capture: what a table says of the logs that note changes."""
 
 from __future__ import annotations
 

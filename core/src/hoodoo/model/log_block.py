@@ -1,4 +1,4 @@
-"""What a log file is made of: blocks, and stretches of bytes that are none (format page 4.2)."""
+"""What a log file is made of: blocks, and stretches of bytes that are none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The five meta columns that Hudi puts in front of every row (format page 3.4)."""
+"""The five meta columns that Hudi puts in front of every row."""
 
 from __future__ import annotations
 

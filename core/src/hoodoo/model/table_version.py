@@ -20,7 +20,7 @@ _PATHS = {"hoodie.timeline.path": "timeline", "hoodie.timeline.history.path": "h
 
 @frozen
 class TableVersion:
-    """One version (format page 1.1).
+    """One version.
 
     ``layout``: the number of its timeline layout; ``timeline_path``: the property that names the directory
     of the active timeline below ``.hoodie``, and its default; None where it is ``.hoodie`` itself.

@@ -110,7 +110,7 @@ def generator_name(config: TableConfig) -> str:
 
 
 def merger_name(config: TableConfig) -> str:
-    """Which merger the properties ask for (inference rules: format page 1.4)."""
+    """Which merger the properties ask for, by the rules with which Hudi infers it."""
     mode, strategy = config.merge_mode, config.get(MERGE_STRATEGY.key)
     by_class = not mode or strategy == BY_PAYLOAD
     payload = config.get("hoodie.compaction.payload.class") if by_class else None

@@ -1,4 +1,4 @@
-"""An instant that has left the active timeline: what readers of the archived one get (format page 2.5)."""
+"""An instant that has left the active timeline: what readers of the archived one get."""
 
 from __future__ import annotations
 

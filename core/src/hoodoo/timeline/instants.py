@@ -1,4 +1,4 @@
-"""Instant strings: ``yyyyMMddHHmmssSSS`` in the table's timezone (format page 2.1).
+"""Instant strings: ``yyyyMMddHHmmssSSS`` in the table's timezone.
 
 Instants compare as strings once :func:`order_key` has padded the legacy form. Arithmetic is done on
 the wall clock that the digits spell, so that a change to or from summer time can't turn it back.

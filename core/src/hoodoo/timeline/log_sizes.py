@@ -15,8 +15,8 @@ from hoodoo.timeline.snapshot import Snapshot
 
 
 def with_committed_sizes(snapshot: Snapshot, slices: Iterable[FileSlice]) -> tuple[FileSlice, ...]:
-    """``slices``, where log files that are shorter than a completed commit says have the ``size``
-    that it says (bytes): the log reader names what is missing.
+    """``slices``, where a log file that is shorter than its completed commit says has the ``size``
+    that it says (bytes), so that the log reader names the bytes that are missing.
 
     Reads the metadata of the commits that may have written these logs, each once for a timeline;
     archived ones say nothing. Raises CorruptTableError for metadata that can't be decoded.

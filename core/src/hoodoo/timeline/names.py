@@ -1,4 +1,4 @@
-"""Names on disk: instants (format page 2.2), base files (3.1) and log files (4.1).
+"""Names on disk: instants, base files and log files.
 
 What differs between table versions is in :mod:`hoodoo.timeline.layouts`.
 """

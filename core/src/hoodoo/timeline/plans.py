@@ -1,4 +1,4 @@
-"""Plans of services, as far as others heed them: which file slices become new files (format page 2.4).
+"""Plans of services, as far as others heed them: which file slices become new files.
 
 Their form is Hudi's, whatever plugin has made one: who writes, reads or recovers needs none to heed it. Which
 instants have plans is said by the traits of their actions. What a plan says besides is a matter of the action's plugin.

@@ -1,6 +1,6 @@
 """``.hoodie/hoodie.properties``: load, create and update, each safe against a crash at any step.
 
-Rules: format page 1.2 and 1.3. A file with a right checksum is good; one without a checksum (very
+A file with a right checksum is good; one without a checksum (very
 old tables) is taken for good only where no backup exists, because a file cut short by a crash looks
 the same. Writers of the same table exclude each other with the table's lock; readers need none.
 """

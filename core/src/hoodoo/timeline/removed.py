@@ -1,4 +1,4 @@
-"""Removed: which files cleans took away, or are about to, by what they say of themselves (format page 2.3, 2.4).
+"""Removed: which files cleans took away, or are about to, by what they say of themselves.
 
 Their form is Hudi's, the same in all table versions. Which instants delete files by a plan is said by their action.
 """

@@ -1,4 +1,4 @@
-"""The active timeline: what happened to the table, from one listing (format page 2).
+"""The active timeline: what happened to the table, from one listing.
 
 Loading reads names only. Contents are read when asked for, once, and kept with the timeline.
 """

@@ -251,7 +251,7 @@ def _attached(
 def _slices(
     key: Key, bases: Mapping[str, BaseFile], logs: Mapping[str, list[LogFile]]
 ) -> tuple[FileSlice, ...]:
-    def reading_order(log: LogFile) -> tuple[str, int, str]:  # format page 4.4
+    def reading_order(log: LogFile) -> tuple[str, int, str]:
         return (order_key(log.instant), log.version, log.write_token)
 
     return tuple(

@@ -1,4 +1,4 @@
-"""Hudi's bloom filters, byte for byte (format page 3.3): build one, read one, ask it for many
+"""Hudi's bloom filters, byte for byte: build one, read one, ask it for many
 keys."""
 
 from __future__ import annotations

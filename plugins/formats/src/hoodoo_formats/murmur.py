@@ -1,5 +1,4 @@
-"""The seeded murmur2 rounds behind Hudi's bloom filters, over whole string arrays (format page
-3.3).
+"""The seeded murmur2 rounds behind Hudi's bloom filters, over whole string arrays.
 
 A filter hashes one key many times, each round seeded with the result before. What depends on the
 key alone is computed once per key and kept; a round is then a few uint32 operations. Keys go

@@ -1,4 +1,4 @@
-"""Avro object container files of the timeline: null codec, one record (format page 2.3).
+"""Avro object container files of the timeline: null codec, one record.
 
 Written with the schemas of Hudi 1.2 (package data ``schemas/``); read with whatever schema the file
 embeds, so that older and newer writers are understood as far as they say the same.

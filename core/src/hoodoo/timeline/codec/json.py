@@ -1,4 +1,4 @@
-"""JSON of the version 6 timeline, printed as Jackson's pretty printer does (format page 2.3)."""
+"""JSON of the version 6 timeline, printed as Jackson's pretty printer does."""
 
 from __future__ import annotations
 

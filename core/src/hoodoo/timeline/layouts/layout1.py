@@ -1,4 +1,4 @@
-"""Timeline layout 1: table version 6 (format page 2.2, "version 6").
+"""Timeline layout 1: table version 6.
 
 Requested times order everything. A log file is named after the slice that it belongs to.
 """

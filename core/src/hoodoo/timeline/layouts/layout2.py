@@ -1,4 +1,4 @@
-"""Timeline layout 2: table versions 8 and 9 (format page 2.2).
+"""Timeline layout 2: table versions 8 and 9.
 
 Completion times order everything, and the name of a completed instant holds its own. A log file is named
 after the instant that wrote it, and belongs to the slice that was the newest when that completed.

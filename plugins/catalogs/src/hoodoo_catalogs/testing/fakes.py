@@ -63,7 +63,8 @@ class MemoryCatalog:
 
 @define
 class Faulty:
-    """``inner``, of which each call asks ``fault`` first: it may raise, or wait."""
+    """``inner``, but each call first calls ``fault`` with the name of the method: it may raise, or
+    wait."""
 
     inner: Any
     fault: Callable[[str], object]
@@ -99,7 +100,7 @@ def is_down(call: str) -> None:
 
 @define
 class Hangs:
-    """A fault: no call returns before ``released`` is set."""
+    """A fault: each call waits until ``released`` is set, 60 s at most."""
 
     released: threading.Event = Factory(threading.Event)
 

@@ -62,7 +62,8 @@ def opened(path: str, options: list[str] | None = None) -> Table:
 
 
 def pairs(options: list[str] | None) -> dict[str, str]:
-    """Options by their keys. ConfigError for one without a value, and for one given twice."""
+    """Options by their keys. ConfigError for one without a value, and for one that is
+    given twice with different values."""
     given: dict[str, str] = {}
     for option in options or ():
         key, equals, value = option.partition("=")

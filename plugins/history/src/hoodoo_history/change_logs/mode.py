@@ -1,4 +1,4 @@
-"""What logs of change data hold, by the table's properties (format page 4)."""
+"""What logs of change data hold, by the table's properties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fixed parts of an HFile, version 3 (format page section 5).
+"""The fixed parts of an HFile, version 3.
 
 Data blocks, meta blocks, the load-on-open section (data index, meta index, file info) and a trailer
 of 4096 bytes. A block is a header of 33 bytes, its content, compressed or not, and checksums.

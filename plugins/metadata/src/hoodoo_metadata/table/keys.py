@@ -1,4 +1,4 @@
-"""Keys of the metadata table's rows, partition by partition (format page 6).
+"""Keys of the metadata table's rows, partition by partition.
 
 The key of a row of ``record_index`` is the record key itself.
 """

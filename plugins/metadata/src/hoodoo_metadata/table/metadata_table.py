@@ -1,6 +1,6 @@
 """The metadata table as a table: its timeline, its file groups, and which of their files count.
 
-It lies in ``.hoodie/metadata`` and is itself a table that is merged on read (format page 6). What
+It lies in ``.hoodie/metadata`` and is itself a table that is merged on read. What
 it says of an instant of the data table counts once that instant is completed there: log files of
 others are passed over, as Hudi passes them over."""
 

@@ -1,6 +1,6 @@
 """XXH64, the hash by which keys of the metadata table name columns and partitions.
 
-Source: Hudi's ``HashID`` (format page 6), whose seed this is.
+Source: Hudi's ``HashID``, whose seed this is.
 """
 
 from __future__ import annotations

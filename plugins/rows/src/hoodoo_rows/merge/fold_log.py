@@ -2,7 +2,7 @@
 
 From the left, not in rounds of neighbours: deletes by key and puts mix here, and then the order of
 merging matters. Log rows are merged among themselves before they meet the base file, as Hudi's own
-readers do it (format page 4.4).
+readers do it.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ Of = TypeVar("Of")
 def counting(
     found: Iterable[tuple[Of, LogBlock]], shows: Callable[[str], bool]
 ) -> Iterator[tuple[Of, LogBlock]]:
-    """The data and delete blocks that count, in the order in which they apply (format page 4.4).
+    """The data and delete blocks that count, in the order in which they apply.
 
     A rollback block takes the earlier blocks of its target away. A block made by log compaction
     stands for the blocks of the instants that it names, at the place of the last of them. Where

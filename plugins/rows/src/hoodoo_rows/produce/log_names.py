@@ -1,4 +1,4 @@
-"""Log names: which log file a write adds to a file group (format page 4.1)."""
+"""Log names: which log file a write adds to a file group."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def stored_rows(
     """``rows`` (keyed) in the stored ``schema``, as rows of this instant; those meta columns that
     have one value are dictionaries.
 
-    ``place`` and ``start`` make the sequence number ``<instant>_<place>_<n>`` (format page 3.4).
+    ``place`` and ``start`` make the sequence number ``<instant>_<place>_<n>``.
     """
     count = rows.num_rows
     numbers = _first()[start : start + count]

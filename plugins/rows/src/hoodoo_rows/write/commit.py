@@ -89,7 +89,7 @@ class Commit(Shown):
 def profile(
     operation: Operation, slots: Iterable[PlannedSlot], puts: Mapping[str, int]
 ) -> CommitMetadata:
-    """The contents of the inflight file: what is about to be written (format page 2.3)."""
+    """The contents of the inflight file: what is about to be written."""
     stats: list[WriteStat] = [
         WriteStat(path, "", "", "null", num_inserts=rows) for path, rows in sorted(puts.items())
     ]

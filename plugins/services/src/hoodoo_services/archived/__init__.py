@@ -1,2 +1,1 @@
-"""The archived timeline in its two forms: a tree of Parquet files (layout 2), a log (layout 1);
-format page 2.5."""
+"""The archived timeline in its two forms: a tree of Parquet files (layout 2), a log (layout 1)."""

@@ -1,5 +1,4 @@
-"""A clean on the timeline: the plan that names its files, and what came of it (format page 2.3,
-2.4).
+"""A clean on the timeline: the plan that names its files, and what came of it.
 
 Both are Hudi's: ``HoodieCleanerPlan`` in the requested file, ``HoodieCleanMetadata`` in the
 completed one, the inflight one empty; the same in all table versions."""

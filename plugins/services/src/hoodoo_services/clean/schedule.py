@@ -55,7 +55,7 @@ def signature(name: str, policy: CleaningPolicy) -> str:
 
 
 def due(snapshot: Snapshot, every: int) -> bool:
-    """Whether ``every`` writes (0: never) have completed since the last clean."""
+    """Whether ``every`` writes (0: never, 1: always) have completed since the last clean."""
     if every < 2:
         return every == 1
     last = last_clean(snapshot)
@@ -65,9 +65,8 @@ def due(snapshot: Snapshot, every: int) -> bool:
 
 @frozen
 class Scheduled:
-    """A plan that is on the ``timeline``. ``is_known``: this timeline tells of the decision that
-    put it there; ``is_fresh``: it was made of what that decision was taken upon, by this process,
-    just now."""
+    """A plan that is on the ``timeline``. ``is_known``: ``timeline`` already has the decision that
+    put it there; ``is_fresh``: this process made it just now, of the state on which was decided."""
 
     instant: Instant
     timeline: Timeline
@@ -79,8 +78,8 @@ class Scheduled:
 def schedule(
     snapshot: Snapshot, how: Cleaning, now: datetime | None = None, begin: bool = False
 ) -> Scheduled | None:
-    """Put a plan on ``timeline``, which is as it is now; None, and nothing there, if no file may
-    go. Deletes nothing. ``begin``: it is run right afterwards, by this process.
+    """Put a plan on the timeline of ``snapshot``, which is the newest; None, and nothing there, if
+    no file may go. Deletes nothing. ``begin``: it is run right afterwards, by this process.
 
     Raises CommitConflictError where decisions come in faster than a plan can be made.
     """
@@ -118,7 +117,7 @@ def schedule(
 def make_plan(
     snapshot: Snapshot, how: Cleaning, now: datetime, known: KnownFiles | None = None
 ) -> CleanPlan | None:
-    """What may go, as of ``timeline``; None for nothing. Lists the partitions that writes have
+    """What may go, as of ``snapshot``; None for nothing. Lists the partitions that writes have
     touched since the last clean, or the table if there was none. Waits for what is being undone:
     None then. ``known``: goes by these files instead, if they are all that it would list."""
     policy, settings = how.policy, how.settings

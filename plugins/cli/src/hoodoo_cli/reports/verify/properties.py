@@ -1,4 +1,4 @@
-"""Verify: ``hoodie.properties`` as it lies on disk (format page 1.2 to 1.4)."""
+"""Verify: ``hoodie.properties`` as it lies on disk."""
 
 from __future__ import annotations
 
