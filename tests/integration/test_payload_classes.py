@@ -199,7 +199,7 @@ def test_a_mode_of_ones_own(tmp_path: Path) -> None:
     assert notes(table) == {1: "one"}
     with pytest.raises(OptionConflictError, match="whose partial update mode is IGNORE_DEFAULTS"):
         made(tmp_path / "u", "partial", options={MODE: "IGNORE_DEFAULTS"})
-    with pytest.raises(UnsupportedTableError, match="partial update mode IGNORE_DEFAULTS"):
+    with pytest.raises(UnsupportedTableError, match="partial.update.mode=IGNORE_DEFAULTS"):
         table.downgrade(8)
 
 
@@ -238,3 +238,15 @@ def test_statements(tmp_path: Path) -> None:
         table.update({"notes": "null"}, where="id = 1")
     table.delete(where="id = 2")
     assert notes(table) == {1: "new"}
+
+
+def test_marks_of_a_table_have_no_older_version(tmp_path: Path) -> None:
+    """Rows that are marked as deleted would be rows again there."""
+    own = {"hoodie.payload.delete.field": "op", "hoodie.payload.delete.marker": "d"}
+    rows = pa.table({"id": [1, 2], "op": ["i", "d"], "ts": [1, 1]})
+    table = hoodoo.create(tmp_path / "t", rows.schema, record_key="id", ordering="ts", options=own)
+    table.upsert(rows)
+    before = table.to_arrow().sort_by("id")
+    with pytest.raises(UnsupportedTableError, match=r"delete.field=op and .*delete.marker=d"):
+        table.downgrade(8)
+    assert table.to_arrow().sort_by("id") == before and table.config.version == 9

@@ -24,6 +24,7 @@ from hoodoo_standard.options import (
     COMPLEX_ENCODING,
     JAVA_GENERATORS,
     JAVA_PAYLOADS,
+    MERGING,
     PARTIAL_UPDATES,
     PARTITION_TYPES,
     STORED_ENCODING,
@@ -211,15 +212,16 @@ def _nine_to_eight(values: Values, config: TableConfig, meaning: Meaning) -> Non
         for key in of_class.properties:
             values.pop(key, None)
         values |= {_PAYLOAD: of_class.java, MERGE_MODE.key: _CUSTOM, MERGE_STRATEGY.key: BY_PAYLOAD}
-    elif values.pop(PARTIAL_UPDATES.key, "NONE") != "NONE":
+    elif own := [o.key for o in MERGING if values.get(o.key) not in (None, "NONE")]:
         raise UnsupportedTableError(
             f"table {config.name}",
-            f"has the partial update mode {config.get(PARTIAL_UPDATES.key)}, which tables before "
+            f"has {' and '.join(f'{key}={values[key]}' for key in own)}, which tables before "
             "version 9 have with a payload class alone.",
             "stay with version 9.",
         )
     elif meaning.mode in JAVA_PAYLOADS:
         values[_PAYLOAD] = legacy or JAVA_PAYLOADS[meaning.mode]
+    values.pop(PARTIAL_UPDATES.key, None)
     values.pop(STORED_ENCODING, None)
     if meaning.bare is not None:
         values[COMPLEX_ENCODING.key] = "true" if meaning.bare else "false"

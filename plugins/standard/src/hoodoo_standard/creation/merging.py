@@ -23,7 +23,7 @@ def ordering_of(payload: Payload | None, given: tuple[str, ...], version: int) -
         raise OptionConflictError(
             f"ordering {', '.join(given)}",
             f"contradicts the merger {payload.name}, which orders rows by {', '.join(own)}.",
-            f"leave the argument and the option {ORDERING} out.",
+            f"leave the argument and the option {ORDERING.key} out.",
         )
     return own
 
@@ -42,7 +42,7 @@ def payload_properties(payload: Payload, table: TableConfig, version: int) -> di
         told, own = table.get(option.key), payload.properties.get(option.key)
         if told is not None and told != own:
             raise OptionConflictError(
-                f"option {option}={told}",
+                f"option {option.key}={told}",
                 f"contradicts the merger {payload.name}, which has {own or 'no such property'}.",
                 "leave one of them out.",
             )
@@ -66,7 +66,7 @@ def refuse_older(table: TableConfig, version: int) -> None:
     for option in () if version_of(version).orders_by_many else MERGING:
         if table.get(option.key) is not None:
             raise ConfigError(
-                f"option {option}={table.get(option.key)}",
+                f"option {option.key}={table.get(option.key)}",
                 f"is a property of tables of version 9, and this one has version {version}.",
                 "use table_version=9, or name a payload class.",
             )

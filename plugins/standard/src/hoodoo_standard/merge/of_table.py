@@ -79,7 +79,7 @@ def _refuse_new(settings: Settings) -> None:
         value = option.given(settings.options)
         if value and value != "NONE" and option.key not in settings.table.properties:
             raise OptionConflictError(
-                f"option {option}={value}",
+                f"option {option.key}={value}",
                 "contradicts the table, which does not have it.",
                 "leave it out: a table has it from its beginning.",
             )
