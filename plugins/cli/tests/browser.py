@@ -69,10 +69,18 @@ class Browser:
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 
+    def _value_of_now(self, script: str) -> Any:
+        try:
+            return self.value(script)
+        except AssertionError as error:
+            if "navigated" not in str(error):
+                raise
+            return None
+
     def until(self, script: str, seconds: float = 30.0) -> Any:
-        """The value, as soon as it is true."""
+        """The value, as soon as it is true, also on the page to which one goes meanwhile."""
         end = time.monotonic() + seconds
-        while not (found := self.value(script)):
+        while not (found := self._value_of_now(script)):
             assert time.monotonic() < end, (
                 f"not in {seconds:g} s: {script}\n{self.errors}\n{self.value('document.body.innerText')}"
             )

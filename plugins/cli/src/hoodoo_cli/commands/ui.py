@@ -48,7 +48,7 @@ def ui(
 
     Example: hoodoo ui trips --open
 
-    Example: HOODOO_PRICE=s3=0.023 hoodoo ui s3://bucket/lake
+    HOODOO_PRICE=s3=0.023 adds the cost of a month to a list of many tables.
     """
     services = tuple(Health.at(url) for url in health or ())
     given, prices = arguments.pairs(options), Prices.of(os.environ.get(PRICE, "").split())
