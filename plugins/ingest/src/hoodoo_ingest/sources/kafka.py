@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import partial
+from functools import partial, reduce
+from operator import and_
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from hoodoo.hookspecs.registration import Settings
 
 from hoodoo_ingest import kinds
 from hoodoo_ingest.hookspecs.source import BAD_ROWS, Around, Arrived, Key, Portion, Position
+from hoodoo_ingest.sources import moments
 from hoodoo_ingest.sources.files import AGAIN
 
 JSON, RAW = "json", "raw"
@@ -224,7 +226,9 @@ class Topic:
 
         assert self.around.schema is not None
         columns = from_arrow_schema(self.around.schema)
-        kinds_of = StructType([StructField(c.name, c.dataType, True) for c in columns])
+        types = {column.name: column.type for column in self.around.schema}
+        texts = from_arrow_schema(pa.schema([(n, moments.in_texts(t)) for n, t in types.items()]))
+        kinds_of = StructType([StructField(c.name, c.dataType, True) for c in texts])
         kinds_of = kinds_of.add(_CORRUPT, StringType())
         options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
         if not self.given["tombstones"]:
@@ -237,6 +241,16 @@ class Topic:
         for name in needed:
             is_bad = is_bad | f.col("value").isNotNull() & f.col("_hoodoo_row")[name].isNull()
         error = f.when(corrupt.isNotNull(), f.lit("it is no object with the columns of the schema"))
+        wrong = {n: moments.is_wrong(f"_hoodoo_row.`{n}`", t) for n, t in types.items()}
+        for name in (name for name, text in wrong.items() if text != "FALSE"):
+            is_bad = is_bad | f.expr(wrong[name])
+            error = error.when(f.expr(wrong[name]), f.lit(f"{name} is no moment"))
+        keys = self.around.keys
+        if keys and set(keys) <= types.keys():
+            texts_of = (f.col("_hoodoo_row")[name].cast("string") for name in keys)
+            empty = reduce(and_, (text.isNull() | (text == "") for text in texts_of))
+            is_bad = is_bad | f.coalesce(f.col("value").isNotNull() & empty, f.lit(False))
+            error = error.when(empty, f.lit(f"its record key ({', '.join(keys)}) is null or empty"))
         lacks = f"it lacks one of the columns {', '.join(needed)}"
         bad = held.where(is_bad).select(
             f.concat_ws(" ", f.lit("topic"), "topic", f.concat_ws(":", "partition", "offset")),
@@ -246,7 +260,10 @@ class Topic:
         found = [tuple(row) for row in bad.limit(self.around.bad_rows + 1).collect()]
         rows = [dict(zip(BAD_ROWS.names, row, strict=True)) for row in found]
         good = held.where(~is_bad) if found else held
-        names = [f.col("_hoodoo_row")[column.name].alias(column.name) for column in columns]
+        names = [
+            f.expr(moments.converted(f"_hoodoo_row.`{name}`", kind)).alias(name)
+            for name, kind in types.items()
+        ]
         if self.given["kafka_columns"]:
             names += [f.expr(text).alias(name) for name, text in _COLUMNS.items()]
         bad_rows = pa.Table.from_pylist(rows, schema=BAD_ROWS)
