@@ -149,7 +149,7 @@ def test_bad_messages(feed: Feed) -> None:
     assert done.bad_rows == 2 and feed.ids() == [1, 2]
     rows = [json.loads(line) for line in Path(done.bad_file).read_text().splitlines()]
     assert [row["row"] for row in rows] == ["{no json", '{"city": "rome"}']
-    assert "lacks" in rows[1]["error"] and rows[1]["place"].endswith(" 0:2")
+    assert "record key (id) is null" in rows[1]["error"] and rows[1]["place"].endswith(" 0:2")
 
 
 def test_tombstones_delete(feed: Feed) -> None:
