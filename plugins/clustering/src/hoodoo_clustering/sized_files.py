@@ -13,7 +13,8 @@ import pyarrow as pa
 from attrs import define, frozen
 
 # Relative to the target. Files may be 10 % larger.
-_MOST, _FULL = 1.07, 0.01
+_MOST, _FULL = 1.09, 0.01
+_PLANNED = 1.07  # rows come into as many files as were planned if each has at most this on average
 _SPREAD = 1.03  # rows come into so few files that each has at most this
 _ALL = 1.05  # what is expected to be left goes into one file up to here
 # A file takes the rest where that would be a small file; up to this size, as estimates may be
@@ -167,7 +168,7 @@ class _Cutter(Generic[Done]):
         ):  # once decided, an estimate doesn't change it
             return None
         files = int(total // target)
-        if planned > 1 and total <= _MOST * planned * target:
+        if planned > 1 and total <= _PLANNED * planned * target:
             files = planned
         elif total > _SPREAD * files * target:
             files += 1
