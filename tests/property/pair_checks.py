@@ -66,7 +66,7 @@ def check_hudi(history: History) -> None:
 
 def readable(history: History) -> bool:
     setup, config = history.setup, history.config
-    if config["partitions"] == space.CUSTOM and setup.version >= 9:
+    if config["partitions"] == space.CUSTOM and setup.version >= 8:
         return False  # it takes `p:SIMPLE` for the name of a column
     virtual = config["record keys"] != space.STORED
     if virtual and config["partitions"] in (space.TIMESTAMP, space.CUSTOM):

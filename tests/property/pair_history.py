@@ -525,7 +525,7 @@ class History:
     def _rewrite(self) -> None:
         codec = self.draw.choice(("gzip", "snappy", "zstd"))
         again, evolved = self.draw.random() < 0.4, self.draw.random() < 0.2
-        where = "v = 'a'" if self.draw.random() < 0.2 else None
+        where = "w > 0" if self.draw.random() < 0.2 else None
         options = {} if evolved else {"hoodie.parquet.compression.codec": codec}
         self.table.rewrite(options, where, evolved=evolved, again=again)
 
