@@ -8,6 +8,7 @@ page is built. A link to nothing stays, and MkDocs warns of it.
 
 from __future__ import annotations
 
+import html as markup
 import posixpath
 import re
 from pathlib import Path
@@ -21,6 +22,10 @@ _FENCE = re.compile(
 )
 _LINK = re.compile(r"(\]\()(?P<to>[^)\s#:]+)(?P<anchor>#[^)\s]*)?(\))")
 _ITEM = re.compile(r"^(?:[-*+]|1\.) ")
+_TABLE = re.compile(r"<table>.*?</table>", re.S)
+_HEADING = re.compile(r"<th\b[^>]*>(.*?)</th>", re.S)
+_CELL = re.compile(r"<td\b([^>]*)>")
+_TAG = re.compile(r"<[^>]+>")
 _LANGUAGES = {".py": "py", ".cfg": "ini", ".toml": "toml", ".sh": "sh", ".ini": "ini"}
 # Pages of the site: where they are in the repository -> where they are in the site.
 _pages: dict[str, str] = {}
@@ -99,6 +104,26 @@ def _prose(text: str) -> str:
         listed = item or (listed and bool(line.strip()))
         lines.append(line)
     return "\n".join(lines)
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
+    """Each cell of a table of five columns or more has the name of its column: on a phone, a row becomes a card."""
+    return _TABLE.sub(_with_names, html)
+
+
+def _with_names(match: re.Match[str]) -> str:
+    table = match[0]
+    names = [markup.unescape(_TAG.sub("", one)).strip() for one in _HEADING.findall(table)]
+    if len(names) < 5:
+        return table
+    rows = table.split("<tr>")
+    for at, row in enumerate(rows):
+        label = iter(names)
+        rows[at] = _CELL.sub(
+            lambda cell, label=label: f'<td data-name="{markup.escape(next(label, ""))}"{cell[1]}>',
+            row,
+        )
+    return "<tr>".join(rows).replace("<table>", "<table data-cards>", 1)
 
 
 def _targets(place: str) -> list[str]:
