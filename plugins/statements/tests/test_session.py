@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import sys
 from decimal import Decimal
 from pathlib import Path
@@ -175,7 +176,7 @@ def test_parameters_are_values(session: Any, value: Any) -> None:
         ("SELECT nope FROM trips", None, SchemaError, "nope"),
         ("selec", None, HoodooError, "SELECT"),
         ("USE db", None, ConfigError, "whole name"),
-        ("CREATE VIEW v AS SELECT 1", None, ConfigError, "WITH v AS"),
+        ("CREATE VIEW v AS SELECT 1", None, ConfigError, "views="),
         ("EXPLAIN SELECT 1", None, ConfigError, "explain"),
         ("SET a = b", None, ConfigError, "no option of a table"),
         ("RESET a", None, ConfigError, "no option of a table"),
@@ -649,3 +650,55 @@ def test_a_table_like_another(session: Any) -> None:
     made = session.table("geo.more")
     assert made.schema.names == ["id", "fare", "city"]  # as Spark orders them
     assert made.config.record_key_fields == ("id",) and made.config.partition_fields == ("city",)
+
+
+def test_a_view_is_read_as_its_query(session: Any) -> None:
+    lake = session.names.catalogs
+    views = {
+        "geo.North": "WITH c AS (SELECT * FROM geo.cities) SELECT city, country AS land FROM c WHERE country = 'no'",
+        "dear": "SELECT t.id, n.land FROM trips t JOIN geo.north n ON t.city = n.city WHERE t.fare > 2",
+    }  # fmt: skip
+    here = hoodoo.session(catalogs=lake, tables=session.names.own, views=views)
+    assert here.sql("SELECT * FROM dear ORDER BY id").to_pylist() == [
+        {"id": 2, "land": "no"}, {"id": 4, "land": "no"},
+    ]  # fmt: skip
+    found = here.sql("SELECT geo.north.land FROM geo.north JOIN dear AS d ON d.land = north.land")
+    assert found.to_pylist() == [{"land": "no"}] * 2
+    assert here.sql("WITH dear AS (SELECT 1 AS a) SELECT a FROM dear").to_pylist() == [{"a": 1}]
+    merged = here.sql(
+        "MERGE INTO trips t USING dear s ON t.id = s.id WHEN MATCHED THEN UPDATE SET fare = 0"
+    )
+    assert merged.commit is not None and merged.commit.updated == 2
+    assert {"geo.north", "dear"} <= {
+        ".".join(filter(None, (row["namespace"], row["tableName"])))
+        for row in here.sql("SHOW TABLES").to_pylist()
+    }
+
+
+@pytest.mark.parametrize(
+    ("views", "text", "says"),
+    [
+        ({"v": "SELECT 1 AS a"}, "INSERT INTO v SELECT 2", "table v: is a view of the session"),
+        ({"v": "DELETE FROM t"}, "SELECT * FROM v", "view v: is no query"),
+        ({"v": "SELECT * FROM w", "w": "SELECT * FROM v"}, "SELECT * FROM v", "view v: reads itself: v, w, v."),
+        ({"v": "SELECT 1 AS a"}, "SELECT * FROM v VERSION AS OF 1", "view v: has a time or version"),
+    ],
+)  # fmt: skip
+def test_views_that_can_not_be_right(views: dict[str, str], text: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(says)) as raised:
+        hoodoo.session(views=views).sql(text)
+    assert raised.value.fix
+
+
+def test_views_are_texts() -> None:
+    with pytest.raises(ConfigError, match="view v: is a int"):
+        hoodoo.session(views={"v": 1})  # type: ignore[dict-item]
+    with pytest.raises(ConfigError, match="have one name"):
+        hoodoo.session(views={"v": "SELECT 1", "V": "SELECT 1"})
+
+
+def test_columns_of_a_query(session: Any) -> None:
+    found = session.sql("DESCRIBE SELECT id, city, n.fare FROM trips JOIN new n USING (id)")
+    assert [(row["col_name"], row["data_type"]) for row in found.to_pylist()] == [
+        ("id", "bigint"), ("city", "string"), ("fare", "double"),
+    ]  # fmt: skip

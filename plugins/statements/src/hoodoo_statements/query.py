@@ -106,7 +106,7 @@ class Query:
             read[called] = self._read(found, tree, node, len(nodes) == 1, as_of)
             if not node.alias:
                 alias = name if name.lower() in shared else node.name
-                _qualify(tree, [part.name.lower() for part in node.parts], alias)
+                qualify(tree, [part.name.lower() for part in node.parts], alias)
                 node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
             node.set("this", exp.to_identifier(called))
             node.set("db", None)
@@ -166,7 +166,7 @@ def _shared(nodes: Sequence[Any]) -> set[str]:
     return {name for name in whole if last.count(name.rpartition(".")[2]) > 1}
 
 
-def _qualify(tree: Any, path: Sequence[str], alias: str) -> None:
+def qualify(tree: Any, path: Sequence[str], alias: str) -> None:
     """Columns that are qualified by the whole name ``path`` of a table get its ``alias``."""
     if len(path) == 1:
         return

@@ -31,6 +31,7 @@ class SessionNames:
     catalogs: Mapping[str, Any]
     spark: Any = None
     options: dict[str, dict[str, str]] = field(factory=dict)
+    views: Mapping[str, str] = field(factory=dict)  # queries by name, in lower case
 
     def of_tree(self, tree: Any, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The tables of a statement by their names in it, and ``more``. ConfigError for a name
@@ -41,7 +42,7 @@ class SessionNames:
         found: dict[str, Any] = dict(more or {})
         for node in [*nodes, *([] if altered is None else [altered])]:
             name = name_of(node)
-            if name.lower() in found:
+            if name.lower() in found or name.lower() in queries & self.views.keys():
                 continue
             rows = self.find(name, node)
             if rows is not None:
@@ -71,6 +72,12 @@ class SessionNames:
         if name.lower() in own:
             found = own[name.lower()]
             return _opened_again(found, said) if said and isinstance(found, Table) else found
+        if name.lower() in self.views:
+            raise ConfigError(
+                f"table {name}",
+                "is a view of the session, which has no rows of its own.",
+                f"Write SELECT ... FROM {name}; change the tables that it reads.",
+            )
         parts = [part.name for part in node.parts]
         if len(parts) == 2 and parts[0].lower() in _PATHS and ("/" in parts[1] or "\\" in parts[1]):
             return open_table(parts[1], said)
@@ -107,7 +114,7 @@ class SessionNames:
 
     def listed(self) -> Iterator[tuple[str, str | None]]:
         """The names of all tables, and of the catalog that has them; None: the session."""
-        for name in self.own:
+        for name in (*self.own, *self.views):
             yield name, None
         for key, lake in self.catalogs.items():
             for name in lake.tables():
@@ -144,6 +151,19 @@ def entry_name(lake: Any, name: str) -> str | None:
         return None
     near = [one for one in lake.tables() if one.lower() == name.lower()]
     return near[0] if len(near) == 1 else None
+
+
+def own_views(views: Mapping[str, str] | None) -> Mapping[str, str]:
+    """``views`` by names in lower case. ConfigError for a view that is no text."""
+    if not isinstance(views, dict):
+        return views or {}  # looks names up by itself
+    check_names(views)
+    for name, text in views.items():
+        if not isinstance(text, str):
+            raise ConfigError(
+                f"view {name}", f"is a {type(text).__name__}.", "Give SELECT ... as text."
+            )
+    return {name.lower(): text for name, text in views.items()}
 
 
 def own_tables(tables: Mapping[str, Any] | None) -> dict[str, Any]:

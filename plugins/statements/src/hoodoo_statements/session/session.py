@@ -15,7 +15,12 @@ from hoodoo_statements.alter_sql import altered_table
 from hoodoo_statements.session.alter_statements import NOTHING, alter, emptied
 from hoodoo_statements.session.definitions import create, drop
 from hoodoo_statements.session.index_statements import of_index, run_index
-from hoodoo_statements.session.names import SessionNames, opened_catalogs, own_tables
+from hoodoo_statements.session.names import (
+    SessionNames,
+    opened_catalogs,
+    own_tables,
+    own_views,
+)
 from hoodoo_statements.session.parameters import bound
 from hoodoo_statements.session.procedures.call import call
 from hoodoo_statements.session.result import Result
@@ -23,6 +28,7 @@ from hoodoo_statements.session.shows import describe, show
 from hoodoo_statements.session.table_functions import with_functions
 from hoodoo_statements.session.table_settings import run_set
 from hoodoo_statements.session.unsupported import STATEMENTS, unsupported
+from hoodoo_statements.session.views import with_views
 from hoodoo_statements.sql import check_session, read_statement, run_tree
 from hoodoo_statements.text.vector_search import without_calls
 
@@ -81,6 +87,7 @@ class Session:
         tree = without_calls(bound(read_statement(text, STATEMENTS), args))
         if isinstance(tree, exp.Values):
             tree = _rows(tree)
+        tree = with_views(tree, self.names.views, self.names.own)
         done = alter(tree, self.names)
         if done is not NOTHING:
             return Result(pa.table({})) if done is None else Result.of(done)
@@ -114,14 +121,19 @@ def _rows(values: exp.Values) -> exp.Select:
 
 
 def session(
-    spark: Any = None, catalogs: Any = None, tables: Mapping[str, Any] | None = None
+    spark: Any = None,
+    catalogs: Any = None,
+    tables: Mapping[str, Any] | None = None,
+    views: Mapping[str, str] | None = None,
 ) -> Session:
     """A session for statements of SQL over several tables.
 
     ``tables`` maps names to tables, to paths of tables, and to any rows that a write accepts.
     ``catalogs`` is a place as ``hoodoo.catalog`` takes it, a catalog, or a list or dict of these:
     their tables are found as ``table`` or ``database.table``, and in a dict as
-    ``name.database.table``, too. With a SparkSession as ``spark``, Spark runs queries, and its own
+    ``name.database.table``, too. ``views`` maps names to queries, as text, which may read tables
+    and other views of the session; a statement reads a view as if its query stood there. With a
+    SparkSession as ``spark``, Spark runs queries, and its own
     tables and views can be used in them; else DuckDB runs queries in this process. The session of
     Spark is not changed.
 
@@ -132,4 +144,5 @@ def session(
     >>> session.sql("SELECT city, max(fare) FROM trips GROUP BY city").to_arrow()
     """
     check_session(spark)
-    return Session(SessionNames(own_tables(tables), opened_catalogs(catalogs), spark))
+    known = own_tables(tables), opened_catalogs(catalogs)
+    return Session(SessionNames(*known, spark, views=own_views(views)))

@@ -14,7 +14,9 @@ from hoodoo.table.table import Table
 from sqlglot import exp
 
 from hoodoo_statements.partition_spec import PartitionSpec, partition_columns, partition_paths
+from hoodoo_statements.query import Query, arrow_of
 from hoodoo_statements.session.names import SessionNames
+from hoodoo_statements.session.table_functions import with_functions
 from hoodoo_statements.session.unsupported import unsupported
 from hoodoo_statements.spark_sql import kinds
 from hoodoo_statements.text.dialect import DIALECT
@@ -59,9 +61,12 @@ def show(tree: exp.Command, names: SessionNames) -> pa.Table:
 
 
 def describe(tree: exp.Describe, names: SessionNames) -> pa.Table:
-    """What DESCRIBE answers of a table."""
+    """What DESCRIBE answers of a table, or of a query."""
     style = str(tree.args.get("style") or "").upper()
     is_known = style in ("", "EXTENDED", "FORMATTED") and not tree.args.get("partition")
+    if isinstance(tree.this, exp.Query) and is_known and not style:
+        found = [(f.name, spark_name(f.type), None) for f in _schema_of(tree.this, names)]
+        return _answer(("col_name", "data_type", "comment"), found)
     if not isinstance(tree.this, exp.Table) or not is_known:
         raise unsupported(tree)
     table = names.table(tree.this)
@@ -77,6 +82,13 @@ def describe(tree: exp.Describe, names: SessionNames) -> pa.Table:
         rows += [("Type", str(config.table_type), ""), ("Version", str(config.version), "")]
         rows += [("Record Key", ",".join(config.record_key_fields), "")]
     return _answer(("col_name", "data_type", "comment"), rows)
+
+
+def _schema_of(query: Any, names: SessionNames) -> pa.Schema:
+    """The columns that ``query`` answers; no row is asked for."""
+    made = with_functions(query, names)
+    empty = exp.select("*").from_(query.subquery("q")).limit(0)
+    return arrow_of(Query(names.of_tree(query, made), names.spark).run(empty)).schema
 
 
 def spark_name(kind: pa.DataType) -> str:

@@ -19,14 +19,14 @@ STATEMENTS = (
 # By the kind of a statement, or its first words.
 _INSTEAD = {
     "CREATE DATABASE": "Create it in the catalog's own tools; a file catalog needs none.",
-    "CREATE VIEW": 'Write WITH v AS (SELECT ...), or hoodoo.session(tables={"v": rows}).',
+    "CREATE VIEW": 'Give the query: hoodoo.session(views={"v": "SELECT ..."}).',
     "CREATE FUNCTION": "Compute it in Python, and pass the rows: hoodoo.session(tables={...}).",
     "DROP VIEW": "Views are not stored: leave it out.",
     "DROP DATABASE": "Drop its tables, and the database in the catalog's own tools.",
     "USE": "Write the whole name, db.t, or name catalogs: hoodoo.session(catalogs={...}).",
     "SET": "Write SET hoodie.key = value; settings of Spark: spark.conf.set(key, value).",
     "ALTER DATABASE": "Change it in the catalog's own tools.",
-    "ALTER VIEW": 'Write WITH v AS (SELECT ...), or hoodoo.session(tables={"v": rows}).',
+    "ALTER VIEW": 'Give the query: hoodoo.session(views={"v": "SELECT ..."}).',
     "REFRESH": "Leave it out: each statement reads the newest state.",
     "CACHE": 'Keep the rows: rows = session.sql("SELECT ...").to_arrow().',
     "ANALYZE": "Leave it out: statistics are in the files; table.stats() shows figures.",
