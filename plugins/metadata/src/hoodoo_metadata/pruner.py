@@ -5,6 +5,7 @@ Nothing is left out on a guess: the record keys that a filter asks for are prove
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -166,10 +167,19 @@ class RangePruner:
         for (slice_number, column), one in known_ranges(table, groups, names):
             by_column[column][slice_number] = one
         promises = [pc.scalar(True)] * len(told)
+        empty: set[int] = set()
         for column, ranges in by_column.items():
-            for n, promise in _promises(column, schema.field(column).type, ranges):
-                promises[n] = promises[n] & promise
-        kept = {told[n] for n in StoredFiles.satisfiable(promises, request.where, schema)}
+            listed = "is_in(" in str(
+                request.where
+            )  # of which Arrow proves nothing where it is long
+            named = StoredFiles.named_values(request.where, schema, column) if listed else None
+            for n, promise in _promises(column, schema.field(column).type, ranges, named):
+                if promise is None:
+                    empty.add(n)
+                else:
+                    promises[n] = promises[n] & promise
+        possible = StoredFiles.satisfiable(promises, request.where, schema)
+        kept = {told[n] for n in possible if n not in empty}
         return tuple(s for s in slices if s in kept or s.log_files or s.base_file is None)
 
 
@@ -186,8 +196,10 @@ def _orders(kind: pa.DataType) -> bool:
 
 
 def _promises(
-    column: str, kind: pa.DataType, ranges: dict[int, ColumnRange]
-) -> Iterator[tuple[int, pc.Expression]]:
+    column: str, kind: pa.DataType, ranges: dict[int, ColumnRange], named: pa.Array | None
+) -> Iterator[tuple[int, pc.Expression | None]]:
+    """What holds of the rows of each slice; None where its range has room for none of ``named``, in
+    order, beside which alone the filter can be true."""
     usable = {n: r for n, r in ranges.items() if r.is_known and not r.is_deleted}
     if not usable:
         return
@@ -200,11 +212,19 @@ def _promises(
     for place, (n, counts) in enumerate(zip(usable, rows, strict=True)):
         least, greatest = (end[place] for end in ends)
         if counts["nulls"] >= counts["values"]:
-            yield n, here.is_null()
+            yield n, here.is_null() if named is None else None
         elif least.is_valid and greatest.is_valid:
+            if named is not None and not _has_room(named, least, greatest):
+                yield n, None
+                continue
             one = least.equals(greatest)
             inside = here == least if one else (here >= least) & (here <= greatest)
             yield n, inside | here.is_null() if counts["nulls"] else inside
+
+
+def _has_room(named: pa.Array, least: pa.Scalar, greatest: pa.Scalar) -> bool:
+    first = bisect_left(named, least.as_py(), key=lambda value: value.as_py())
+    return first < len(named) and named[first].as_py() <= greatest.as_py()
 
 
 def _by_code_point(least: pa.ChunkedArray, greatest: pa.ChunkedArray) -> list[pa.ChunkedArray]:

@@ -74,6 +74,14 @@ def _bytes(value: pa.StringScalar) -> bytes:
     return bytes(value.as_buffer())
 
 
+def _plain(value: pa.Scalar) -> Any:
+    return value.as_py()
+
+
+def _is_listed(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_integer(kind)
+
+
 class ParquetReader:
     """Implements :class:`hoodoo.hookspecs.file_format.BaseFileReader`.
 
@@ -409,20 +417,26 @@ class ParquetReader:
             rows -= step
 
     def _groups_near(self, column: str, values: pa.Array | pa.ChunkedArray) -> list[int]:
+        """The row groups whose statistics leave room for one of ``values``, which ascend."""
         metadata = self._parquet.metadata
         paths = [metadata.schema.column(j).path for j in range(metadata.num_columns)]
         if column not in paths:
             return list(range(metadata.num_row_groups))
-        place, near = paths.index(column), []
+        place, near, text = paths.index(column), [], pa.types.is_string(values.type)
         for i in range(metadata.num_row_groups):
             known = metadata.row_group(i).column(place).statistics
-            if known is None or not known.has_min_max or not isinstance(known.min_raw, bytes):
+            if known is None or not known.has_min_max:
                 near.append(i)
                 continue
-            # As bytes, because writers may cut long values short, in the middle of a character.
-            first = bisect_left(values, known.min_raw, key=_bytes)
-            if first < len(values) and _bytes(values[first]) <= known.max_raw:
-                near.append(i)
+            # Texts as bytes, because writers may cut long values short, in the middle of a
+            # character.
+            least, most = (known.min_raw, known.max_raw) if text else (known.min, known.max)
+            value = _bytes if text else _plain
+            if isinstance(least, bytes if text else int):
+                first = bisect_left(values, least, key=value)
+                if first == len(values) or value(values[first]) > most:
+                    continue
+            near.append(i)
         return near
 
     def _row_groups(self, where: pc.Expression | None) -> list[int]:
@@ -443,9 +457,21 @@ class ParquetReader:
                     left |= self._groups_left(where, [pc.field(*path) == _NAN for path in some])
             if floats and not _BLIND_TO_SIGNS.issuperset(_CALLED.findall(str(where))):
                 left |= self._groups_of_zeros({".".join(path) for path in floats})
-            return sorted(left)
+            return sorted(left & self._near_named(where))
         except (*_BROKEN, TypeError):
             return every  # what can't be compared prunes nothing; reading will tell if it is broken
+
+    def _near_named(self, where: pc.Expression) -> set[int]:
+        """The row groups that have room for a value of each list that ``where`` names. Arrow leaves
+        none out for a list of more than 50."""
+        near = set(range(self._parquet.metadata.num_row_groups))
+        text = str(where)
+        for field in self._schema if "is_in(" in text else ():
+            if field.name in text and _is_listed(field.type):
+                values = StoredFiles.named_values(where, self._schema, field.name)
+                if values is not None:
+                    near.intersection_update(self._groups_near(field.name, values))
+        return near
 
     def _groups_with_null(self, where: str) -> list[int] | None:
         """The row groups that may have a null where the filter asks for nothing else, of one column

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hoodoo_rows.merge import rule, virtual
 from hoodoo_rows.produce import base_ranges
-from hoodoo_rows.read import asked, prune, source
+from hoodoo_rows.read import asked, named, prune, source
 from hoodoo_rows.read import schema as schemas
 from hoodoo_rows.write import log_keys
 
@@ -51,3 +51,5 @@ class StoredFiles:
     # What it asks for: record keys, and values of a column, beside which alone it can be true.
     asked_keys = staticmethod(asked.asked_keys)
     asked_values = staticmethod(asked.asked_values)
+    # Those that it names, however many, as an array in their order.
+    named_values = staticmethod(named.named_values)

@@ -20,7 +20,7 @@ from hoodoo_rows.merge.meet import Counts, KeyJoin, MatchResult, Places
 from hoodoo_rows.merge.pairs import is_plain
 from hoodoo_rows.merge.rule import MergeRule
 from hoodoo_rows.merge.virtual import KeyedReader
-from hoodoo_rows.read.late import FindsRows, matching_rows
+from hoodoo_rows.read.late import FindsRows, finds_rows, matching_rows
 from hoodoo_rows.write.widen import widened
 
 # Of one column of text, in one batch: Arrow has room for twice as much.
@@ -77,7 +77,7 @@ def _merged_base(
         known = frozenset(reader.schema.names)
         there = [name for name in rule.out_schema.names if name in known]
         asked = waiting is not None and waiting.asked is not None and RECORD_KEY in known
-        if asked and isinstance(reader, FindsRows):
+        if asked and finds_rows(reader):
             assert waiting is not None
             yield from _rows_of_keys(reader, there, rule.out_schema, waiting, base.path)
             return

@@ -1,7 +1,7 @@
 """Asked: the record keys, and the values of a column, that a filter asks for.
 
-Nothing is left out on a guess: they are read out of the filter, and then proven, as Arrow finds
-that the filter can't be true beside any other."""
+Nothing is left out on a guess: the filter names them, and no others; or they are read out of it and
+then proven, as Arrow finds that the filter can't be true beside any other."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ from hoodoo.errors import DataError
 from hoodoo.hookspecs.key_generator import KeyGenerator, Settles
 from hoodoo.model.meta import RECORD_KEY
 
+from hoodoo_rows.read.named import named_values
 from hoodoo_rows.read.prune import satisfiable
 
 # More keys than that are better looked for in the files.
 _MOST_KEYS = 10_000
+# Of more values Arrow proves nothing.
+_MOST_PROVEN = 50
 
 
 def asked_keys(where: pc.Expression, schema: pa.Schema, generator: KeyGenerator) -> pa.Array | None:
@@ -67,8 +70,11 @@ def asked_values(
     plain = pa.types.is_string(kind) or pa.types.is_integer(kind)
     if not (plain or (dates and pa.types.is_date32(kind))):
         return None
+    read = named_values(where, schema, column)
+    if read is not None:
+        return read.to_pylist() if len(read) <= _MOST_KEYS else None
     values = sorted({v for v in _literals(where) if _fits(v, kind)})
-    if not values or len(values) > _MOST_KEYS:
+    if not values or len(values) > _MOST_PROVEN:
         return None
     here = pc.field(column)
     typed = [pa.scalar(value, kind) for value in values]

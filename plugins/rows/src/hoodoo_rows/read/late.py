@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,6 @@ _DENSE = 8
 _AT = "_hoodie__at"
 
 
-@runtime_checkable
 class FindsRows(Protocol):
     """Optional for a reader of base files: it reads single row groups, and single rows of them."""
 
@@ -40,6 +39,11 @@ class FindsRows(Protocol):
     ) -> pa.RecordBatch | None:
         """The rows in the places ``at`` (ascending) of a row group; None where it costs less to
         read all."""
+
+
+def finds_rows(reader: object) -> TypeGuard[FindsRows]:
+    """Whether a reader does. Asked of each file: isinstance of a Protocol takes 50 us."""
+    return all(hasattr(reader, name) for name in ("groups_left", "group_batches", "rows_at"))
 
 
 def matching_rows(

@@ -15,7 +15,7 @@ from hoodoo.storage.together import opened_ahead
 from hoodoo_rows.merge.rule import MergeRule
 from hoodoo_rows.merge.slice import merged_rows
 from hoodoo_rows.merge.virtual import check_rows
-from hoodoo_rows.read.late import FindsRows, matching_rows
+from hoodoo_rows.read.late import finds_rows, matching_rows
 from hoodoo_rows.read.missing import explained
 from hoodoo_rows.read.project import columns_in, pushed_filter, shaped
 from hoodoo_rows.read.spec import RowSpec
@@ -64,7 +64,7 @@ def _rows(
             check_rows(spec.keys, reader, base.path)
         columns, where = columns_in(file, spec), pushed_filter(file, spec)
         looked = spec.where_columns
-        if where is not None and isinstance(reader, FindsRows) and len(looked) < len(columns):
+        if where is not None and finds_rows(reader) and len(looked) < len(columns):
             batches = matching_rows(reader, columns, looked, where)
             spec = evolve(spec, where=None)
         else:
