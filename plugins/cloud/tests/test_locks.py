@@ -13,7 +13,7 @@ from uuid import uuid4
 import boto3
 import hoodoo
 import pytest
-from hoodoo.errors import ConfigError, StorageError
+from hoodoo.errors import CommitConflictError, ConfigError, StorageError
 from hoodoo.hookspecs import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.storage.api import Storage
@@ -33,6 +33,9 @@ MORE = os.environ.get("HOODOO_TRIALS") in ("more", "all")
 LEASE, SHORT = "20000", "700"  # milliseconds
 MORTAL = ("killed", "slept", "dead")  # of tests whose holders end
 DYNAMO = "hoodie.write.lock.dynamodb."
+STORED = "hoodie.write.lock.storage."
+WAIT = "hoodie.write.lock.wait_time_ms"
+PATH = ".hoodie/.locks/table_lock.json"
 JAVA = "org.apache.hudi."
 
 
@@ -132,6 +135,34 @@ class TestStorageBased(Contract):
         time.sleep(2.1)
 
 
+class TestInMemory(LockContract):
+    """The same file in a store of this process."""
+
+    processes = False
+
+    @pytest.fixture
+    def storage(self) -> Storage:
+        return open_storage(f"memory://{uuid4().hex}/t", {})
+
+    def other(self, tmp_path: Path) -> Storage:
+        return open_storage(f"memory://{uuid4().hex}/t", {})
+
+    @pytest.fixture
+    def lock(self, request: pytest.FixtureRequest) -> Lock:
+        mortal = any(word in request.node.name for word in MORTAL)
+        return StorageLock(renew=0.3, validity=1.5 if mortal else 60.0)
+
+    def age(self, storage: Storage) -> None:
+        silence()
+        time.sleep(2.1)
+
+
+class TestOnDisk(LockContract):
+    @pytest.fixture
+    def lock(self) -> Lock:
+        return StorageLock(renew=60.0)
+
+
 # --- DynamoDB -------------------------------------------------------------------------------------
 def test_names() -> None:
     given = {f"{DYNAMO}table": "locks"}
@@ -220,39 +251,145 @@ def test_what_it_says(dynamo: Server, tmp_path: Path) -> None:
 def test_a_file_as_hudi_makes_it(server: Server) -> None:
     uri = f"{server.bucket(f'b-{uuid4().hex}')}/t"
     store, lock = open_storage(uri, server.options), StorageLock(options=server.options)
-    path = ".hoodie/.locks/table_lock.json"
     had = lock.acquire(store, "table", 0)
-    said = json.loads(store.get(path))
+    said = json.loads(store.get(PATH))
     assert said.keys() == {"expired", "validUntil", "owner"}
     assert said["expired"] is False
     assert 290 < said["validUntil"] / 1000 - time.time() <= 300
     had.release()
-    assert json.loads(store.get(path)) == {**said, "expired": True}
+    assert json.loads(store.get(PATH)) == {**said, "expired": True}
     theirs = {**said, "owner": "spark", "validUntil": int(time.time() * 1000) + 60_000}
-    store.put(path, json.dumps({**theirs, "unknown": 1}).encode())
+    store.put(PATH, json.dumps({**theirs, "unknown": 1}).encode())
     assert lock.acquire(store, "table", 0.1) is None
-    store.put(path, json.dumps({**theirs, "validUntil": int(time.time() * 1000) - 600}).encode())
+    store.put(PATH, json.dumps({**theirs, "validUntil": int(time.time() * 1000) - 600}).encode())
     had = lock.acquire(store, "table", 0)
     assert had.from_dead
-    store.put(path, json.dumps(theirs).encode())
+    store.put(PATH, json.dumps(theirs).encode())
     assert not had.is_held()
     had.release()
-    assert json.loads(store.get(path)) == theirs
+    assert json.loads(store.get(PATH)) == theirs
 
 
-def test_a_file_that_is_none(server: Server) -> None:
-    uri = f"{server.bucket(f'b-{uuid4().hex}')}/t"
-    store, lock = open_storage(uri, server.options), StorageLock(options=server.options)
-    store.put(".hoodie/.locks/table_lock.json", b"{}")
-    with pytest.raises(StorageError, match="no lock file of Hudi"):
-        lock.acquire(store, "table", 0)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[]",
+        '{"expired":',
+        "\0" * 60,
+        '{"expired": "false", "validUntil": 1, "owner": "spark"}',
+        '{"expired": false, "validUntil": null, "owner": "spark"}',
+        '{"expired": false, "validUntil": 1}',
+    ],
+)
+def test_a_file_that_is_none(text: str) -> None:
+    """Nobody can tell whether it is held: it stays, and nothing is committed."""
+    uri = f"memory://{uuid4().hex}/t"
+    given = {"hoodie.write.lock.provider": "storage_based", WAIT: "100"}
+    table = created(uri, given)
+    table.upsert(rows({1: "a"}, 1))
+    store = open_storage(uri, {})
+    store.put(PATH, text.encode())
+    with pytest.raises(StorageError, match="no lock file of Hudi.*Delete it"):
+        table.upsert(rows({1: "b"}, 2))
+    assert store.get(PATH) == text.encode()
+    assert texts(hoodoo.open(uri)) == {1: "a"}
+    store.delete(PATH)
+    table.upsert(rows({1: "c"}, 3))
+    assert texts(hoodoo.open(uri)) == {1: "c"}
 
 
-def test_a_disk_has_another_lock(tmp_path: Path) -> None:
-    given = {"hoodie.write.lock.provider": "storage_based"}
-    table = created(str(tmp_path / "t"), given)
-    with pytest.raises(ConfigError, match="needs an object store"):
+def held_by_spark(seconds: float, **more: Any) -> bytes:
+    """A lock file of another program, valid for so long."""
+    until = int((time.time() + seconds) * 1000)
+    return json.dumps({"expired": False, "validUntil": until, "owner": "spark", **more}).encode()
+
+
+def test_spark_holds_it() -> None:
+    """Nothing is written under its lock; half a second after its time it counts as dead, as the
+    clocks of two hosts may differ so much; given back, it is had at once."""
+    uri = f"memory://{uuid4().hex}/t"
+    given = {"hoodie.write.lock.provider": "storage_based", WAIT: "100"}
+    table, store = created(uri, given), open_storage(uri, {})
+    theirs = held_by_spark(60)
+    store.put(PATH, theirs)
+    with pytest.raises(CommitConflictError, match="could not be acquired"):
         table.upsert(rows({1: "a"}, 1))
+    assert store.get(PATH) == theirs
+    assert texts(hoodoo.open(uri)) == {}
+    store.put(PATH, held_by_spark(-0.2))
+    assert StorageLock().acquire(store, "table", 0) is None
+    store.put(PATH, held_by_spark(-0.6))
+    table.upsert(rows({1: "b"}, 2))
+    store.put(PATH, held_by_spark(60, expired=True))
+    table.upsert(rows({2: "b"}, 2))
+    assert texts(hoodoo.open(uri)) == {1: "b", 2: "b"}
+    assert json.loads(store.get(PATH))["expired"] is True
+
+
+def test_who_lost_the_lease_commits_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one does that was suspended for longer than its lease, while Spark took the lock over."""
+    uri = f"memory://{uuid4().hex}/t"
+    given = {"hoodie.write.lock.provider": "storage_based", WAIT: "200"}
+    table, store = created(uri, given), open_storage(uri, {})
+    table.upsert(rows({1: "a"}, 1))
+    acquire, taken = StorageLock.acquire, list[bytes]()
+
+    def suspended(self: StorageLock, storage: Storage, name: str, wait: float) -> Any:
+        lease = acquire(self, storage, name, wait)
+        if lease is not None and name == "table":
+            taken.append(held_by_spark(60))
+            storage.put(PATH, taken[-1])
+        return lease
+
+    monkeypatch.setattr(StorageLock, "acquire", suspended)
+    with pytest.raises(CommitConflictError):
+        table.upsert(rows({1: "b"}, 2))
+    monkeypatch.undo()
+    assert store.get(PATH) == taken[-1], "it gave back what another held"
+    assert texts(hoodoo.open(uri)) == {1: "a"}
+    store.put(PATH, held_by_spark(0, expired=True))
+    table.upsert(rows({1: "c"}, 3))
+    assert texts(hoodoo.open(uri)) == {1: "c"}
+
+
+def test_a_writer_that_died_with_the_lock() -> None:
+    """The next one waits until its time is over, and commits."""
+    uri = f"memory://{uuid4().hex}/t"
+    given = {"hoodie.write.lock.provider": "storage_based", WAIT: "20000"}
+    table, store = created(uri, given), open_storage(uri, {})
+    assert StorageLock(renew=0.2, validity=0.7).acquire(store, "table", 0) is not None
+    silence()
+    began = time.monotonic()
+    table.upsert(rows({1: "a"}, 1))
+    assert time.monotonic() - began > 1.0
+    assert texts(hoodoo.open(uri)) == {1: "a"}
+
+
+def test_the_older_name_of_the_interval() -> None:
+    given = {f"{STORED}heartbeat.poll.secs": "2", f"{STORED}validity.timeout.secs": "20"}
+    assert named("storage_based", given) == StorageLock(2.0, 20.0)
+    with pytest.raises(ConfigError, match="less than twice"):
+        named("storage_based", {f"{STORED}validity.timeout.secs": "20"})
+
+
+def test_a_disk_has_no_such_file(tmp_path: Path) -> None:
+    """Spark Hudi fails over this provider there; writers of Hoodoo exclude each other."""
+    given = {
+        "hoodie.write.lock.provider": f"{JAVA}client.transaction.lock.StorageBasedLockProvider",
+        WAIT: "100",
+    }
+    table = created(str(tmp_path / "t"), given)
+    table.upsert(rows({1: "a"}, 1))
+    assert not (tmp_path / "t" / PATH).exists()
+    held = StorageLock().acquire(open_storage(str(tmp_path / "t"), {}), "table", 0)
+    assert held is not None
+    with pytest.raises(CommitConflictError, match="could not be acquired"):
+        table.upsert(rows({1: "b"}, 2))
+    held.release()
+    table.upsert(rows({1: "c"}, 3))
+    assert texts(hoodoo.open(str(tmp_path / "t"))) == {1: "c"}
 
 
 @pytest.mark.parametrize("provider", ["dynamodb", "storage_based"])

@@ -319,13 +319,14 @@ LOCK_EXPIRE = Option(
 )
 LOCK_RENEW = Option(
     "hoodie.write.lock.storage.renew.interval.secs",
-    "Seconds between two signs of life of who holds conditional_put.",
+    "Seconds between two signs of life of who holds storage_based or conditional_put.",
     "30",
     kind=Duration("s", 0.001, whole=False),
+    older=("hoodie.write.lock.storage.heartbeat.poll.secs",),
 )
 LOCK_VALIDITY = Option(
     "hoodie.write.lock.storage.validity.timeout.secs",
-    "Seconds without a sign of life after which conditional_put is taken over.",
+    "Seconds without a sign of life after which storage_based or conditional_put is taken over.",
     "300",
     kind=Duration("s", 0.001, whole=False),
 )

@@ -1,10 +1,11 @@
 """Hudi's lock file on an object store, replaced on conditions: Spark Hudi and Hoodoo exclude each
 other.
 
-Source: ``org.apache.hudi.client.transaction.lock.StorageBasedLockProvider`` of Hudi 1.2:
-`.hoodie/.locks/table_lock.json`, with its owner, the time until which it is valid, by the owner's
-clock, and whether it was given back. Each state is put on the condition that the one before is
-there still."""
+Source: ``org.apache.hudi.client.transaction.lock.StorageBasedLockProvider`` of Hudi 1.2, with
+``StorageLockData`` and ``StorageLockFile`` (`lock.models`): `.hoodie/.locks/table_lock.json`, with
+its owner, the time until which it is valid, by the owner's clock, and whether it was given back.
+Each state is put on the condition that the one before is there still, as ``S3StorageLockClient``,
+``GCSStorageLockClient`` and Azure's do."""
 
 from __future__ import annotations
 
@@ -18,9 +19,10 @@ import obstore
 from attrs import define, field, frozen
 from hoodoo.errors import ConfigError, StorageError
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.resolve import resolve
 from hoodoo.options.table import STORAGE_URI
 from hoodoo.storage.api import Storage
-from hoodoo.storage.lock import Held
+from hoodoo.storage.lock import Held, Lock
 from hoodoo.storage.uri import split
 from hoodoo.timeline.ledger import LOCK
 from hoodoo_standard.options import LOCK_RENEW, LOCK_VALIDITY
@@ -33,7 +35,7 @@ from hoodoo_cloud.locks import leases
 from hoodoo_cloud.places import Place
 
 FOLDER = ".hoodie/.locks"
-_DRIFT = 0.5  # seconds by which the clocks of two hosts differ, as Hudi supposes
+_DRIFT = 0.5  # seconds by which the clocks of two hosts differ, as Hudi's CLOCK_DRIFT_BUFFER_MS
 
 
 @frozen
@@ -58,11 +60,11 @@ class StorageLock:
     def acquire(self, storage: Storage, name: str, wait: float) -> Held | None:
         """Raises StorageError; the lock is not had then."""
         if split(storage.root)[0] not in places.CLOUDS:
-            raise ConfigError(
-                "lock storage_based",
-                f"needs an object store, and the table lies at {storage.root}.",
-                "Use the lock filesystem, which Spark Hudi knows, too.",
-            )
+            # Hudi has no client for such a store (StorageSchemes) and fails over this provider, so
+            # nobody looks at its file: writers of Hoodoo exclude each other.
+            times = {LOCK_RENEW.key: f"{self.renew}", LOCK_VALIDITY.key: f"{self.validity}"}
+            other: Lock = resolve("lock", "conditional_put", Settings(options=times)).instance
+            return other.acquire(storage, name, wait)
         given = {**self.options, STORAGE_URI.key: storage.root}
         _, prefix, place = places.find(Settings(options=given))
         file = "table_lock.json" if name == LOCK else f"{name}_lock.json"
@@ -89,10 +91,15 @@ class _File:
             raise explained(error, self.place, self.obj, "reading") from None
         try:
             said = json.loads(found)
-            free, until = bool(said["expired"]), float(said["validUntil"]) / 1000
-        except (ValueError, TypeError, KeyError, RecursionError):
+            free, until = said["expired"], float(said["validUntil"]) / 1000
+            if not isinstance(free, bool) or "owner" not in said:
+                raise ValueError
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
             raise StorageError(
-                self.obj, "is no lock file of Hudi.", "Delete it, when nobody writes."
+                self.obj,
+                "is no lock file of Hudi, which has expired, validUntil and owner: nobody can tell "
+                "whether it is held.",
+                "Delete it, when nobody writes.",
             ) from None
         return leases.Seen(free, version, expired=time.time() > until + _DRIFT)
 
