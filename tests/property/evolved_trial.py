@@ -3,6 +3,8 @@ dictionary."""
 
 from __future__ import annotations
 
+import datetime as dt
+import decimal
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -19,11 +21,29 @@ KINDS: dict[str, Callable[[random.Random], Any]] = {
     "double": lambda r: r.randrange(4) / 2,
     "struct": lambda r: {"x": r.randrange(3), "y": r.choice(["p", "q"])},
     "array<struct>": lambda r: [{"x": n, "y": "z"} for n in range(r.randrange(3))],
-}
+    "ntz": lambda r: dt.datetime(2024, 1, 1 + r.randrange(4), 2, 30, 0, 123456),
+    "ntz millis": lambda r: dt.datetime(1969, 12, 28 + r.randrange(4), 2, 30, 0, 123000),
+    "moment": lambda r: dt.datetime(2024, 1, 1 + r.randrange(4), tzinfo=dt.timezone.utc),
+    "decimal": lambda r: decimal.Decimal(r.randrange(-3, 4)).scaleb(-2),
+    "time": lambda r: dt.time(r.randrange(3), 0, 0, 1),
+    "vector": lambda r: [r.randrange(4) / 2, -1.0],
+    "bytes vector": lambda r: [r.randrange(-3, 4), 0, 127],
+    "variant": lambda r: r.choice([1, "a", [1, None, "x"], {"k": {"l": r.randrange(3)}}, {}, True]),
+    "blob": lambda r: r.choice([
+        {"type": "INLINE", "data": b"%d" % r.randrange(9), "reference": None},
+        {"type": "OUT_OF_LINE", "data": None, "reference": {
+            "external_path": "f", "offset": r.randrange(3), "length": None, "managed": False}},
+    ]),
+}  # fmt: skip
+# Kinds that a filter compares with a value.
+COMPARED = ("long", "string", "double", "ntz", "ntz millis", "moment", "decimal", "time")
 _ROW = pa.struct([("x", pa.int64()), ("y", pa.string())])
 ARROW = {
     "long": pa.int64(), "string": pa.string(), "double": pa.float64(), "struct": _ROW,
-    "array<struct>": pa.list_(_ROW),
+    "array<struct>": pa.list_(_ROW), "ntz": pa.timestamp("us"), "ntz millis": pa.timestamp("ms"),
+    "moment": pa.timestamp("us", "UTC"), "decimal": pa.decimal128(9, 2), "time": pa.time64("us"),
+    "vector": hoodoo.vector(2), "bytes vector": hoodoo.vector(3, "INT8"), "variant": hoodoo.variant(),
+    "blob": hoodoo.blob(),
 }  # fmt: skip
 Rows = dict[int, dict[str, Any]]
 
@@ -69,7 +89,9 @@ class Trial:
     def of(cls, seed: int, path: Path, **more: Any) -> Trial:
         r = random.Random(seed)
         state = State({"a": "long", "b": "string", "c": "struct", "d": "array<struct>"}, {})
-        state.inner = {"c": ("x", "y"), "d": ("x", "y")}
+        more_kinds = r.sample(sorted(KINDS), 3)
+        state.columns |= {f"m{n}": kind for n, kind in enumerate(more_kinds)}
+        state.inner = {n: ("x", "y") for n, k in state.columns.items() if "struct" in k}
         types = [("id", pa.int64()), ("p", pa.string())]
         schema = pa.schema([*types, *((n, ARROW[k]) for n, k in state.columns.items())])
         merged = r.random() < 0.6
@@ -166,7 +188,7 @@ class Trial:
         self.steps.append(f"add {new} {kind}")
         commit = self.table.alter(add={new: ARROW[kind]})
         self.state.columns[new] = kind
-        if ARROW[kind] in (_ROW, pa.list_(_ROW)):
+        if "struct" in kind:
             self.state.inner[new] = ("x", "y")
         return str(commit.instant)
 
@@ -234,7 +256,14 @@ class Trial:
         return {} if self.engine is None else {"engine": self.engine}
 
     def _arrow(self, rows: list[dict[str, Any]]) -> pa.Table:
-        return pa.Table.from_pylist([self.state.named(row) for row in rows], self.table.schema)
+        named, columns = [self.state.named(row) for row in rows], {}
+        for one in self.table.schema:
+            values = [row[one.name] for row in named]
+            is_variant = self.state.columns.get(one.name) == "variant"
+            columns[one.name] = (
+                hoodoo.variants(values) if is_variant else pa.array(values, one.type)
+            )
+        return pa.table(columns)
 
     # --- what should be there ---------------------------------------------------------------
     def check(self) -> None:
@@ -242,15 +271,15 @@ class Trial:
         assert set(table.schema.names) == {"id", "p", *state.columns}
         assert _sorted(table.read().to_pylist()) == _shown(state)
         for name, kind in state.columns.items():
-            if kind in ("long", "string", "double"):
+            tried = [(pc.field(name).is_null(), lambda v: v is None)]
+            if kind in COMPARED:
                 value = KINDS[kind](self.random)
-                for where, true in (
-                    (pc.field(name) == pa.scalar(value, ARROW[kind]), lambda v, w=value: v == w),
-                    (pc.field(name).is_null(), lambda v: v is None),
-                ):
-                    found = table.read(["id"], where=where).to_pylist()
-                    wanted = [k for k, row in state.rows.items() if true(row.get(name))]
-                    assert sorted(r["id"] for r in found) == sorted(wanted), f"{where}"
+                same = pc.field(name) == pa.scalar(value, ARROW[kind])
+                tried.append((same, lambda v, w=value: v == w))
+            for where, true in tried:
+                found = table.read(["id"], where=where).to_pylist()
+                wanted = [k for k, row in state.rows.items() if true(row.get(name))]
+                assert sorted(r["id"] for r in found) == sorted(wanted), f"{where}"
         if self.states:
             since, past = self.random.choice(self.states)
             assert _sorted(table.read(as_of=since).to_pylist()) == _shown(past), since

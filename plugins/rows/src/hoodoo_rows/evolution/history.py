@@ -21,7 +21,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.codec.bounded import reading
 from hoodoo.timeline.instants import order_key
 
-from hoodoo_rows.evolution.kinds import ids_of, record
+from hoodoo_rows.evolution.kinds import ids_of, is_whole, record
 from hoodoo_rows.evolution.names import Names, names_between
 
 FOLDER = ".hoodie/.schema"
@@ -145,7 +145,9 @@ def _fields(inside: Any) -> list[Any]:
     kind = inside if inside is None or "fields" in inside else inside.get("type")
     while isinstance(kind, dict) and kind.get("type") in ("array", "map"):
         kind = kind["element"] if kind["type"] == "array" else kind["value"]
-    return kind["fields"] if isinstance(kind, dict) and "fields" in kind else []
+    if not isinstance(kind, dict) or is_whole(kind):
+        return []
+    return list(kind.get("fields", ()))
 
 
 def _at(schema: Any, path: Sequence[str]) -> Any:

@@ -24,6 +24,41 @@ _PLAIN = {
     pa.timestamp("us"): "local_timestamp_micros",
     pa.timestamp("ms"): "local_timestamp_millis",
 }
+_ELEMENTS = {pa.float32(): "FLOAT", pa.float64(): "DOUBLE", pa.int8(): "INT8"}
+
+
+def _field(number: int, name: str, kind: Any, optional: bool, doc: str = "") -> dict[str, Any]:
+    found = {"id": number, "name": name, "optional": optional, "type": kind}
+    return {**found, "doc": doc} if doc else found
+
+
+# Hudi knows these types by the ids of their fields.
+_VARIANT = [
+    _field(-2, "metadata", "binary", False, "Variant metadata component"),
+    _field(-1, "value", "binary", False, "Variant value component"),
+]
+
+
+def _blob(ids: Iterator[int]) -> list[dict[str, Any]]:
+    """The fields within ``reference`` get free ids. Spark Hudi 1.2 gives them 0 to 3, which other
+    columns have, and can't read its table then."""
+    reference = [
+        _field(next(ids), "external_path", "string", False),
+        _field(next(ids), "offset", "long", True),
+        _field(next(ids), "length", "long", True),
+        _field(next(ids), "managed", "boolean", False),
+    ]
+    return [
+        _field(-10, "type", "string", False, "Blob storage type (INLINE | OUT_OF_LINE)"),
+        _field(-11, "data", "binary", True, "Inline blob bytes"),
+        _field(
+            -12,
+            "reference",
+            {"type": "record", "fields": reference},
+            True,
+            "Out-of-line blob reference",
+        ),
+    ]
 
 
 def record(fields: Any, ids: Iterator[int], known: Any = None) -> dict[str, Any]:
@@ -44,11 +79,7 @@ def record(fields: Any, ids: Iterator[int], known: Any = None) -> dict[str, Any]
 def _kind(kind: pa.DataType, ids: Iterator[int], known: Any, column: str) -> Any:
     t, old = pa.types, known if isinstance(known, dict) else {}
     if text := logical.text_of(kind):
-        raise SchemaError(
-            f"column {column}",
-            f"is a {text}, which Hudi's internal schema does not have.",
-            "Leave the columns as they are, or write the rows into a new table.",
-        )
+        return _logical(text, kind, ids, known, column)
     if t.is_struct(kind):
         return record(list(kind), ids, old)
     if t.is_map(kind):
@@ -70,6 +101,29 @@ def _kind(kind: pa.DataType, ids: Iterator[int], known: Any, column: str) -> Any
             "element_optional": kind.value_field.nullable,
         }
     return _plain(kind, known, column)
+
+
+def _logical(text: str, kind: pa.DataType, ids: Iterator[int], known: Any, column: str) -> Any:
+    """As Hudi has its own types: one value each, whatever is within it."""
+    name = text.partition("(")[0]
+    if is_whole(known):
+        return known
+    if name == "VECTOR":
+        return f"vector[{kind.list_size}, {_ELEMENTS[kind.value_type]}, FIXED_BYTES]"
+    if name not in ("VARIANT", "BLOB"):
+        raise SchemaError(
+            f"column {column}",
+            f"is a {text}, which Hudi's internal schema does not have.",
+            "Leave the columns as they are, or write the rows into a new table.",
+        )
+    return {"type": "record", "fields": _VARIANT if name == "VARIANT" else _blob(ids)}
+
+
+def is_whole(kind: Any) -> bool:
+    """Whether a type of an internal schema is a record by its form alone: the ids of its fields are
+    those of a logical type, the same in each column of it."""
+    fields = kind.get("fields", ()) if isinstance(kind, dict) else ()
+    return bool(fields) and all(f["id"] < 0 for f in fields)
 
 
 def _plain(kind: pa.DataType, known: Any, column: str) -> str:

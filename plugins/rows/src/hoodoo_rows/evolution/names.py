@@ -10,6 +10,8 @@ import pyarrow as pa
 from attrs import field, frozen
 from hoodoo.model.schema.conform import entries_of, is_list_like, map_parts, nested, parts
 
+from hoodoo_rows.evolution.kinds import is_whole
+
 
 @frozen
 class Names:
@@ -155,7 +157,9 @@ def names_between(file: Any, table: Any) -> Names | None:
 
 
 def _record(kind: Any) -> Any:
-    """The record of a type of an internal schema, also within lists and maps; None of others."""
+    """The record of a type of an internal schema, also within lists and maps; None of others, and
+    of logical types."""
     while isinstance(kind, dict) and kind.get("type") in ("array", "map"):
         kind = kind["element"] if kind["type"] == "array" else kind["value"]
-    return kind if isinstance(kind, dict) and "fields" in kind else None
+    is_open = isinstance(kind, dict) and "fields" in kind and not is_whole(kind)
+    return kind if is_open else None

@@ -6,13 +6,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
+from hoodoo.model.schema import logical
 
 from hoodoo_statements.text.scope import named
 
 
 def inner_fields(kind: pa.DataType) -> list[pa.Field]:
     """What may be named within a value of the type ``kind``: nothing, where it is no struct, list
-    or map."""
+    or map, or where it is a logical type, whose parts are Hudi's."""
+    if logical.text_of(kind):
+        return []
     if pa.types.is_struct(kind):
         return list(kind)
     if pa.types.is_map(kind):
