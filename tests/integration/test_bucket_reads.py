@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import OptionConflictError
-from hoodoo_standard.index.bucket_rows import BucketRows
+from hoodoo.timeline.snapshot import Snapshot
+from hoodoo_standard.index.bucket_rows import BY_HASH, BucketRows, all_by_hash
+from hoodoo_standard.storage.local import LocalStorage
 
 ROWS, BUCKETS = 60, 8
 FIRST = pc.field("id") == "k7"
@@ -152,3 +155,78 @@ def test_time_travel_and_an_index_that_is_left(tmp_path: Path) -> None:
     table.upsert(numbered(100, 120))
     assert len(table.read(where=FIRST).plan.slices) == table.read(where=FIRST).plan.considered
     assert table.read(where=FIRST).to_arrow()["n"].to_pylist() == [107]
+
+
+def test_later_writes_are_looked_at_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the note of the newest; the words of a write beside it, and of one that was pending, count."""
+    table = made(tmp_path / "t")
+    for version in range(9):
+        table.upsert(numbered(0, 3, version))
+    asked: list[str] = []
+    metadata = Snapshot.metadata
+
+    def counted(self: Snapshot, instant: Any) -> Any:
+        asked.append(instant.requested)
+        return metadata(self, instant)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Snapshot, "metadata", counted)
+        assert all_by_hash(snapshot_of(table))
+    assert set(asked) == {table.timeline().writes()[-1].requested}
+    begin = BucketRows.begin
+
+    def beside(self: BucketRows, change: Any) -> None:
+        """Another program begins and completes a write after this one has looked."""
+        begin(self, change)
+        with monkeypatch.context() as patched:
+            patched.setattr(BucketRows, "begin", lambda self, change: None)
+            hoodoo.open(table.path).upsert(numbered(41, 42, 1))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(BucketRows, "begin", beside)
+        table.upsert(numbered(0, 3, 20))
+    table = hoodoo.open(table.path)
+    check(table, FIRST, 8)
+    table.upsert(numbered(0, 3, 21))  # which notes the other one
+    notes = [
+        table.timeline().metadata(snapshot_of(table).storage, w).extra
+        for w in table.timeline().writes()
+    ]
+    assert [json.loads(note[BY_HASH])[1] != "" for note in notes if BY_HASH in note][-2:] == [
+        False,
+        True,
+    ]
+    check(hoodoo.open(table.path), FIRST, 8)
+
+
+def test_notes_of_a_table_that_is_converted(tmp_path: Path) -> None:
+    table = made(tmp_path / "t")
+    for number, version in enumerate((6, 8, 9)):
+        if version == 6:
+            table.downgrade(version)
+        else:
+            table.upgrade(version)
+        check(hoodoo.open(table.path), FIRST, 1)
+        table = hoodoo.open(table.path)
+        table.upsert(numbered(0, 3, number))
+        check(hoodoo.open(table.path), FIRST, 1)
+
+
+def test_what_was_rolled_back_and_archived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A note of a write that does not go by buckets holds while that one is on the timeline."""
+    table = made(tmp_path / "t")
+    with monkeypatch.context() as patched:
+        patched.setattr(BucketRows, "begin", lambda self, change: None)
+        strange = table.upsert(numbered(30, 31, 7)).instant
+    table.rollback(strange)
+    check(hoodoo.open(table.path), FIRST, 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(BucketRows, "begin", lambda self, change: None)
+        table.upsert(numbered(30, 31, 7))
+    table = hoodoo.open(table.path)
+    table.upsert(numbered(30, 31, 8))
+    check(hoodoo.open(table.path), FIRST, 8)
+
+
+def snapshot_of(table: Any) -> Snapshot:
+    return Snapshot(LocalStorage(table.path), hoodoo.open(table.path).timeline())

@@ -20,6 +20,7 @@ import hoodoo.storage.together
 import hoodoo_cloud.remembering
 import hoodoo_serve.beside
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hoodoo.storage.api import Storage
 from hoodoo.table import settings as tables
@@ -254,6 +255,22 @@ def test_to_open_and_read(tmp_path: Path, kind: str, operations: int, depth: int
     filled(path, kind, "simple")
     with counted(operations, depth):
         assert hoodoo.open(str(path)).read().to_arrow().num_rows == 20
+
+
+def test_one_key_of_buckets_in_a_new_process(tmp_path: Path) -> None:
+    """However many writes there are: the newest one notes that those before went by buckets, too."""
+    path = tmp_path / "t"
+    few = {
+        "hoodie.bucket.index.num.buckets": "4",
+        "hoodie.clean.automatic": False,
+        "hoodie.metadata.enable": True,
+    }
+    table = filled(path, "COPY_ON_WRITE", "bucket", few)
+    for version in range(5, 15):
+        table.upsert(rows(5, version))
+    with counted(17, 7):
+        found = hoodoo.open(str(path)).read(where=pc.field("id") == 7)
+        assert found.to_arrow().num_rows == 1 and len(found.plan.slices) == 1
 
 
 def test_what_waits_is_deep(tmp_path: Path) -> None:

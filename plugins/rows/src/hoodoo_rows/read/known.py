@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 import pyarrow as pa
 from hoodoo.hookspecs.pruner import Pruner, PruneRequest, PrunesPaths
@@ -63,5 +63,7 @@ def _request(
     )
 
 
-def _pruners(source: ReadSource) -> Iterator[Pruner]:
-    return (make(offer, Settings(source.config)) for offer in kernel().offers("pruner"))
+def _pruners(source: ReadSource) -> list[Pruner]:
+    """Those that look into no index come first: ``asked_first``, which a pruner may say."""
+    made = [make(offer, Settings(source.config)) for offer in kernel().offers("pruner")]
+    return sorted(made, key=lambda pruner: not getattr(pruner, "asked_first", False))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from attrs import frozen
 from hoodoo.errors import CorruptTableError, HoodooError
@@ -27,6 +28,8 @@ class BucketPruner:
     elsewhere."""
 
     settings: Settings
+    # Of a few slices others need no index.
+    asked_first: ClassVar[bool] = True
 
     @classmethod
     def from_settings(cls, settings: Settings) -> BucketPruner:

@@ -36,6 +36,9 @@ from hoodoo.timeline.view import FileSystemView, Key
 # In the extra metadata of a commit: up to which request all commits but those that were pending
 # have been looked at.
 SEEN = "hoodoo.bucket.rows.seen"
+# Beside it: up to which completion all writes of the timeline had put their rows by the hash of
+# their keys, so that a reader looks at later ones alone; or a write that does not say so.
+BY_HASH = "hoodoo.bucket.rows.by.hash"
 # Writers that know bucket indexes, as Parquet footers call them.
 _KNOW = ("parquet-mr", "parquet-cpp")
 _MOVES_NO_KEY = (Operation.CLUSTER, Operation.COMPACT, Operation.LOG_COMPACT, Operation.INDEX)
@@ -79,7 +82,7 @@ class BucketRows:
 
     index: ComputedIndex
     settings: Settings
-    noted: Mapping[str, str] = field(factory=dict)
+    noted: dict[str, str] = field(factory=dict)
     keys: bool = False
 
     def begin(self, change: ActionChange) -> None:
@@ -88,12 +91,16 @@ class BucketRows:
         if change.operation in _MOVES_NO_KEY or change.operation is Operation.UNKNOWN:
             return
         timeline = change.timeline
-        self._look(change, Snapshot(change.storage, timeline))
+        snapshot = Snapshot(change.storage, timeline)
+        self._look(change, snapshot)
         pending = sorted(
             i.requested for i in timeline.pending() if i.requested != change.instant.requested
         )
         upto = max((w.requested for w in timeline.writes()), key=order_key, default="")
         self.noted = {SEEN: json.dumps([upto, pending], separators=(",", ":"))}
+        if (other := _elsewhere(snapshot)) is not None:
+            last = max((w.completion_order for w in timeline.writes()), key=order_key, default="")
+            self.noted[BY_HASH] = json.dumps([last, other], separators=(",", ":"))
 
     def _look(self, change: ActionChange, snapshot: Snapshot) -> None:
         storage, config = snapshot.storage, snapshot.config
@@ -204,17 +211,33 @@ def _newest_files(
 def all_by_hash(snapshot: Snapshot) -> bool:
     """Whether each write on the timeline says that it put its rows by the hash of their keys, after
     a look at what was there. Not after a restore, which may bring rows back that were put into the
-    table under another index."""
+    table under another index. Reads the newest write that notes it of all before, and later ones."""
+    return bool(snapshot.writes()) and _elsewhere(snapshot) == ""
+
+
+def _elsewhere(snapshot: Snapshot) -> str | None:
+    """The request of a write that does not say that it went by the hash of its keys; empty where
+    there is none, None where nothing is known: after a restore, and of services alone."""
     if any(i.traits.rewinds for i in snapshot.timeline.others()):
-        return False
-    said = False
-    for write in snapshot.writes():
-        metadata = snapshot.metadata(write)
-        if SEEN in metadata.extra:
-            said = True
-        elif metadata.operation not in _MOVES_NO_KEY:
-            return False
-    return said
+        return None
+    left = sorted(snapshot.writes(), key=lambda w: order_key(w.completion_order))
+    there, said = frozenset(w.requested for w in left), not left
+    while left:
+        write = left.pop()
+        extra = snapshot.metadata(write).extra
+        if SEEN not in extra:
+            if snapshot.metadata(write).operation not in _MOVES_NO_KEY:
+                return write.requested
+            continue
+        said = True
+        if BY_HASH in extra:
+            last, other = json.loads(extra[BY_HASH])
+            if other in there:
+                return str(other)
+            if not other:
+                late = frozenset(_after(left, extra[SEEN]))
+                left = [w for w in left if w in late or not _completed_by(w, last)]
+    return "" if said else None
 
 
 def _not_seen(snapshot: Snapshot) -> list[Instant]:
@@ -226,12 +249,18 @@ def _not_seen(snapshot: Snapshot) -> list[Instant]:
         metadata = snapshot.metadata(write)
         text = metadata.extra.get(SEEN)
         if text is not None:
-            upto, pending = json.loads(text)
-            left = [
-                w
-                for w in left
-                if order_key(w.requested) > order_key(upto) or w.requested in pending
-            ]
+            left = _after(left, text)
         elif metadata.operation not in _MOVES_NO_KEY:
             found.append(write)
     return found
+
+
+def _completed_by(write: Instant, last: str) -> bool:
+    """Not known of writes without a time of completion: one may appear with an older request."""
+    return write.completed is not None and order_key(write.completed) <= order_key(last)
+
+
+def _after(writes: Collection[Instant], seen: str) -> list[Instant]:
+    """Those of ``writes`` that a writer had not seen who noted ``seen``."""
+    upto, pending = json.loads(seen)
+    return [w for w in writes if order_key(w.requested) > order_key(upto) or w.requested in pending]
