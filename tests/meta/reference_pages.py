@@ -104,6 +104,8 @@ GUIDES = {
 _PAGE = re.compile(r"\bdocs/([\w/-]+)\.md\b")
 # Examples of a docstring: the page has one that runs.
 _SESSION = re.compile(r"\n\n>>> (?:.+\n?)*")
+# A docstring that leaves the arguments to another call of the page.
+_TWIN = re.compile(r"arguments are those of ``(\w+)``")
 _CLASS = inspect.Parameter("cls", inspect.Parameter.POSITIONAL_ONLY)
 MADE = "<!-- Made by tests/meta/reference_pages.py: change the docstrings. -->"
 
@@ -174,10 +176,41 @@ def more(call: str, function: Callable[..., Any] | None, said: str) -> list[str]
             one for one in left if one != "engine" or not call.startswith("table.")
         ]  # the page says it once
         texts = [(one, ARGUMENTS.get(f"{call}.{one}") or ARGUMENTS[one]) for one in left]
-        lines += ["", *(f"- `{one}`: {text}." for one, text in texts)] if texts else []
+        of_read = _TWIN.search(" ".join(said.split()))
+        if of_read and texts:
+            names = ", ".join(f"`{one}`" for one, _ in texts)
+            lines += ["", f"- {names}: as in [{of_read[1]}](#{of_read[1]})."]
+        else:
+            lines += ["", *_explained(call, texts)] if texts else []
     if ERRORS.get(call, "Raises no error.") != "Raises no error.":
-        lines += ["", ERRORS[call]]
+        lines += ["", _errors(call)]
     return lines + example(call)
+
+
+def _explained(call: str, texts: list[tuple[str, str]]) -> list[str]:
+    """A text of several words that another call of the page has is a link to that call."""
+    owner, _, name = call.partition(".")
+    lines: list[str] = []
+    twins: dict[str, list[str]] = {}
+    for one, text in texts:
+        first = _first.setdefault((owner, one, text), name)
+        if first == name or len(text.split()) < 6:
+            lines.append(f"- `{one}`: {text}.")
+        else:
+            twins.setdefault(first, []).append(f"`{one}`")
+    return lines + [f"- {', '.join(args)}: as in [{of}](#{of})." for of, args in twins.items()]
+
+
+def _errors(call: str) -> str:
+    owner, _, name = call.partition(".")
+    first = _first.setdefault((owner, "", ERRORS[call]), name)
+    if first == name or len(ERRORS[call].split()) < 10:
+        return ERRORS[call]
+    return f"Raises the errors of [{first}](#{first})."
+
+
+# Owner, argument (errors: none) and text -> the first call of the page that has it.
+_first: dict[tuple[str, str, str], str] = {}
 
 
 def example(call: str) -> list[str]:
