@@ -55,6 +55,18 @@ OURS = (
 HEAD = """\
 # Options
 
+Most tables need none of these. Those that users set most often:
+
+| you want | option |
+|---|---|
+| no services in the writer | `hoodie.clean.automatic=false`, `hoodie.archive.automatic=false`, with [`hoodoo serve`](services.md) |
+| compaction every few writes | `hoodie.compact.inline=true` |
+| clustering every few writes | `hoodie.clustering.inline=true` |
+| earlier states for longer | `hoodie.clean.commits.retained` |
+| another file size | `hoodie.parquet.max.file.size`, `hoodie.parquet.small.file.limit` |
+| less memory | `hoodoo.memory.bytes` |
+| Spark Hudi as a second writer | `hoodie.write.lock.provider` |
+
 These keys are the `options` of `hoodoo.create` and `hoodoo.open`, and the `-o KEY=VALUE` of the commands. If Hudi has
 the option, the key is Hudi's name. Some keys are Hoodoo's own. Hoodoo checks all options of a call before it
 does anything. An unknown key is an error, and the message has the most similar keys. A key of Hudi that has no effect
@@ -140,7 +152,7 @@ def _type(option: Option[Any]) -> str:
     name, bounds = kind.name, kind.bounds
     if isinstance(kind, Size) and kind.unit != "b":
         name = f"{name} ({kind.unit.upper()}B)"
-    if not bounds:
+    if not bounds or name == "plugin":  # the page says once what names a plugin
         return name
     return f"{name}: {bounds}" if name in ("choice", "plugin") else f"{name}, {bounds}"
 

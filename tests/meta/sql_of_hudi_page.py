@@ -14,8 +14,11 @@ from tests.hudi_sql import GROUPS, OTHER, SAME, Statement
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "sql-of-hudi.md"
 _HEAD = """# Hudi's SQL, statement by statement
 
-The statements of Hudi's pages for Spark SQL, in tables of our own, and what
-[`hoodoo.session`](session.md) does with each. The page is generated from `tests/hudi_sql.py`. Tests
+In short: `hoodoo.session(...).sql(text)` takes nearly all statements of Spark Hudi, with the same rows.
+[A session of SQL](session.md) says how to begin; search this page for a statement or a procedure.
+
+It has the statements of Hudi's pages for Spark SQL, in tables of Hoodoo's own, and what
+a session does with each. The page is generated from `tests/hudi_sql.py`. Tests
 run every statement without Spark, and every statement that Spark Hudi 1.2 knows beside it, and
 compare the rows.
 
