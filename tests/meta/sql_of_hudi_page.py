@@ -17,14 +17,15 @@ _HEAD = """# Hudi's SQL, statement by statement
 In short: `hoodoo.session(...).sql(text)` takes nearly all statements of Spark Hudi, with the same rows.
 [A session of SQL](session.md) says how to begin; search this page for a statement or a procedure.
 
-It has the statements of Hudi's pages for Spark SQL, in tables of Hoodoo's own, and what
-a session does with each. The page is generated from `tests/hudi_sql.py`. Tests
+This page has the statements of Hudi's pages for Spark SQL, in tables of Hoodoo's own, and what
+a session does with each. It is generated from `tests/hudi_sql.py`. Tests
 run every statement without Spark, and every statement that Spark Hudi 1.2 knows beside it, and
 compare the rows.
 
+Statements in the blocks return the same rows as in Spark Hudi. Those in the tables:
+
 | | |
 |---|---|
-| same | the same rows as in Spark Hudi |
 | works | it works, with these rows; Spark Hudi was not asked |
 | differs | it works, and the note says what differs |
 | refused | an error that says what to do |
@@ -59,9 +60,14 @@ def render() -> str:
 def _parts() -> Iterator[str]:
     yield _HEAD
     for group in GROUPS:
-        yield f"\n## {group.title}\n\n| statement | | |\n|---|---|---|\n"
-        for statement in group.statements:
-            yield _row(statement)
+        yield f"\n## {group.title}\n"
+        same = [one for one in group.statements if _verdict(one) == "same"]
+        if same:
+            yield "\n```sql\n" + "".join(_line(one) for one in same) + "```\n"
+        others = [one for one in group.statements if one not in same]
+        if others:
+            yield "\n| statement | | |\n|---|---|---|\n"
+            yield from (_row(one) for one in others)
     yield _PROCEDURES
     for name, procedure in PROCEDURES.items():
         listed = [one for one in procedure.parameters.split() if not one.endswith("-")]
@@ -71,12 +77,23 @@ def _parts() -> Iterator[str]:
         yield f"| `{name}` | {_cell(fix)} |\n"
 
 
-def _row(statement: Statement) -> str:
-    verdict = _VERDICTS.get(statement.verdict, "refused")
+def _verdict(statement: Statement) -> str:
     if statement.verdict == SAME and statement.spark == "":
-        verdict = "works"
-    text = statement.text.replace("{place}", "/data")
-    return f"| `{_cell(text)}` | {verdict} | {_cell(statement.note)} |\n"
+        return "works"
+    return _VERDICTS.get(statement.verdict, "refused")
+
+
+def _text(statement: Statement) -> str:
+    return statement.text.replace("{place}", "/data")
+
+
+def _line(statement: Statement) -> str:
+    return f"{_text(statement)};{f'  -- {statement.note}' if statement.note else ''}\n"
+
+
+def _row(statement: Statement) -> str:
+    text = _cell(_text(statement))
+    return f"| `{text}` | {_verdict(statement)} | {_cell(statement.note)} |\n"
 
 
 def _cell(text: str) -> str:
