@@ -315,6 +315,35 @@ def test_versions_by_number(lived: hoodoo.Table) -> None:
     assert lived.count(as_of=dt.datetime.now(dt.timezone.utc).date()) == 3
 
 
+def test_versions_by_number_in_ranges(lived: hoodoo.Table) -> None:
+    first, second, _third = (instant.requested for instant in lived.timeline().writes())
+    for since, until in ((1, 2), ("1", "2"), (-3, -2)):
+        for rows in (lived.incremental, lived.changes):
+            assert rows(since, until).to_arrow().equals(rows(first, second).to_arrow())
+    assert lived.changes(0).to_arrow().equals(lived.changes("earliest").to_arrow())
+    lived.tag("one", 1)
+    assert lived.tags() == {"one": first}
+    assert lived.incremental("one").count() == lived.incremental(first).count()
+    with pytest.raises(ConfigError, match="version 9: is the number of a commit"):
+        lived.incremental(9)
+    with pytest.raises(ConfigError, match="no instant, no date and no tag"):
+        lived.changes("two")
+
+
+@pytest.mark.parametrize("point", [2, "2", "two"])
+def test_restore_to_a_number_or_a_tag(tmp_path: Path, kind: dict[str, Any], point: Any) -> None:
+    table = hoodoo.create(str(tmp_path / "t"), RIDES, **kind)
+    for fare in (1.0, 2.0):
+        table.upsert([{"id": 1, "city": "oslo", "fare": fare}])
+    table.tag("two", 2)
+    rows = in_order(table.to_arrow(as_of=2))
+    assert table.check_restore(point) == (table.timeline().writes()[-1].requested,)
+    assert len(table.restore(point).undone) == 1
+    assert in_order(table.to_arrow()) == rows
+    with pytest.raises(ConfigError, match="no instant, no date"):
+        table.restore("three")
+
+
 @pytest.mark.parametrize("number", [4, -4, 999, 20240101000000000])
 def test_numbers_that_no_commit_has(lived: hoodoo.Table, number: int) -> None:
     with pytest.raises(ConfigError, match=r"the table has 3.*-1 \(the newest\)"):

@@ -30,7 +30,7 @@ FAMILIES = (
     "hoodie.layout.optimize.", "hoodie.table.services.incremental.",
 )  # fmt: skip
 # Pages that say of each option why it has no effect.
-WHY = ("docs/clustering.md", "docs/metadata-table.md", "docs/indexes.md")
+WHY = ("docs/clustering.md", "docs/metadata-table.md", "docs/indexes.md", "docs/maintenance.md")
 RUNS = "org.apache.hudi.client.clustering."
 # Of Hudi 1.2 and older releases: family, package, class.
 CLASSES = [

@@ -30,6 +30,10 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     [
         ("selec * from t", ConfigError, "is no SQL"),
         ("drop table t", ConfigError, "of another kind"),
+        ("call show_commits(table => 't')", ConfigError, "hoodoo.session"),
+        ("select * from t@v1", ConfigError, "@v1 .*VERSION AS OF 1"),
+        ("select a.id from t a join t@20240101000000000 on true", ConfigError, "VERSION AS OF 1"),
+        ("update t@v0 set fare = 1", ConfigError, "VERSION AS OF 1"),
         ("delete from t; delete from t", ConfigError, "2 statements"),
         ("delete from u", ConfigError, "table u: is not among tables="),
         ("delete from s", ConfigError, "no table of Hoodoo"),

@@ -32,26 +32,28 @@ _NUMBER = re.compile(r"-?[1-9]\d{0,5}")
 
 
 def bound_of(source: ReadSource, as_of: str | date | int | None) -> str | None:
-    """The requested time of the last write that a read ``as_of`` shows; None for all writes. A
-    point as :func:`parse_point` takes it, or the number of a write, also as text: 1 is the first,
-    -1 the newest, 0 none. Raises ConfigError for an invalid point or number, and as
-    :func:`check_reach`."""
+    """The requested time of the last write that a read ``as_of`` shows; None for all writes. Raises
+    ConfigError as :func:`instant_of` and :func:`check_reach` do."""
     if as_of is None:
         return None
-    as_of = source.config.get(f"hoodoo.tag.{as_of}") or as_of  # the name of a state (hoodoo-copies)
-    is_number = isinstance(as_of, SupportsIndex) and not isinstance(as_of, bool)
-    if is_number or _NUMBER.fullmatch(str(as_of).strip()):
-        bound = _of_number(source, int(str(as_of)))
-    else:
-        bound = parse_point(as_of, source.config.timezone)
+    bound = instant_of(source, as_of)
     check_reach(source, bound, f"as_of={as_of!r}")
     return bound
 
 
+def instant_of(source: ReadSource, point: str | date | int) -> str:
+    """The instant of a ``point`` as :func:`parse_point` takes it, of a tag, or of the number of a
+    write, also as text: 1 is the first, -1 the newest, 0 none. ConfigError for another one."""
+    point = source.config.get(f"hoodoo.tag.{point}") or point  # the name of a state (hoodoo-copies)
+    is_number = isinstance(point, SupportsIndex) and not isinstance(point, bool)
+    if is_number or _NUMBER.fullmatch(str(point).strip()):
+        return _of_number(source, int(str(point)))
+    return parse_point(point, source.config.timezone)
+
+
 def numbered(source: ReadSource) -> list[str]:
     """Requested times of all completed writes, archived ones too, by number: the first is 1."""
-    archived = load_archived(source.storage, source.config)
-    found = {i.requested for i in archived if i.is_write}
+    found = {i.requested for i in load_archived(source.storage, source.config) if i.is_write}
     return sorted(found.union(i.requested for i in source.timeline.writes()), key=order_key)
 
 
@@ -63,7 +65,7 @@ def _of_number(source: ReadSource, number: int) -> str:
         writes = numbered(source)
     if abs(number) > len(writes):
         raise ConfigError(
-            f"as_of={number}",
+            f"version {number}",
             f"is the number of a commit, and the table has {len(writes)}.",
             "Give 1 (the first) or more, -1 (the newest) or less, or an instant: table.history().",
         )
@@ -81,9 +83,7 @@ def check_reach(source: ReadSource, bound: str | None, asked: str) -> None:
     start = timeline.start
     if bound is None or start is None or order_key(bound) >= order_key(start):
         return
-    if timeline.find(bound) is not None:
-        return
-    first = oldest(source.storage, source.config)
+    first = None if timeline.find(bound) else oldest(source.storage, source.config)
     if first is None or order_key(bound) < order_key(first):
         return
     raise ConfigError(

@@ -209,9 +209,10 @@ class Brought:
         >>> table.clone("trips-test", as_of="eom-11").count()
         41
         """
-    def tag(self, name: str, instant: str | None = None) -> str:
-        """Give the completed write ``instant``, by default the newest, a name that ``as_of`` takes. Its
-        files stay until the tag is deleted: a tag is a savepoint with a name. Returns the instant.
+    def tag(self, name: str, instant: str | int | None = None) -> str:
+        """Give the completed write ``instant`` a name that ``as_of`` takes; by default the newest, and
+        the number of a commit is taken, too. Its files stay until the tag is deleted: a tag is a
+        savepoint with a name. Returns the instant.
 
         Raises ConfigError for an invalid name, for one that is used already, and if there is no such
         write.
@@ -273,8 +274,8 @@ class Brought:
     # hoodoo-history
     def changes(
         self,
-        since: str | date,
-        until: str | date | None = None,
+        since: str | date | int,
+        until: str | date | int | None = None,
         columns: Sequence[str] | None = None,
         where: Any = None,
     ) -> Query:
@@ -286,8 +287,8 @@ class Brought:
         in the new one. Raises the same errors as ``incremental``."""
     def incremental(
         self,
-        since: str | date,
-        until: str | date | None = None,
+        since: str | date | int,
+        until: str | date | int | None = None,
         columns: Sequence[str] | None = None,
         where: Any = None,
         meta: bool = False,
@@ -507,7 +508,7 @@ class Brought:
         """Move the oldest instants of the active timeline into the archived timeline, if there are more
         completed writes than ``hoodie.keep.max.commits``. Instants that reading and cleaning need
         stay."""
-    def check_restore(self, instant: str) -> tuple[str, ...]:
+    def check_restore(self, instant: str | int) -> tuple[str, ...]:
         """The instants that ``restore`` would undo now, in their order. Changes nothing. Raises the
         errors that ``restore`` would raise before it changes anything."""
     def clean(self, /, policy: Any = None, **settings: Any) -> Cleaned:
@@ -605,10 +606,10 @@ class Brought:
         is in one place: see ``switch_index``. Raises ConfigError for a partition that Hoodoo does not
         support, or that cannot be built in this way; UnsupportedTableError for a partition that tables
         of this version cannot have; and CommitConflictError if another process is rebuilding."""
-    def restore(self, instant: str) -> Restored:
+    def restore(self, instant: str | int) -> Restored:
         """Undo all actions after the completed write ``instant``, forever: afterwards the table has the
-        rows that ``read(as_of=instant)`` returns. Stop other writers first: unfinished writes are
-        undone, too.
+        rows that ``read(as_of=instant)`` returns. Numbers of commits and tags are taken, too. Stop
+        other writers first: unfinished writes are undone, too.
 
         Raises ConfigError, and changes nothing, if there is no such write, if files that it needs have
         been cleaned (a savepoint prevents this), or if there is a later savepoint."""

@@ -6,6 +6,7 @@ import os
 from datetime import date
 
 from hoodoo import Table
+from hoodoo.participants.travel import instant_of
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.running import run
 
@@ -55,9 +56,10 @@ def clone(
     return found
 
 
-def tag(table: TableHandle, name: str, instant: str | None = None) -> str:
-    """Give the completed write ``instant``, by default the newest, a name that ``as_of`` takes. Its
-    files stay until the tag is deleted: a tag is a savepoint with a name. Returns the instant.
+def tag(table: TableHandle, name: str, instant: str | int | None = None) -> str:
+    """Give the completed write ``instant`` a name that ``as_of`` takes; by default the newest, and
+    the number of a commit is taken, too. Its files stay until the tag is deleted: a tag is a
+    savepoint with a name. Returns the instant.
 
     Raises ConfigError for an invalid name, for one that is used already, and if there is no such
     write.
@@ -65,6 +67,8 @@ def tag(table: TableHandle, name: str, instant: str | None = None) -> str:
     >>> table.tag("eom-11")
     '20261129104500123'
     """
+    if isinstance(instant, int):
+        instant = instant_of(table.source(), instant)
     found: str = run(table, "tag", name=name, instant=instant)
     return found
 

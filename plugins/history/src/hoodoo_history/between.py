@@ -12,8 +12,8 @@ import pyarrow as pa
 from attrs import Factory, frozen
 from hoodoo.errors import HoodooError
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
+from hoodoo.participants.travel import instant_of
 from hoodoo.table.handle import TableHandle
-from hoodoo.timeline.instants import parse_point
 from hoodoo_rows.api import Reads
 
 from hoodoo_history.verbs import changes
@@ -53,7 +53,7 @@ def difference(
     there any more."""
     for point in (since, until):
         if point is not None and point != EARLIEST:
-            parse_point(point, table.config.timezone)
+            instant_of(table.source(), point)
     if not snapshots:
         try:
             return _by_changes(table, since, until, where, most)

@@ -36,8 +36,8 @@ class Incremental:
     def plan(
         self,
         source: ReadSource,
-        since: str | date,
-        until: str | date | None = None,
+        since: str | date | int,
+        until: str | date | int | None = None,
         columns: Sequence[str] | None = None,
         where: Any = None,
         meta: bool = False,
@@ -47,8 +47,8 @@ class Incremental:
 
 def plan_incremental(
     source: ReadSource,
-    since: str | date,
-    until: str | date | None = None,
+    since: str | date | int,
+    until: str | date | int | None = None,
     columns: Sequence[str] | None = None,
     where: Any = None,
     meta: bool = False,

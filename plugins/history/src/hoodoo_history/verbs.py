@@ -13,8 +13,8 @@ from hoodoo_rows.api import Query, Reads, Scan
 
 def incremental(
     table: TableHandle,
-    since: str | date,
-    until: str | date | None = None,
+    since: str | date | int,
+    until: str | date | int | None = None,
     columns: Sequence[str] | None = None,
     where: Any = None,
     meta: bool = False,
@@ -42,8 +42,8 @@ def incremental(
 
 def changes(
     table: TableHandle,
-    since: str | date,
-    until: str | date | None = None,
+    since: str | date | int,
+    until: str | date | int | None = None,
     columns: Sequence[str] | None = None,
     where: Any = None,
 ) -> Query:

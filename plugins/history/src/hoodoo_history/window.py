@@ -18,6 +18,7 @@ from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.config import VIRTUAL, TableConfig
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import COMMIT_TIME
+from hoodoo.participants.travel import instant_of
 from hoodoo.timeline.instants import order_key, parse_point
 from hoodoo.timeline.timeline import Timeline
 
@@ -46,11 +47,14 @@ class TimelineRange:
     bounded: bool
 
     @classmethod
-    def of(cls, source: ReadSource, since: str | date, until: str | date | None) -> TimelineRange:
+    def of(
+        cls, source: ReadSource, since: str | date | int, until: str | date | int | None
+    ) -> TimelineRange:
         """Raises ConfigError for a bad point in time, and where ``until`` is before ``since``."""
-        timeline = whole(source.snapshot, point(since, source.timeline))
-        first = point(since, timeline)
-        last = None if until is None else point(until, timeline)
+        begin, end = _instant(source, since), _instant(source, until)
+        timeline = whole(source.snapshot, point(begin, source.timeline))
+        first = point(begin, timeline)
+        last = None if until is None else point(end, timeline)
         if last is not None and last < first:
             raise ConfigError(
                 f"until={until!r}", f"is before since={since!r}", "give the earlier one as since."
@@ -95,6 +99,13 @@ def upto(timeline: Timeline, bound: str) -> Timeline:
         i for i in timeline.instants if place(i) <= bound and (i.is_completed or i.traits.replaces)
     )
     return evolve(timeline, instants=kept)
+
+
+def _instant(source: ReadSource, value: str | date | int | None) -> str:
+    """What ``as_of`` takes, as an instant; ``"earliest"`` and nothing as they are."""
+    if value is None or (isinstance(value, str) and value.strip().lower() == EARLIEST):
+        return EARLIEST
+    return instant_of(source, value)
 
 
 def point(value: str | date, timeline: Timeline) -> str:

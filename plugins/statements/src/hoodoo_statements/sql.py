@@ -102,7 +102,10 @@ def tree_of(statement: str) -> Any:
     kinds = (exp.Delete, exp.Update, exp.Merge, exp.Insert, exp.Query)
     if not isinstance(tree, kinds) and altered_table(tree) is None:
         raise ConfigError(
-            f"statement {cut(statement)}", "is of another kind.", f"It takes {_KNOWN}."
+            f"statement {cut(statement)}",
+            "is of another kind.",
+            f"It takes {_KNOWN}. hoodoo.session(tables={{...}}).sql(...) takes CREATE TABLE, DROP "
+            "TABLE, TRUNCATE TABLE, SHOW, DESCRIBE and CALL, too.",
         )
     return tree
 
@@ -122,6 +125,13 @@ def read_statement(statement: str, known: str = _KNOWN) -> Any:
         raise ConfigError(
             f"statement {cut(statement)}", f"is {len(found)} statements.", "Give one at a time."
         )
+    for alias in found[0].find_all(exp.TableAlias):
+        if isinstance(alias.this, exp.Parameter):  # sqlglot takes Delta Lake's t@v1 for a name
+            raise ConfigError(
+                f"statement {cut(statement)}",
+                f"has {alias.this.sql()} behind the name of a table, as Delta Lake names versions.",
+                "Write t VERSION AS OF 1, or t TIMESTAMP AS OF '2026-01-31 12:00:00'.",
+            )
     return found[0]
 
 

@@ -104,8 +104,8 @@ class Changes:
     def plan(
         self,
         source: ReadSource,
-        since: str | date,
-        until: str | date | None = None,
+        since: str | date | int,
+        until: str | date | int | None = None,
         columns: Sequence[str] | None = None,
         where: Any = None,
     ) -> ChangesPlan:
@@ -114,8 +114,8 @@ class Changes:
 
 def plan_changes(
     source: ReadSource,
-    since: str | date,
-    until: str | date | None = None,
+    since: str | date | int,
+    until: str | date | int | None = None,
     columns: Sequence[str] | None = None,
     where: Any = None,
 ) -> ChangesPlan:

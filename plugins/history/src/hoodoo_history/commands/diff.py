@@ -18,7 +18,7 @@ _SIGNS = {"added": "+", "changed": "~", "removed": "-"}
 def diff(
     path: arguments.Path,
     since: Annotated[
-        str, typer.Argument(help="An instant, an ISO 8601 time with a zone, or earliest.")
+        str, typer.Argument(help="An instant, a time, a tag, the number of a commit, or earliest.")
     ],
     until: Annotated[
         str | None, typer.Argument(help="Another one, later; by default now.", show_default=False)
