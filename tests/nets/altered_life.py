@@ -5,6 +5,8 @@ A column of the model is a number: names change, and the number stays.
 
 from __future__ import annotations
 
+import datetime as dt
+import decimal
 import random
 from collections.abc import Mapping
 from contextlib import suppress
@@ -21,7 +23,13 @@ from long_life import OPTIONS as SERVICES
 # Writers go first: plans of clusterings give way to writes, and wait through changes of columns.
 OPTIONS = {**SERVICES, "hoodie.clustering.updates.strategy": "allow"}
 STRUCT = pa.struct([("x", pa.int64()), ("y", pa.string())])
-TYPES = (pa.int64(), pa.string(), pa.float64(), STRUCT)
+VECTOR, VARIANT, BLOB = hoodoo.vector(2), hoodoo.variant(), hoodoo.blob()
+NTZ, MONEY = pa.timestamp("us"), pa.decimal128(9, 2)
+# By the words that `alter` takes.
+TYPES = {
+    "bigint": pa.int64(), "string": pa.string(), "double": pa.float64(), "struct<x: bigint, y: string>": STRUCT,
+    "VECTOR(2)": VECTOR, "VARIANT": VARIANT, "BLOB": BLOB, "timestamp_ntz": NTZ, "decimal(9, 2)": MONEY,
+}  # fmt: skip
 
 
 @frozen
@@ -79,6 +87,7 @@ class AlteredLife:
     def begin(self) -> None:
         """Create the table, and its first rows."""
         columns = {0: Column("a", pa.int64()), 1: Column("b", pa.string()), 2: Column("s", STRUCT)}
+        columns[3] = Column("d", self.chance.choice((VECTOR, VARIANT, BLOB, NTZ)))
         self.state = State(columns, {})
         options = {**OPTIONS, "hoodie.metadata.enable": str(self.kind.metadata).lower()}
         if self.kind.virtual:
@@ -112,6 +121,17 @@ class AlteredLife:
         own = [(c.name, c.now) for c in self.state.columns.values()]
         return pa.schema([("id", pa.string()), ("city", pa.string()), *own])
 
+    def _data(self, rows: list[dict[str, Any]]) -> pa.Table:
+        """Rows as they are shown, to be written."""
+        made = {}
+        for field_ in self._schema():
+            values = [row[field_.name] for row in rows]
+            is_variant = field_.type == VARIANT
+            made[field_.name] = (
+                hoodoo.variants(values) if is_variant else pa.array(values, field_.type)
+            )
+        return pa.table(made)
+
     def _wrote(self, instant: str, state: State) -> None:
         self.state = self.past[instant] = state
 
@@ -119,21 +139,29 @@ class AlteredLife:
         number = self.chance.randrange(50)
         if number < 5:
             return None
-        if kind == STRUCT:
-            return (number, str(number))
-        return (
-            str(number)
-            if kind == pa.string()
-            else float(number)
-            if kind == pa.float64()
-            else number
-        )
+        made: dict[pa.DataType, Any] = {
+            STRUCT: (number, str(number)),
+            VECTOR: [number / 2, -1.0],
+            VARIANT: [number, "x", {"k": [None, True, {}]}, "text", []][number % 5],
+            BLOB: {"type": "INLINE", "data": b"%d" % number, "reference": None},
+            NTZ: dt.datetime(1970, 1, 1) + dt.timedelta(days=number - 25, microseconds=1),
+            MONEY: decimal.Decimal(number).scaleb(-2),
+            pa.string(): str(number),
+            pa.float64(): float(number),
+        }
+        return made.get(kind, number)
 
     def check(self) -> None:
         """The rows of now, those of an older instant, and a filter."""
         table, want = self.table, self.state.shown()
         found = sorted(table.read().to_pylist(), key=lambda row: row["id"])
         assert found == want, self.said
+        for column in self.state.columns.values():
+            same = [row["id"] for row in want if row[column.name] is None]
+            got = sorted(
+                row["id"] for row in table.read(["id"], where=f"{column.name} is null").to_pylist()
+            )
+            assert got == same, (column, self.said)
         plain = [n for n, c in self.state.columns.items() if c.type in (pa.int64(), pa.string())]
         asked = self.chance.sample(plain, min(1, len(plain)))
         for number in asked if self.indexed is None else [self.indexed]:
@@ -162,7 +190,7 @@ class AlteredLife:
             rows[key] = (city, values)
         after = evolve(self.state, rows=rows)
         only = evolve(after, rows={key: rows[key] for key in chosen})
-        commit = self.table.upsert(pa.Table.from_pylist(only.shown(), self._schema()))
+        commit = self.table.upsert(self._data(only.shown()))
         self._wrote(commit.instant, after)
 
     def delete(self) -> None:
@@ -172,7 +200,7 @@ class AlteredLife:
         keys = self.chance.sample(sorted(self.state.rows), 2)
         rows = {key: row for key, row in self.state.rows.items() if key not in keys}
         gone = [row for row in self.state.shown() if row["id"] in keys]
-        commit = self.table.delete(pa.Table.from_pylist(gone, self._schema()))
+        commit = self.table.delete(self._data(gone))
         self._wrote(commit.instant, evolve(self.state, rows=rows))
 
     def update(self) -> None:
@@ -212,10 +240,9 @@ class AlteredLife:
             number = self.chance.choice(free)
             how = {"drop": columns.pop(number).name}
         elif kind == "add":
-            added = self.chance.choice(TYPES)
-            word = {pa.int64(): "bigint", pa.string(): "string", pa.float64(): "double"}.get(added)
-            how = {"add": {f"n{self.number}": word or "struct<x: bigint, y: string>"}}
-            columns[self.number] = Column(f"n{self.number}", added)
+            word = self.chance.choice(list(TYPES))
+            how = {"add": {f"n{self.number}": word}}
+            columns[self.number] = Column(f"n{self.number}", TYPES[word])
         if how:
             self.said[-1:] = [f"alter({how})"]
             commit = self.table.alter(**how)
@@ -229,7 +256,8 @@ class AlteredLife:
     def plan_clustering(self) -> None:
         """A plan that is run later."""
         if "bucket" not in self.kind.index:
-            plain = [c.name for n, c in self.state.columns.items() if c.type != STRUCT]
+            nested = (STRUCT, VECTOR, VARIANT, BLOB)
+            plain = [c.name for n, c in self.state.columns.items() if c.type not in nested]
             self.table.schedule_clustering(columns=self.chance.choice(plain) if plain else None)
 
     def run_plans(self) -> None:

@@ -1,4 +1,4 @@
-"""Vectors and blobs as DataFrames have them, in and out."""
+"""Vectors, variants and blobs as DataFrames have them, in and out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import hoodoo
 import pytest
 from hoodoo.errors import SchemaError
 from hoodoo.model.schema import logical
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, types
 
 pytestmark = pytest.mark.spark
 ROWS = (
@@ -66,3 +66,40 @@ def test_bad_vectors_of_frames_are_refused(tmp_path: Path, spark: Any, array: st
     with pytest.raises(SchemaError, match="column emb"):
         table.upsert(spark.sql(f"SELECT 1L AS id, {array} AS emb"))
     assert table.read().count() == 0
+
+
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+def test_variants_of_frames_are_sparks_own(tmp_path: Path, spark: Any, kind: str) -> None:
+    text = "'{\"k\": [' || id || ', null]}'"
+    frame = spark.sql(f"SELECT id, IF(id % 3 = 0, null, parse_json({text})) AS v FROM range(6)")
+    path = str(tmp_path / "t")
+    table = hoodoo.create(path, frame.schema, record_key="id", table_type=kind)
+    assert logical.text_of(table.schema.field("v").type) == "VARIANT"
+    table.upsert(frame)
+    table.upsert(frame.where("id < 3"))
+    new = frame.selectExpr("id + 10 AS id", "v")
+    new.write.format("hoodoo").mode("append").save(path)
+    wanted = {n: {"k": [n, None]} if n % 3 else None for n in range(6)}
+    wanted |= {n + 10: value for n, value in wanted.items()}
+    assert {row["id"]: row["v"] for row in table.read().to_pylist()} == wanted
+    for found in (table.read().to_spark(spark), spark.read.format("hoodoo").load(path)):
+        assert found.schema["v"].dataType.simpleString() == "variant"
+        values = found.selectExpr("id", "variant_get(v, '$.k[0]', 'int') AS k").collect()
+        assert {r["id"]: r["k"] for r in values} == {n: v and v["k"][0] for n, v in wanted.items()}
+
+
+@pytest.mark.parametrize(
+    "kind", ["array<variant>", "map<string,variant>", "array<struct<v:variant>>"]
+)
+def test_variants_within_lists_are_refused(tmp_path: Path, kind: str) -> None:
+    variant = types.VariantType()
+    made = {
+        "array<variant>": types.ArrayType(variant),
+        "map<string,variant>": types.MapType(types.StringType(), variant),
+        "array<struct<v:variant>>": types.ArrayType(types.StructType().add("v", variant)),
+    }
+    schema = types.StructType().add("id", types.LongType()).add("v", made[kind])
+    with pytest.raises(SchemaError, match="a variant within a list or a map") as raised:
+        hoodoo.create(str(tmp_path / "t"), schema, record_key="id")
+    assert raised.value.fix
+    assert not (tmp_path / "t").exists()

@@ -38,7 +38,13 @@ _LEAVES: dict[str, pa.DataType] = {
     "daytimeinterval": pa.duration("us"),
 }
 
-
+# As PySpark 4 gives and takes VariantType.
+_VARIANT = pa.struct(
+    [
+        pa.field("value", pa.binary(), nullable=False),
+        pa.field("metadata", pa.binary(), nullable=False, metadata={"variant": "true"}),
+    ]
+)
 # How Spark Hudi says in a column's metadata which logical type it has.
 _MARK = logical.MARK.decode()
 
@@ -58,8 +64,8 @@ def frame_schema(df: Any) -> Any:
 def arrow_schema(struct: Any) -> pa.Schema:
     """The Arrow schema of a Spark ``StructType``.
 
-    Raises SchemaError naming the column for types that have no Arrow equal (variant, calendar
-    intervals), and for two columns of one name.
+    Raises SchemaError naming the column for types that have no Arrow equal (calendar intervals),
+    and for two columns of one name.
     """
     seen: set[str] = set()
     for field in struct.fields:
@@ -80,7 +86,9 @@ def _arrow_field(field: Any, path: str) -> pa.Field:
 def _field(name: str, kind: pa.DataType, nullable: bool) -> pa.Field:
     """Spark says of ``array()`` that it holds no nulls, and that its elements have no type but that
     of null."""
-    return pa.field(name, kind, nullable or pa.types.is_null(kind))
+    tagged = pa.types.is_struct(kind) and kind.equals(_VARIANT, check_metadata=True)
+    marks = {_MARK: "VARIANT"} if tagged else None
+    return pa.field(name, kind, nullable or pa.types.is_null(kind), marks)
 
 
 def _arrow(kind: Any, path: str) -> pa.DataType:
@@ -104,7 +112,13 @@ def _arrow(kind: Any, path: str) -> pa.DataType:
         return pa.struct([_arrow_field(f, f"{path}.{f.name}") for f in kind.fields])
     if hasattr(kind, "sqlType"):  # a user-defined type travels as what it is made of
         return _arrow(kind.sqlType(), path)
-    found = _LEAVES.get(name)
+    if name == "variant" and any(mark in path for mark in "[{"):
+        raise SchemaError(
+            f"column {path!r}",
+            "is a variant within a list or a map, and none is written there.",
+            "Make the whole column a variant, or cast it to string in the DataFrame.",
+        )
+    found = _VARIANT if name == "variant" else _LEAVES.get(name)
     if found is None:
         raise SchemaError(
             f"column {path!r}",
@@ -124,7 +138,7 @@ def spark_schema(schema: pa.Schema) -> Any:
 def _spark_field(field: pa.Field, path: str) -> Any:
     from pyspark.sql.types import StructField
 
-    text = logical.text_of(field.type)
+    text = "VARIANT" if _is_variant(field.type) else logical.text_of(field.type)
     marks = {_MARK: text} if text else None
     return StructField(field.name, _spark(field.type, path), field.nullable, marks)
 
@@ -132,7 +146,9 @@ def _spark_field(field: pa.Field, path: str) -> Any:
 def _spark(kind: pa.DataType, path: str) -> Any:
     from pyspark.sql import types as T
 
-    if isinstance(kind, pa.BaseExtensionType):  # a variant: its two binaries
+    if _is_variant(kind) and hasattr(T, "VariantType"):  # PySpark 3 has its two binaries
+        return T.VariantType()
+    if isinstance(kind, pa.BaseExtensionType):
         return _spark(kind.storage_type, path)
     if pa.types.is_decimal128(kind):
         return T.DecimalType(kind.precision, kind.scale)
@@ -192,10 +208,15 @@ def task_schema(struct: Any) -> pa.Schema:
         return to_arrow_schema(struct)
 
 
+def _is_variant(kind: pa.DataType) -> bool:
+    stored = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+    return logical.text_of(stored) == "VARIANT"
+
+
 def is_not_native(kind: pa.DataType) -> bool:
-    """Times of day, a type that Spark's reader has learned late, and not for every unit; and lists
-    of a fixed size, which files store as bytes."""
-    if pa.types.is_fixed_size_list(kind):
+    """Times of day, a type that Spark's reader has learned late, and not for every unit; variants,
+    the same; and lists of a fixed size, which files store as bytes."""
+    if pa.types.is_fixed_size_list(kind) or _is_variant(kind):
         return True
     if pa.types.is_nested(kind):
         return any(is_not_native(kind.field(i).type) for i in range(kind.num_fields))
@@ -203,8 +224,8 @@ def is_not_native(kind: pa.DataType) -> bool:
 
 
 def has_other_form(kind: pa.DataType) -> bool:
-    """Times in another unit than tasks give Spark, and lists of a fixed size."""
-    if pa.types.is_fixed_size_list(kind):
+    """Times in another unit than tasks give Spark, variants, and lists of a fixed size."""
+    if pa.types.is_fixed_size_list(kind) or _is_variant(kind):
         return True
     if pa.types.is_nested(kind):
         return any(has_other_form(kind.field(i).type) for i in range(kind.num_fields))
