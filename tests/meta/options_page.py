@@ -100,8 +100,6 @@ except hoodoo.errors.ConfigError as error:
     print(error)
 ```
 """
-# On a phone the site shows the cells of a row below each other (docs/assets/site.css).
-_STACKED = '<div class="stacked" markdown="1">'
 GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
     ("The table", TABLE_OPTIONS),
     ("A new table: also arguments of create", NEW_TABLE_OPTIONS),
@@ -125,7 +123,7 @@ def page() -> str:
         fresh = list({o.key: o for o in options if o.key not in seen}.values())
         seen |= {o.key for o in fresh}
         if fresh:
-            parts.append(f"## {title}\n\n{_STACKED}\n\n{_table(fresh)}\n</div>\n")
+            parts.append(f"## {title}\n\n{_table(fresh)}")
     return "\n".join(parts)
 
 
@@ -137,7 +135,7 @@ def _by_family() -> Iterable[tuple[str, tuple[Option, ...]]]:
 
 
 def _table(options: Iterable[Option]) -> str:
-    lines = ["| option | type | default | | purpose |", "|---|---|---|---|---|"]
+    lines = ["| option | type | default | stored in | purpose |", "|---|---|---|---|---|"]
     for o in sorted(options, key=lambda option: option.key):
         names = [f"Also: {', '.join(f'`{n}`' for n in o.aliases)}."] if o.aliases else []
         names += [f"Older: {', '.join(f'`{n}`' for n in o.older)}."] if o.older else []
