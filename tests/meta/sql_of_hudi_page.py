@@ -24,7 +24,7 @@ compare the rows.
 
 Statements in the blocks return the same rows as in Spark Hudi. Those in the tables:
 
-| | |
+| result | meaning |
 |---|---|
 | works | it works, with these rows; Spark Hudi was not asked |
 | differs | it works, and the note says what differs |
@@ -66,7 +66,7 @@ def _parts() -> Iterator[str]:
             yield "\n```sql\n" + "".join(_line(one) for one in same) + "```\n"
         others = [one for one in group.statements if one not in same]
         if others:
-            yield "\n| statement | | |\n|---|---|---|\n"
+            yield "\n| statement | result | note |\n|---|---|---|\n"
             yield from (_row(one) for one in others)
     yield _PROCEDURES
     for name, procedure in PROCEDURES.items():
