@@ -655,13 +655,16 @@ def test_a_table_like_another(session: Any) -> None:
 def test_a_view_is_read_as_its_query(session: Any) -> None:
     lake = session.names.catalogs
     views = {
-        "geo.North": "WITH c AS (SELECT * FROM geo.cities) SELECT city, country AS land FROM c WHERE country = 'no'",
-        "dear": "SELECT t.id, n.land FROM trips t JOIN geo.north n ON t.city = n.city WHERE t.fare > 2",
-    }  # fmt: skip
+        "geo.North": "WITH c AS (SELECT * FROM geo.cities) "
+        "SELECT city, country AS land FROM c WHERE country = 'no'",
+        "dear": "SELECT t.id, n.land FROM trips t JOIN geo.north n ON t.city = n.city "
+        "WHERE t.fare > 2",
+    }
     here = hoodoo.session(catalogs=lake, tables=session.names.own, views=views)
     assert here.sql("SELECT * FROM dear ORDER BY id").to_pylist() == [
-        {"id": 2, "land": "no"}, {"id": 4, "land": "no"},
-    ]  # fmt: skip
+        {"id": 2, "land": "no"},
+        {"id": 4, "land": "no"},
+    ]
     found = here.sql("SELECT geo.north.land FROM geo.north JOIN dear AS d ON d.land = north.land")
     assert found.to_pylist() == [{"land": "no"}] * 2
     assert here.sql("WITH dear AS (SELECT 1 AS a) SELECT a FROM dear").to_pylist() == [{"a": 1}]
@@ -680,10 +683,18 @@ def test_a_view_is_read_as_its_query(session: Any) -> None:
     [
         ({"v": "SELECT 1 AS a"}, "INSERT INTO v SELECT 2", "table v: is a view of the session"),
         ({"v": "DELETE FROM t"}, "SELECT * FROM v", "view v: is no query"),
-        ({"v": "SELECT * FROM w", "w": "SELECT * FROM v"}, "SELECT * FROM v", "view v: reads itself: v, w, v."),
-        ({"v": "SELECT 1 AS a"}, "SELECT * FROM v VERSION AS OF 1", "view v: has a time or version"),
+        (
+            {"v": "SELECT * FROM w", "w": "SELECT * FROM v"},
+            "SELECT * FROM v",
+            "view v: reads itself: v, w, v.",
+        ),
+        (
+            {"v": "SELECT 1 AS a"},
+            "SELECT * FROM v VERSION AS OF 1",
+            "view v: has a time or version",
+        ),
     ],
-)  # fmt: skip
+)
 def test_views_that_can_not_be_right(views: dict[str, str], text: str, says: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(says)) as raised:
         hoodoo.session(views=views).sql(text)
@@ -700,5 +711,7 @@ def test_views_are_texts() -> None:
 def test_columns_of_a_query(session: Any) -> None:
     found = session.sql("DESCRIBE SELECT id, city, n.fare FROM trips JOIN new n USING (id)")
     assert [(row["col_name"], row["data_type"]) for row in found.to_pylist()] == [
-        ("id", "bigint"), ("city", "string"), ("fare", "double"),
-    ]  # fmt: skip
+        ("id", "bigint"),
+        ("city", "string"),
+        ("fare", "double"),
+    ]
