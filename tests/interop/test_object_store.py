@@ -1,4 +1,5 @@
-"""Spark Hudi and Hoodoo write on one table on S3, and exclude each other by Hudi's lock in a DynamoDB table.
+"""Spark Hudi and Hoodoo write on one table on S3, and exclude each other by Hudi's lock in a DynamoDB table, or by its
+lock file beside the table.
 
 The server of both is moto, or versitygw for the table where HOODOO_VERSITYGW names it. Spark Hudi's lock client has
 options for the endpoint and the keys, and none for the region that requests are signed for: that one comes from the
@@ -7,6 +8,7 @@ chain of Amazon's own client (here ``AWS_REGION``).
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -30,6 +32,7 @@ from hoodoo.hookspecs import Settings
 from hoodoo.storage.lock import Held
 from hoodoo.table.settings import open_storage
 from hoodoo_cloud.locks.dynamodb import DynamoLock
+from hoodoo_cloud.locks.table_lock import StorageLock
 from model import SCHEMA, Model, table
 from spark_hudi import JAR_VARIABLE, OLD_JAR_VARIABLE, S3_JARS_VARIABLE, HudiError, SparkHudi
 
@@ -114,8 +117,11 @@ def hudi(
     jars, lock = sorted(Path(folder).glob("*.jar")), PROVIDER
     (provider,) = (one for one in jars if one.name.startswith("hudi-aws-"))
     if _version(Path(jar)) != _version(provider):
-        jars.append(_built([Path(jar), *jars], tmp_path_factory.mktemp("lock")))
+        jars.append(_built("AmazonsLock", [Path(jar), *jars], tmp_path_factory.mktemp("lock")))
         lock = "AmazonsLock"
+    if version == 9:  # 0.15 has no lock file on object stores
+        name = "S3StorageLockClient"
+        jars.append(_built(name, [Path(jar), *jars], tmp_path_factory.mktemp("client")))
     s3a = {
         "endpoint": place.store.endpoint, "endpoint.region": "us-east-1", "access.key": "access",
         "secret.key": "secret-secret", "path.style.access": "true",
@@ -130,7 +136,7 @@ def hudi(
         timeout=600,
         more_jars=jars,
         settings={f"spark.hadoop.fs.s3a.{key}": value for key, value in s3a.items()},
-        variables={"AWS_REGION": "us-east-1"},
+        variables={"AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL_S3": place.store.endpoint},
     ) as running:
         yield Hudi(running, version, lock)
 
@@ -139,15 +145,16 @@ def _version(jar: Path) -> str:
     return jar.stem.rpartition("-")[2]
 
 
-def _built(jars: list[Path], folder: Path) -> Path:
-    """The jar of AmazonsLock.java."""
+def _built(name: str, jars: list[Path], folder: Path) -> Path:
+    """The jar of a class beside this file."""
     compiler = shutil.which("javac")
     assert compiler, "javac is missing: hudi-aws is of another version than the bundle"
     command = [compiler, "-proc:none", "-cp", os.pathsep.join(map(str, jars)), "-d", str(folder)]
-    subprocess.run([*command, str(HERE / "AmazonsLock.java")], check=True)
-    made = folder / "lock.jar"
+    subprocess.run([*command, str(HERE / f"{name}.java")], check=True)
+    made = folder / f"{name}.jar"
     with zipfile.ZipFile(made, "w") as packed:
-        packed.write(folder / "AmazonsLock.class", "AmazonsLock.class")
+        for one in folder.rglob("*.class"):
+            packed.write(one, one.relative_to(folder))
     return made
 
 
@@ -288,3 +295,86 @@ def _watch(place: Place, done: threading.Event, sorts: set[frozenset[str]]) -> N
     while not done.is_set():
         sorts.update(frozenset(item) for item in place.items())
         time.sleep(0.02)
+
+
+# --- the lock file beside the table ---------------------------------------------------------------
+FILE = ".hoodie/.locks/table_lock.json"
+STORED = "hoodie.write.lock.storage."
+PATIENT = {
+    "hoodie.write.lock.provider": (
+        "org.apache.hudi.client.transaction.lock.StorageBasedLockProvider"
+    ),
+    f"{STORED}validity.timeout.secs": "10",
+    f"{STORED}renew.interval.secs": "1",
+    WAIT: "30000",
+}
+
+
+@pytest.fixture
+def by_file(hudi: Hudi, place: Place, tmp_path: Path) -> Both:
+    """One table on S3 with Hudi's lock file, named alike to both."""
+    if hudi.version == 6 or place.store.name != "moto":
+        pytest.skip("of Hudi 1.2, on a server that checks no signatures")
+    uri = f"{place.store.bucket(f'b-{uuid4().hex}')}/t".replace("s3://", "s3a://")
+    ours = {**place.store.options, **PATIENT}
+    both = Both(Spark(hudi.worker, tmp_path / "exchange"), uri, opened={"options": ours})
+    both.setup(Model(), SCHEMA, hudi.version, partition_by=["region"])
+    both.options |= {**HUDIS, **PATIENT}
+    return both
+
+
+def said(both: Both) -> dict[str, Any]:
+    """What the lock file says."""
+    store = open_storage(str(both.path), both.opened["options"])
+    found: dict[str, Any] = json.loads(store.get(FILE))
+    return found
+
+
+def test_one_lock_file(by_file: Both) -> None:
+    """Each waits for the other, takes what was given back, and what has expired."""
+    make(by_file, "spark", "COPY_ON_WRITE")
+    theirs = said(by_file)
+    assert theirs.keys() == {"expired", "validUntil", "owner"} and theirs["expired"] is True
+    by_file.hoodoo_upsert(rows(range(5), 2))
+    ours = said(by_file)
+    assert ours["expired"] is True and ours["owner"] != theirs["owner"]
+    given = by_file.opened["options"]
+    store = open_storage(str(by_file.path), given)
+    held = StorageLock(1.0, 10.0, given).acquire(store, "table", 0)
+    assert held is not None
+    impatient = {WAIT: "1000", "hoodie.write.lock.client.num_retries": "0"}
+    with pytest.raises(HudiError, match="lock"):
+        by_file.spark_write("upsert", rows(range(5), 3), impatient)
+    assert held.is_held(), "Spark took it"
+    held._stop.set()  # type: ignore[attr-defined]
+    by_file.spark_upsert(rows(range(5), 3))
+    assert not held.is_held() and said(by_file)["expired"] is True
+    by_file.check("Spark after a holder that died")
+
+
+def test_both_write_by_the_lock_file(by_file: Both) -> None:
+    """At the same time, each in a partition of its own: all that is acknowledged is there."""
+    by_file.options["hoodie.clean.automatic"] = "false"
+    make(by_file, "hoodoo", "COPY_ON_WRITE")
+    failed: list[BaseException] = []
+    theirs = [rows(range(20, 25), ts, "spark") for ts in range(2, 7)]
+
+    def spark() -> None:
+        try:
+            for changed in theirs:
+                by_file.spark_write("upsert", changed)
+        except BaseException as error:
+            failed.append(error)
+
+    thread, ours = threading.Thread(target=spark), list[list[dict[str, Any]]]()
+    thread.start()
+    writer = by_file.hoodoo()
+    while thread.is_alive() and len(ours) < 60:
+        ours.append(rows(range(5), len(ours) + 2, "ours"))
+        writer.upsert(table(ours[-1]))
+    thread.join()
+    assert failed == [] and len(ours) > 4
+    for changed in [*theirs, *ours]:
+        by_file.model.upsert(changed)
+    by_file.check(f"after both, {len(ours)} of ours")
+    assert said(by_file)["expired"] is True
