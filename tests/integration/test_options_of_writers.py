@@ -74,12 +74,15 @@ def test_what_has_no_effect_is_said(tmp_path: Path) -> None:
         create(tmp_path, {**QUICKSTART, "hoodie.upsert.shuffle.parallelism": 2})
 
 
-def test_numbers_of_buckets_by_partition_path_are_refused(tmp_path: Path) -> None:
+def test_other_numbers_of_buckets_by_partition_path_are_refused(tmp_path: Path) -> None:
     """A writer that counts buckets otherwise than the one before puts keys in twice."""
-    table = create(tmp_path, {**QUICKSTART, "hoodie.bucket.index.partition.expressions": ""})
-    given = {"hoodie.bucket.index.partition.expressions": "rome,8;oslo,2"}
-    with pytest.raises(ConfigError, match="must be left out, as each partition path has the same"):
-        hoodoo.open(table.path, given)
+    name, bucket = "hoodie.bucket.index.partition.expressions", {"hoodie.index.type": "BUCKET"}
+    table = create(tmp_path, {**QUICKSTART, **bucket, name: "rome,8;oslo,2"})
+    assert hoodoo.open(table.path, {name: "rome,8;oslo,2"}).upsert(ROWS).inserted == 2
+    with pytest.raises(OptionConflictError, match="partition.expressions"):
+        hoodoo.open(table.path, {name: "rome,8;oslo,3"}).upsert(ROWS)
+    with pytest.raises(ConfigError, match="a rule is `regex,number`"):
+        hoodoo.open(table.path, {name: "rome=8"}).upsert(ROWS)
 
 
 def test_the_parser_of_times_by_its_older_name(tmp_path: Path) -> None:

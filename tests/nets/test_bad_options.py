@@ -31,7 +31,7 @@ from hoodoo.options.kinds import (
     Text,
     Whole,
 )
-from hoodoo_standard.options import LeftOut
+from hoodoo_standard.options import PathRules
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -82,7 +82,7 @@ WRONG: dict[type, Callable[[Any], list[str]]] = {
     Names: _no_names,
     Pattern: lambda kind: ["(", "[", "*", "(?P<a"],
     Text: lambda kind: [] if kind.empty else [""],
-    LeftOut: lambda kind: ["rome,8;oslo,2", "any text"],
+    PathRules: lambda kind: ["rome", "rome,none", "rome,0", "(,8", "rome,8;;oslo,2", "(?i)rome,8"],
 }
 
 
@@ -132,7 +132,7 @@ RIGHT: dict[type, Callable[[Any], list[str]]] = {
     Names: lambda kind: [",".join(kind.of or "abc"), " , ".join(kind.of or "abc")],
     Pattern: lambda kind: ["2024/.*", ",", "a|b"],
     Text: lambda kind: ["any text"],
-    LeftOut: lambda kind: ["", " "],
+    PathRules: lambda kind: ["", " ", "rome,8;oslo,2", " ^2024-0[1-3] , 8 ;"],
 }
 
 

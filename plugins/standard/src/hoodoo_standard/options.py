@@ -17,8 +17,9 @@ from hoodoo.options import (
     Whole,
 )
 from hoodoo.options.core import SMALL_FILE_LIMIT
-from hoodoo.options.kinds import BadValueError
 from hoodoo.options.table import BY_ARRIVAL, BY_EVENT_TIME, HIVE_STYLE, URL_ENCODE
+
+from hoodoo_standard.index.path_counts import REGEX, rules_of
 
 # --- what Hudi calls the standard plugins in the properties of a table ---------------------------
 JAVA_GENERATORS = {
@@ -243,29 +244,33 @@ MOST_BUCKETS = Option(
 
 
 @frozen
-class LeftOut(Kind[str]):
-    """No text, or ``same``: an option of Hudi that decides where rows are or what is in them, so
-    that a writer which ignores it writes wrong rows."""
-
-    because: str
-    same: str = ""
+class PathRules(Kind[str]):
+    """``regex,number;regex,number``: numbers of buckets by partition path."""
 
     def parse(self, text: str) -> str:
-        if text.strip().upper() not in ("", self.same):
-            raise BadValueError(f"must be left out, as {self.because}")
-        return ""
+        if text.strip():
+            rules_of(text.strip())
+        return text.strip()
 
     @property
     def bounds(self) -> str:
-        return "left out"
+        return "rules `regex,number`, with ; between"
 
 
 PATH_BUCKETS = Option(
     "hoodie.bucket.index.partition.expressions",
-    "Numbers of buckets by partition path, as Spark Hudi may have them: refused.",
-    kind=LeftOut("each partition path has the same number of buckets here"),
+    "Buckets of the partition paths in which a regular expression is found, the first that is.",
+    table_property=True,
+    assumed=False,
+    kind=PathRules(),
 )
-BUCKET = (BUCKETS, HASH_FIELD, BUCKET_ENGINE, LEAST_BUCKETS, MOST_BUCKETS, PATH_BUCKETS)
+PATH_RULE = Option(
+    "hoodie.bucket.index.partition.rule.type",
+    "What the rules of hoodie.bucket.index.partition.expressions are.",
+    REGEX,
+    kind=Choice(REGEX),
+)
+BUCKET = (BUCKETS, HASH_FIELD, BUCKET_ENGINE, LEAST_BUCKETS, MOST_BUCKETS, PATH_BUCKETS, PATH_RULE)
 
 
 def hash_fields(settings: Settings) -> tuple[str, ...]:
@@ -289,6 +294,20 @@ def hash_fields(settings: Settings) -> tuple[str, ...]:
             "hash only fields of the record key: the bucket is computed from it.",
         )
     return tuple(fields)
+
+
+def path_buckets(settings: Settings) -> str:
+    """What :data:`PATH_BUCKETS` says, "" for nothing. OptionConflictError for an option where the
+    table notes its buckets without it."""
+    said, properties = settings.given(PATH_BUCKETS) or "", settings.table.properties
+    noted = BUCKETS.stored(properties) is not None and PATH_BUCKETS.stored(properties) is None
+    if said and noted:
+        raise OptionConflictError(
+            f"option {PATH_BUCKETS.key}={said}",
+            "the table has the same number of buckets in each partition path.",
+            "leave the option out, or copy the rows into a table that is made with it.",
+        )
+    return said
 
 
 # --- layouts ----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 from attrs import define, field
@@ -335,9 +336,19 @@ def _replaced(metadata: CommitMetadata) -> Sequence[str] | None:
     return ()
 
 
+@runtime_checkable
+class NamesBuckets(Protocol):
+    """What a PathIndex has in addition whose new file groups are named by the write."""
+
+    def group_of(self, file_id: str) -> int:
+        """The bucket of a file group in its partition path."""
+
+
 def _grouping(target: WriteTarget) -> Callable[[str, str], tuple[str, str]]:
     """What names a file group: with buckets, two new file groups of one bucket are the same."""
     index = target.index
+    if isinstance(index, NamesBuckets):
+        return lambda path, file_id: (path, f"bucket {index.group_of(file_id)}")
     if not isinstance(index, ComputedIndex):  # else the file id is that of the bucket
         return lambda path, file_id: (path, file_id)
     return lambda path, file_id: (path, f"bucket {index.bucket_of(file_id)}")

@@ -11,12 +11,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from attrs import frozen
-from hoodoo.errors import CorruptTableError
+from hoodoo.errors import ConfigError, CorruptTableError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 
 from hoodoo_standard.index.key_fields import fields_hash
-from hoodoo_standard.options import BUCKET_ENGINE, BUCKETS, hash_fields
+from hoodoo_standard.options import (
+    BUCKET_ENGINE,
+    BUCKETS,
+    PATH_BUCKETS,
+    hash_fields,
+    path_buckets,
+)
 
 _DIGITS = 8
 
@@ -28,8 +34,26 @@ _CONSISTENT = "consistent_bucket"
 def by_engine(settings: Settings) -> Any:
     """The bucket index of the engine that the settings name."""
     if settings.value(BUCKET_ENGINE) == "CONSISTENT_HASHING":
+        if path_buckets(settings):
+            raise ConfigError(
+                f"option {PATH_BUCKETS.key}",
+                f"is for {BUCKET_ENGINE.key}=SIMPLE: buckets of consistent hashing are split and "
+                "merged.",
+                "Leave one of the two options out.",
+            )
         return resolve("index", _CONSISTENT, settings).instance
+    if path_buckets(settings):
+        from hoodoo_standard.index.path_bucket import PathBucketIndex
+
+        return PathBucketIndex.from_settings(settings)
     return BucketIndex.from_settings(settings)
+
+
+def number_of(file_id: str) -> int:
+    """The bucket in the name of a file group; -1 where there is none."""
+    number = file_id[:_DIGITS]
+    there = len(number) == _DIGITS and number.isascii() and number.isdigit()
+    return int(number) if there else -1
 
 
 @frozen
@@ -60,11 +84,9 @@ class BucketIndex:
         return f"{bucket:0{_DIGITS}d}{uuid[_DIGITS:]}-0"
 
     def bucket_of(self, file_id: str) -> int:
-        number = file_id[:_DIGITS]
-        if len(number) == _DIGITS and number.isascii() and number.isdigit():
-            bucket = int(number)
-            if bucket < self.buckets:
-                return bucket
+        bucket = number_of(file_id)
+        if 0 <= bucket < self.buckets:
+            return bucket
         raise CorruptTableError(
             f"file group {file_id!r}",
             f"does not begin with the 8 digits of one of {self.buckets} buckets.",

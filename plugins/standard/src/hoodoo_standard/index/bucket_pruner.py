@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from attrs import frozen
 from hoodoo.errors import CorruptTableError, HoodooError
-from hoodoo.hookspecs.index import ComputedIndex
 from hoodoo.hookspecs.pruner import PruneRequest
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
@@ -15,7 +14,7 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_rows.api import Reads, StoredFiles
 
-from hoodoo_standard.index.bucket_rows import all_by_hash
+from hoodoo_standard.index.bucket_rows import all_by_hash, buckets_of, in_path
 from hoodoo_standard.options import BUCKETS
 
 
@@ -43,18 +42,26 @@ class BucketPruner:
             return slices
         if BUCKETS.stored(timeline.config.properties) is None:
             return slices  # each writer may have a number of its own
+        keys = StoredFiles.asked_keys(request.where, request.schema, generator)
+        if keys is None:
+            return slices
         try:
             index = resolve("index", name, self.settings).instance
+            buckets = buckets_of(index, Snapshot(request.storage, timeline))
         except HoodooError:
             return slices  # whoever needs the index says so
-        if not isinstance(index, ComputedIndex):
+        if buckets is None or not _in_their_buckets(request):
             return slices
-        keys = StoredFiles.asked_keys(request.where, request.schema, generator)
-        if keys is None or not _in_their_buckets(request):
-            return slices
-        asked = frozenset(index.bucket(keys).to_pylist())
+        asked: dict[int, frozenset[int]] = {}
+
+        def has(slice_: FileSlice) -> bool:
+            index = in_path(buckets, slice_.partition_path)
+            if index.buckets not in asked:
+                asked[index.buckets] = frozenset(index.bucket(keys).to_pylist())
+            return index.bucket_of(slice_.file_id) in asked[index.buckets]
+
         try:
-            return tuple(s for s in slices if index.bucket_of(s.file_id) in asked)
+            return tuple(s for s in slices if has(s))
         except CorruptTableError:
             return slices  # of a file group that is of no bucket
 

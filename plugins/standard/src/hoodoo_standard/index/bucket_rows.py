@@ -22,8 +22,10 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import ComputedIndex
 from hoodoo.hookspecs.participant import ActionChange
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.answers import plain
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.commit import Operation, WriteStat
+from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.participants.listing import build
@@ -33,6 +35,13 @@ from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import FileSystemView, Key
 
+from hoodoo_standard.index import path_counts
+from hoodoo_standard.index.bucket import BucketIndex
+from hoodoo_standard.index.path_bucket import PathBucketIndex
+from hoodoo_standard.index.path_counts import PathCounts
+from hoodoo_standard.options import PATH_BUCKETS
+
+Buckets = ComputedIndex | PathCounts
 # In the extra metadata of a commit: up to which request all commits but those that were pending
 # have been looked at.
 SEEN = "hoodoo.bucket.rows.seen"
@@ -54,6 +63,33 @@ def out_of_buckets(root: str) -> str:
     )
 
 
+def buckets_of(index: object, snapshot: Snapshot) -> Buckets | None:
+    """What says in which bucket of its partition path a key is; None where the number of buckets is
+    not fixed."""
+    if isinstance(index, ComputedIndex):
+        return index
+    index = plain(index)
+    return index.counts_of(snapshot) if isinstance(index, PathBucketIndex) else None
+
+
+def in_path(buckets: Buckets, path: str) -> ComputedIndex:
+    """The buckets of one partition path."""
+    return buckets.in_path(path) if isinstance(buckets, PathCounts) else buckets
+
+
+def _refuse_other_counts(snapshot: Snapshot) -> None:
+    """UnsupportedTableError for a writer with one number of buckets where the table says that its
+    partition paths have numbers of their own."""
+    counts = path_counts.stored(snapshot)
+    if counts is not None:
+        raise UnsupportedTableError(
+            f"table {snapshot.config.name}",
+            f"has a number of buckets for each partition path ({path_counts.FOLDER}), and this "
+            "writer has one for all: keys would be stored twice.",
+            f"Open it with the option {PATH_BUCKETS.key}={counts.expressions}",
+        )
+
+
 @frozen
 class BucketRowsParticipant:
     """Implements :class:`~hoodoo.hookspecs.participant.Participant` for tables with a fixed number
@@ -68,19 +104,23 @@ class BucketRowsParticipant:
     def join(self, storage: Storage, timeline: Timeline) -> BucketRows | None:
         config = timeline.config
         if config.index_name is None or not config.populate_meta_fields:
-            return None
+            return BucketRows(None, self.settings)
         try:
             index = resolve("index", config.index_name, self.settings).instance
+            buckets = buckets_of(index, Snapshot(storage, timeline))
         except HoodooError:
-            return None  # whoever needs the index says so
-        return BucketRows(index, self.settings) if isinstance(index, ComputedIndex) else None
+            buckets = None  # whoever needs the index says so
+        return BucketRows(buckets, self.settings)
+
+    def undone(self, storage: Storage, config: TableConfig, requested: str) -> None:
+        path_counts.forget(storage, requested)
 
 
 @define
 class BucketRows:
     """Implements :class:`~hoodoo.hookspecs.participant.Participation`."""
 
-    index: ComputedIndex
+    index: Buckets | None  # None: of a table that does not note its buckets, or has others
     settings: Settings
     noted: dict[str, str] = field(factory=dict)
     keys: bool = False
@@ -92,6 +132,10 @@ class BucketRows:
             return
         timeline = change.timeline
         snapshot = Snapshot(change.storage, timeline)
+        if isinstance(plain(change.index), BucketIndex):
+            _refuse_other_counts(snapshot)
+        if self.index is None:
+            return
         self._look(change, snapshot)
         pending = sorted(
             i.requested for i in timeline.pending() if i.requested != change.instant.requested
@@ -126,6 +170,7 @@ class BucketRows:
             if path is None or not _knows_buckets(storage, file_format, path):
                 groups.update((stat.partition_path, stat.file_id) for stat in stats)
         paths = _newest_files(view, groups, change.replaced)
+        assert self.index is not None
         step = StrangeKeys(storage, file_format, self.index)
         if paths and (found := _collected(change.engine, step, paths)).num_rows:
             one = found.slice(0, 1).to_pylist()[0]
@@ -146,7 +191,7 @@ class StrangeKeys:
 
     storage: Storage
     file_format: BaseFileFormat
-    index: ComputedIndex
+    index: Buckets
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -158,16 +203,17 @@ class StrangeKeys:
                 yield from self.of(payload.decode())
 
     def of(self, path: str) -> Iterator[pa.RecordBatch]:
-        file_id = path.rpartition("/")[2].partition("_")[0]
+        folder, _, name = path.rpartition("/")
+        index, file_id = in_path(self.index, folder), name.partition("_")[0]
         try:
-            bucket = self.index.bucket_of(file_id)
+            bucket = index.bucket_of(file_id)
         except CorruptTableError:
             bucket = -1  # of no bucket: all its keys are strange
         rows, example = 0, None
         with self.file_format.reader(self.storage, path) as reader:
             for batch in reader.batches([RECORD_KEY]):
                 keys = batch.column(0).cast(pa.string())
-                strange = keys.filter(pc.not_equal(self.index.bucket(keys), np.int32(bucket)))
+                strange = keys.filter(pc.not_equal(index.bucket(keys), np.int32(bucket)))
                 rows += len(strange)
                 example = example or (strange[0].as_py() if len(strange) else None)
         if rows:

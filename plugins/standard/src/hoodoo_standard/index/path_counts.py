@@ -1,0 +1,138 @@
+"""Numbers of buckets by partition path, by rules of regular expressions, as Hudi stores them.
+
+Source: ``PartitionBucketIndexHashingConfig``, ``PartitionBucketIndexCalculator`` and
+``RegexRuleEngine`` of Hudi 1.2. `.hoodie/.bucket_index/partition_bucket_index_meta/configs/` has a
+file `<instant>.hashing_config` for each time that the rules became others, the first under an
+instant of zeros. One counts unless its instant is pending; the newest of these is that of now."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+from hoodoo.errors import CorruptTableError, UnsupportedTableError
+from hoodoo.options.kinds import BadValueError
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from hoodoo_standard.index.bucket import BucketIndex
+
+FOLDER = ".hoodie/.bucket_index/partition_bucket_index_meta/configs"
+FIRST = "0" * 14
+REGEX = "regex"
+_SUFFIX = ".hashing_config"
+_MOST = 99_999_999
+# Where Java's regular expressions and Python's differ, or one of them has no such thing.
+_JAVAS_OWN = re.compile(r"\\[^dDwWsSbBntrf\W_]|\(\?(?!:)|&&|\[[^\]]*\[|[*+?}]\+")
+Rules = tuple[tuple[re.Pattern[str], int], ...]
+
+
+@lru_cache(64)
+def rules_of(expressions: str) -> Rules:
+    """``regex,number;regex,number``, the first that is found in a path counts. BadValueError for
+    what Hudi refuses, or would understand otherwise."""
+    return tuple(_rule(one) for one in expressions.rstrip(";").split(";"))
+
+
+def _rule(text: str) -> tuple[re.Pattern[str], int]:
+    parts = text.strip().rstrip(",").split(",")
+    if len(parts) != 2:
+        raise BadValueError(f"has {text!r} where a rule is `regex,number`")
+    regex, number = parts[0].strip(), parts[1].strip()
+    if not (number.isascii() and number.isdigit() and 0 < int(number) <= _MOST):
+        raise BadValueError(f"has {number!r} where a number of buckets is, from 1 on")
+    if _JAVAS_OWN.search(regex):
+        raise BadValueError(
+            f"has {regex!r}, which regular expressions of Java and of Python may read otherwise"
+        )
+    try:
+        return re.compile(regex, re.ASCII), int(number)
+    except re.error as error:
+        raise BadValueError(f"has {regex!r}, which is no regular expression: {error}") from None
+
+
+@frozen
+class PathCounts:
+    """``default``: of a path for which there is no rule."""
+
+    expressions: str
+    default: int
+    hash_fields: tuple[str, ...]
+
+    def count(self, path: str) -> int:
+        found = (number for rule, number in rules_of(self.expressions) if rule.search(path))
+        return next(found, self.default)
+
+    def in_path(self, path: str) -> BucketIndex:
+        """The buckets of ``path``."""
+        from hoodoo_standard.index.bucket import BucketIndex
+
+        return BucketIndex(self.count(path), self.hash_fields)
+
+    def encode(self, instant: str) -> bytes:
+        said = {
+            "expressions": self.expressions,
+            "defaultBucketNumber": self.default,
+            "rule": REGEX,
+            "version": 1,
+            "instant": instant,
+        }
+        lines = (f'  "{key}" : {json.dumps(value)}' for key, value in said.items())
+        return ("{\n" + ",\n".join(lines) + "\n}").encode()
+
+
+def stored(snapshot: Snapshot, hash_fields: tuple[str, ...] = ()) -> PathCounts | None:
+    """What the table says; None where it has the same number in each path."""
+    storage = snapshot.storage
+    names = [e.name for e in storage.list(FOLDER) if e.name.endswith(_SUFFIX)]
+    if not names:
+        return None
+    pending = {instant.requested for instant in snapshot.timeline.pending()}
+    instants = {name.removesuffix(_SUFFIX) for name in names} - pending
+    if not instants:
+        return None
+    return _read(storage, f"{FOLDER}/{max(instants, key=order_key)}{_SUFFIX}", hash_fields)
+
+
+def first(storage: Storage, counts: PathCounts) -> None:
+    """Note the rules of a table that has none yet; those of a faster writer stay."""
+    storage.put_if_absent(f"{FOLDER}/{FIRST}{_SUFFIX}", counts.encode(FIRST))
+
+
+def forget(storage: Storage, instant: str) -> None:
+    """The rules that an action would have brought that is undone."""
+    if any(entry.name == f"{instant}{_SUFFIX}" for entry in storage.list(FOLDER)):
+        storage.delete(f"{FOLDER}/{instant}{_SUFFIX}")
+
+
+def _read(storage: Storage, path: str, hash_fields: tuple[str, ...]) -> PathCounts:
+    obj = f"{storage.root}/{path}"
+    try:
+        said = json.loads(storage.get(path))
+        rule, default = str(said["rule"]), said["defaultBucketNumber"]
+        counts = PathCounts(str(said["expressions"]), int(default), hash_fields)
+        if not 0 < counts.default <= _MOST:
+            raise ValueError
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise CorruptTableError(
+            obj,
+            "does not say how many buckets a partition path has.",
+            "Restore the file from a copy.",
+        ) from None
+    try:
+        if rule.lower() != REGEX:
+            raise BadValueError(f"has rules of the kind {rule!r}")
+        rules_of(counts.expressions)
+    except BadValueError as error:
+        raise UnsupportedTableError(
+            obj,
+            f"{error}: where a key lies is not known here.",
+            "Write to the table with Spark Hudi, or let it rescale the buckets by rules that both "
+            "know. Reading works.",
+        ) from None
+    return counts
