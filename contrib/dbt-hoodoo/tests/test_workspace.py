@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import hoodoo
 import pyarrow as pa
@@ -177,3 +178,23 @@ def test_a_catalog_without_a_folder_needs_one(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(ConfigError, match="does not say where new tables and views lie"):
         Workspace.at("glue://")
     assert Workspace.at("glue://", location_root="/tmp/far").root == "file:///tmp/far"
+
+
+@pytest.mark.spark
+def test_spark_computes_the_same(tmp_path: Path, spark: Any) -> None:
+    here = Workspace.at(str(tmp_path / "lake"), spark=spark)
+    for n in (1, 2):
+        here.execute(
+            f"create or replace table s.t {KEYED} as select {n} as id, 'a' as city "
+            "union all select 5, reverse('cba')"
+        )
+    assert sorted(answer(here, "select * from s.t")) == [(2, "a"), (5, "abc")]
+    assert len(here.session().table("s.t").history()) == 2
+    here.execute("create view s.v as select id from s.t where id > 2")
+    here.execute("create temporary table s.new as select id + 1 as id, 'b' as city from s.v")
+    here.execute(
+        "merge into s.t using s.new as n on t.id = n.id when matched then update set city = n.city "
+        "when not matched then insert (id, city) values (n.id, n.city)"
+    )
+    assert sorted(answer(here, "select * from s.t")) == [(2, "a"), (5, "abc"), (6, "b")]
+    assert here.columns("s.v") == [("id", "int")]
