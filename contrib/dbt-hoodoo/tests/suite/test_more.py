@@ -1,4 +1,4 @@
-"""Some of dbt's further suites: incremental models."""
+"""Some of dbt's further suites: incremental models and snapshots."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from dbt.tests.adapter.incremental.test_incremental_on_schema_change import (
 )
 from dbt.tests.adapter.incremental.test_incremental_predicates import BaseIncrementalPredicates
 from dbt.tests.adapter.incremental.test_incremental_unique_id import BaseIncrementalUniqueKey
+from dbt.tests.adapter.simple_snapshot.test_snapshot import BaseSimpleSnapshot, BaseSnapshotCheck
 from dbt.tests.adapter.unit_testing.test_types import BaseUnitTestingTypes
 
 
@@ -71,3 +72,13 @@ class TestUnitTestingTypes(BaseUnitTestingTypes):
             ["TIMESTAMP '2013-11-03 00:00:00'", "2013-11-03 00:00:00"],
             ["CAST(1 AS DECIMAL(9, 2))", "1"],
         ]
+
+
+class TestSimpleSnapshot(BaseSimpleSnapshot):
+    def add_fact_column(self, column: str | None = None, definition: str | None = None) -> None:
+        """Without the default, which a table would not store."""
+        super().add_fact_column(column, "string")
+
+
+class TestSnapshotCheck(BaseSnapshotCheck):
+    pass
