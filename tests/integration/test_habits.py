@@ -330,6 +330,34 @@ def test_versions_by_number_in_ranges(lived: hoodoo.Table) -> None:
         lived.changes("two")
 
 
+ELSEWHERE = [
+    (lambda table: table.to_pyarrow_table(), r"Fix: table\.to_arrow\(\)"),
+    (lambda table: table.load_as_version(1), r"Fix: table\.read\(as_of=1\)"),
+    (lambda table: table.branch("dev"), r"Fix: table\.clone\(path\)"),
+    (lambda table: table.read().to_table(), r"Fix: scan\.to_arrow\(\)"),
+    (lambda table: table.changes(0).filter("x"), r"Fix: table\.read\("),
+    (lambda table: hoodoo.DeltaTable(table.path), r"Fix: hoodoo\.open\(path\)"),  # type: ignore[attr-defined]
+    (lambda table: hoodoo.catalog(table.path + "-lake").load_table("t"), r"Fix: catalog\.open"),
+    (lambda table: table.read(filters="id > 1"), "Did you mean 'where'"),
+    (lambda table: table.merge([], predicate="id"), "Did you mean 'on'"),
+    (lambda table: table.update(new_values={"fare": "1"}), "Did you mean 'set'"),
+    (lambda table: table.upsert([], schema_mode="merge"), "Did you mean 'add_columns'"),
+    (
+        lambda table: hoodoo.write(table.path, RIDES, mode="overwrite"),
+        r"insert_overwrite_table\(rows\)",
+    ),
+    (lambda table: hoodoo.catalog("unity://main"), "neither a catalog nor a storage.*publish"),
+]
+
+
+@pytest.mark.parametrize(("call", "says"), ELSEWHERE)
+def test_names_of_other_libraries(tmp_path: Path, call: Any, says: str) -> None:
+    table = hoodoo.create(tmp_path / "t", RIDES, record_key="id")
+    with pytest.raises((AttributeError, CallError, ConfigError), match=says):
+        call(table)
+    assert len(table.timeline().writes()) == 1
+
+
 @pytest.mark.parametrize("point", [2, "2", "two"])
 def test_restore_to_a_number_or_a_tag(tmp_path: Path, kind: dict[str, Any], point: Any) -> None:
     table = hoodoo.create(str(tmp_path / "t"), RIDES, **kind)

@@ -44,7 +44,10 @@ def __getattr__(name: str) -> Any:
     free = name.isidentifier() and not name.startswith("_") and not _is_module(name)
     found = _offered(name) if free else None
     if found is None:
-        raise AttributeError(f"module 'hoodoo' has no attribute {name!r}", name=name)
+        from hoodoo.calls import elsewhere
+
+        text = f"module 'hoodoo' has no attribute {name!r}{elsewhere('hoodoo', name)}"
+        raise AttributeError(text, name=name)
     return found
 
 

@@ -13,6 +13,7 @@ import inspect
 import os
 import reprlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from importlib import resources
 from types import UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin
 
@@ -33,18 +34,6 @@ _KINDS: dict[Any, tuple[str, str]] = {
 # Names of a first argument that is none of the call's: the verbs of a table are functions over its handle.
 _OWNERS = ("self", "cls", "table")
 _ANY = (inspect.Parameter.empty, Any, object, bool, float)
-
-# What other libraries call it. Suggested where the function has an argument of that name.
-_MEANT = {
-    "filter": "where", "filters": "where", "predicate": "where", "condition": "where",
-    "select": "columns", "projection": "columns", "usecols": "columns",
-    "timestamp": "as_of", "version": "as_of", "snapshot_id": "as_of",
-    "key": "record_key", "keys": "record_key", "primary_key": "record_key",
-    "precombine": "ordering", "order_by": "ordering", "sort_by": "ordering",
-    "storage_options": "options", "config": "options", "conf": "options", "hudi_options": "options",
-    "df": "data", "rows": "data", "table": "data", "data": "schema", "type": "table_type",
-    "merge_schema": "add_columns", "schema_mode": "add_columns", "schema_evolution": "add_columns",
-}  # fmt: skip
 
 
 def checked(function: Function, of: Callable[[Any], Any] | None = None) -> Function:
@@ -222,9 +211,25 @@ def _name(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
 def _near(given: str, names: Iterable[str]) -> str:
     known = list(names)
     plain = {name.replace("_", ""): name for name in known}
+    said = noted("words.txt").get(f"argument {given.lower()}", "")
     near = difflib.get_close_matches(given.lower().replace("_", ""), plain, n=1, cutoff=0.7)
-    meant = plain[near[0]] if near else _MEANT.get(given.lower())
-    return f"Did you mean {meant!r}? " if meant in known else ""
+    spelt = plain[near[0]] if near and not said else ""
+    meant = next((word for word in said.split() if word in known), spelt)
+    return f"Did you mean {meant!r}? " if meant else f"{said} " * said.endswith(".")
+
+
+@functools.cache
+def noted(file: str) -> dict[str, str]:
+    """The names in a file of the room ``model``, one a line, and what is said of each after a #."""
+    text = resources.files("hoodoo.model").joinpath(file).read_text("utf-8")
+    parts = (line.partition("#") for line in text.splitlines())
+    return {name.strip(): said.strip() for name, _, said in parts if name.strip()}
+
+
+def elsewhere(owner: str, name: str) -> str:
+    """The end of an error where ``owner`` has no ``name``, and other libraries do: what it is here."""
+    here = noted("words.txt").get(f"{owner}.{name}")
+    return f". Fix: {here}." if here else ""
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
@@ -232,9 +237,8 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     too few, others, or in the place of their neighbour. None where these are many."""
     low = name.lower()
     found = min(((_changes(low, n.lower()), n) for n in names), default=(len(low), ""))
-    return (
-        found[1] if found[0] <= max(len(low) // 2 if len(low) < 6 else 2, len(low) // 3) else None
-    )
+    most = max(len(low) // 2 if len(low) < 6 else 2, len(low) // 3)
+    return found[1] if found[0] <= most else None
 
 
 def _changes(one: str, other: str) -> int:
@@ -249,11 +253,9 @@ def _changes(one: str, other: str) -> int:
 
 
 def _hint(given: str, names: Iterable[str]) -> str:
-    if near := _near(given, names):
-        return near
-    if given.lower() == "options" or _MEANT.get(given.lower()) == "options":
-        return "Options belong to an open table: hoodoo.open(path, options={...}). "
-    return ""
+    belongs = "options" in (given.lower(), noted("words.txt").get(f"argument {given.lower()}"))
+    said = "Options belong to an open table: hoodoo.open(path, options={...}). "
+    return _near(given, names) or said * belongs
 
 
 def _usage(parameters: list[inspect.Parameter]) -> str:

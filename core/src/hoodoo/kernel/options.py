@@ -6,9 +6,9 @@ import difflib
 import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import lru_cache
-from importlib import resources
+from functools import lru_cache, partial
 
+from hoodoo.calls import noted
 from hoodoo.errors import ConfigError, HoodooWarning, OptionConflictError, UnknownOptionError
 from hoodoo.hookspecs import Option
 from hoodoo.kernel.deprecations import old_names, warn_of_old
@@ -19,19 +19,14 @@ from hoodoo.model.writer_keys import WRITER_KEYS
 from hoodoo.options.judge import as_text, judged
 from hoodoo.options.kinds import BadValueError, PluginName
 
+# The options that Hudi knows, and why one has no effect.
+_known = partial(noted, "known_options.txt")
+
 
 @lru_cache(maxsize=1)
 def known_to_hudi() -> frozenset[str]:
     """Every option key of Hudi, honoured here or not."""
     return frozenset(_known())
-
-
-@lru_cache(maxsize=1)
-def _known() -> Mapping[str, str]:
-    """The keys of ``model/known_options.txt``, one a line, and why one has no effect, behind a ``#``."""
-    text = resources.files("hoodoo.model").joinpath("known_options.txt").read_text("utf-8")
-    parts = (line.partition("#") for line in text.splitlines())
-    return {key.strip(): why.strip() for key, _, why in parts if key.strip()}
 
 
 def check(

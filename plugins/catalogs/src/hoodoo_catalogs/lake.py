@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
-from hoodoo.calls import checked
+from hoodoo.calls import checked, elsewhere
 from hoodoo.errors import (
     ConfigError,
     CorruptTableError,
@@ -14,8 +14,9 @@ from hoodoo.errors import (
     TableExistsError,
     UnsupportedTableError,
 )
+from hoodoo.kernel.registry import kernel
 from hoodoo.options.judge import as_text
-from hoodoo.storage.uri import absolute
+from hoodoo.storage.uri import absolute, split
 from hoodoo.table.table import Table
 from hoodoo.table.table import create as create_table
 from hoodoo.table.table import open as open_table
@@ -23,7 +24,7 @@ from hoodoo.table.table import open as open_table
 from hoodoo_catalogs import options as keys
 from hoodoo_catalogs.described import Described
 from hoodoo_catalogs.hookspecs.catalog import Catalog, CatalogError, CatalogTable
-from hoodoo_catalogs.places import Place
+from hoodoo_catalogs.places import FILE, Place
 from hoodoo_catalogs.sync import is_same_place, refuse_other, sync
 
 
@@ -37,6 +38,12 @@ class Lake:
 
     def __repr__(self) -> str:
         return f"<catalog {self.place}>"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            text = f"'Lake' object has no attribute {name!r}{elsewhere('catalog', name)}"
+            raise AttributeError(text, name=name, obj=self)
 
     def tables(self) -> tuple[str, ...]:
         """The names of all tables, sorted."""
@@ -175,6 +182,15 @@ def catalog(place: str, options: Mapping[str, Any] | None = None) -> Lake:
     """
     given = as_text(options)
     found = Place.of(place)
+    scheme, _ = split(place)
+    if found.plugin == FILE and scheme and kernel().find("storage", scheme) is None:
+        known = sorted(offer.name for offer in kernel().offers("catalog") if offer.name != FILE)
+        raise ConfigError(
+            f"catalog {place}",
+            f"is of the kind {scheme}, for which neither a catalog nor a storage is installed.",
+            f"Give a folder, the URI of a bucket, or {' or '.join(f'{n}://' for n in known)}. In Unity "
+            "and Iceberg's REST catalogs the table is one of Delta Lake or Iceberg: table.publish.",
+        )
     if found.table is not None:
         raise ConfigError(
             f"catalog {place}",

@@ -1,0 +1,37 @@
+"""What other libraries call it: names that are not here, and what they lead to are."""
+
+from __future__ import annotations
+
+
+import hoodoo
+import pytest
+from hoodoo.calls import elsewhere, noted
+from hoodoo.table.table import Table
+
+WORDS = noted("words.txt")
+
+
+def test_names_are_sorted_into_owners() -> None:
+    owners = {name.partition(".")[0].partition(" ")[0] for name in WORDS}
+    assert owners == {"Table", "Scan", "hoodoo", "catalog", "argument"}
+    assert elsewhere("Table", "to_pyarrow_table") == ". Fix: table.to_arrow()."
+    assert elsewhere("Table", "wave") == ""
+
+
+@pytest.mark.parametrize("name", [name for name in WORDS if name.startswith("Table.")])
+def test_a_name_is_of_others_alone(name: str) -> None:
+    assert not hasattr(Table, name.removeprefix("Table."))
+
+
+def test_an_error_says_what_it_is_here() -> None:
+    table = Table.__new__(Table)
+    with pytest.raises(
+        AttributeError, match=r"no attribute 'snapshots'\. Fix: table\.history\(\)\."
+    ):
+        table.snapshots  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(
+        AttributeError, match=r"no attribute 'DeltaTable'\. Fix: hoodoo\.open\(path\)\."
+    ):
+        hoodoo.DeltaTable  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no attribute 'wave'$"):
+        hoodoo.wave  # type: ignore[attr-defined]  # noqa: B018
