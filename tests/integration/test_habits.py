@@ -324,7 +324,7 @@ def test_versions_by_number_in_ranges(lived: hoodoo.Table) -> None:
     lived.tag("one", 1)
     assert lived.tags() == {"one": first}
     assert lived.incremental("one").count() == lived.incremental(first).count()
-    with pytest.raises(ConfigError, match="version 9: is the number of a commit"):
+    with pytest.raises(ConfigError, match="version 9: is no number of a commit"):
         lived.incremental(9)
     with pytest.raises(ConfigError, match="neither an instant nor a date nor a tag"):
         lived.changes("two")

@@ -66,7 +66,7 @@ def _of_number(source: ReadSource, number: int) -> str:
     if abs(number) > len(writes):
         raise ConfigError(
             f"version {number}",
-            f"is the number of a commit, and the table has {len(writes)}.",
+            f"is no number of a commit: the table has {len(writes)}.",
             "Give 1 (the first) or more, -1 (the newest) or less, or an instant: table.history().",
         )
     return writes[number - 1 if number > 0 else number]
