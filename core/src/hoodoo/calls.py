@@ -227,7 +227,7 @@ def noted(file: str) -> dict[str, str]:
 
 
 def elsewhere(owner: str, name: str) -> str:
-    """The end of an error where ``owner`` has no ``name``, and other libraries do: what it is here."""
+    """The end of an error: what ``name``, which other libraries give to ``owner``, is here."""
     here = noted("words.txt").get(f"{owner}.{name}")
     return f". Fix: {here}." if here else ""
 

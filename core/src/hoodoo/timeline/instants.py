@@ -97,7 +97,7 @@ def parse_point(value: str | date | int, zone: str = "UTC") -> str:
             return from_datetime(datetime.fromisoformat(f"{day}T{clock}.{micros}{offset}"), zone)
         except (ValueError, OverflowError) as error:
             raise ConfigError(f"point in time {value!r}", f"not a date: {error}.", _FIX) from error
-    raise ConfigError(f"point in time {value!r}", "it is neither an instant nor a date nor a tag.", _FIX)
+    raise ConfigError(f"point in time {value!r}", "is neither instant nor date nor tag.", _FIX)
 
 
 def _naive(instant: str) -> datetime:
