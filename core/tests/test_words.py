@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import hoodoo
 import pytest
 from hoodoo.calls import elsewhere, noted
