@@ -11,8 +11,13 @@ from typing import Any
 
 import hoodoo
 import hudi
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import HoodooWarning, StorageError
+from hoodoo_metadata.partitions.secondary.rows import DEAD, entry_keys
+from hoodoo_metadata.table.metadata_table import MetadataTable
+from hoodoo_metadata.table.slice import layers, merged
 from hoodoo_standard.storage.local import LocalStorage
 
 PROPERTY = "hoodie.table.metadata.partitions"
@@ -36,20 +41,82 @@ def warned(act: Callable[[], Any]) -> list[str]:
     return [str(w.message) for w in caught if issubclass(w.category, HoodooWarning)]
 
 
-def test_the_metadata_table_is_kept_but_for_what_hoodoo_does_not_keep(path: Path) -> None:
+def test_the_metadata_table_is_updated(path: Path) -> None:
     table = hoodoo.open(str(path), {"hoodie.index.type": "RECORD_INDEX"})
-    before = rows(table)
-    told = warned(lambda: table.upsert(before.slice(0, 1)))
-    assert len(told) == 1 and "secondary_index_merchant_idx" in told[0]
-    assert table.config.metadata_partitions == ("column_stats", "files", "record_index")
-    assert not list((path / ".hoodie/metadata").glob("secondary*"))
+    there, before = table.config.metadata_partitions, rows(table)
+    assert {"secondary_index_merchant_idx", "secondary_index_txn_date_idx"} <= set(there)
     key = table.config.record_key_fields[0]
-    assert rows(table).sort_by(key).equals(before.sort_by(key))
-    for n in range(12):  # until it is compacted
+    for n in range(14):  # until it is compacted
         assert warned(lambda n=n: table.upsert(before.slice(n % before.num_rows, 1))) == []
+        assert rows(table).sort_by(key).equals(before.sort_by(key))
+        assert table.config.metadata_partitions == there
+    assert entries_are_right(path, table)
     batches = hudi.HudiTableBuilder.from_base_uri(str(path)).build().read()
     assert sum(batch.num_rows for batch in batches) == before.num_rows
     assert [f for f in table.verify().findings if f.kind.startswith("metadata.")] == []
+
+
+def entries_are_right(path: Path, table: hoodoo.Table) -> bool:
+    """The secondary indexes that Spark made name the values of each record key, and no others."""
+    storage = LocalStorage(str(path))
+    metadata, found = (
+        MetadataTable.open(storage, table.timeline()),
+        table.read(meta=True).to_arrow(),
+    )
+    keys = found.column("_hoodie_record_key").combine_chunks()
+    for partition, column in (
+        ("secondary_index_merchant_idx", "merchant_name"), ("secondary_index_txn_date_idx", "txn_date"),
+    ):  # fmt: skip
+        told: set[str] = set()
+        for group in metadata.slices(partition):
+            for batch in merged(layers(metadata.storage, group)):
+                live = pc.not_equal(batch.column("value"), DEAD)
+                told |= set(batch.column("key").filter(live).cast(pa.string()).to_pylist())
+        wanted = entry_keys(found.column(column).combine_chunks(), keys)
+        assert told == set(wanted.to_pylist()), partition
+    return True
+
+
+def test_a_secondary_index_of_spark_follows_values(path: Path) -> None:
+    table = hoodoo.open(str(path))
+    found = rows(table)
+    at = found.schema.get_field_index("merchant_name")
+    names = pa.array(["x$y", "a\\b", None, "\0", ""])
+    ordering = found.schema.get_field_index("txn_ts")
+    later = pc.add(found.column("txn_ts"), 10)
+    newer = found.set_column(ordering, found.schema.field(ordering), later).slice(0, 5)
+    table.upsert(newer.set_column(at, found.schema.field(at), names))
+    assert entries_are_right(path, table)
+    table.delete(found.slice(3, 4))
+    assert entries_are_right(path, table)
+    # Reads go by what Hoodoo has built itself.
+    assert hoodoo.open(str(path)).read(where="merchant_name = 'x$y'").count() == 1
+    table.rebuild_index("record_index")
+    table.rebuild_index("secondary_index_merchant_idx")
+    found = hoodoo.open(str(path)).read(where="merchant_name = 'x$y'")
+    assert found.count() == 1 and not table.verify().findings
+    assert "secondary_index_txn_date_idx" in table.drop_index("txn_date_idx")
+
+
+def define(path: Path, change: Callable[[dict[str, Any]], None]) -> set[str]:
+    """Change ``index.json``; the indexes that are defined there."""
+    file = path / ".hoodie/.index_defs/index.json"
+    said = json.loads(file.read_text())
+    change(said["indexDefinitions"])
+    file.write_text(json.dumps(said))
+    return set(said["indexDefinitions"])
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"indexFunction": "lower"}, {"version": "V1"}, {"sourceFields": ["amount"]}, {"sourceFields": []}]
+)  # fmt: skip
+def test_a_secondary_index_that_is_not_known_goes(path: Path, wrong: dict[str, Any]) -> None:
+    define(path, lambda there: there["secondary_index_merchant_idx"].update(wrong))
+    table = hoodoo.open(str(path))
+    (told,) = warned(lambda: table.upsert(rows(table).slice(0, 1)))
+    assert "secondary_index_merchant_idx" in told and "txn_date" not in told
+    assert not list((path / ".hoodie/metadata").glob("secondary*merchant*"))
+    assert "secondary_index_txn_date_idx" in table.config.metadata_partitions
 
 
 def test_no_definition_is_left_of_an_expression_index(path: Path) -> None:
@@ -59,18 +126,15 @@ def test_no_definition_is_left_of_an_expression_index(path: Path) -> None:
     text = properties.read_text()
     (listed,) = [line for line in text.splitlines() if line.startswith(f"{PROPERTY}=")]
     properties.write_text(text.replace(listed, f"{listed},expr_index_day"))
-    file = path / ".hoodie/.index_defs/index.json"
-    said = json.loads(file.read_text())
-    there = set(said["indexDefinitions"])
-    said["indexDefinitions"]["expr_index_day"] = {
-        "indexName": "expr_index_day", "indexType": "column_stats", "indexFunction": "from_unixtime",
-        "sourceFields": ["txn_ts"], "indexOptions": {"format": "yyyy-MM-dd"}, "version": "V2",
+    made = {
+        "indexName": "expr_index_day", "indexType": "column_stats", "indexFunction": "split",
+        "sourceFields": ["txn_ts"], "indexOptions": {"pattern": ","}, "version": "V2",
     }  # fmt: skip
-    file.write_text(json.dumps(said))
+    there = define(path, lambda there: there.update(expr_index_day=made))
     table = hoodoo.open(str(path))
     (told,) = warned(lambda: table.upsert(rows(table).slice(0, 1)))
     assert "expr_index_day" in told
-    assert set(json.loads(file.read_text())["indexDefinitions"]) == there
+    assert define(path, lambda there: None) == there - {"expr_index_day"}
     assert "secondary_index_merchant_idx" in there
 
 
@@ -126,3 +190,18 @@ def test_a_metadata_table_made_after_the_table_was_opened_goes_too(path: Path) -
     assert len(warned(lambda: early.upsert(rows(early).slice(1, 1)))) == 1
     assert not (path / ".hoodie/metadata").exists()
     assert hoodoo.open(str(path), WITHOUT).config.get(PROPERTY) is None
+
+
+@pytest.mark.parametrize("add_columns", [False, True])
+def test_the_first_write_updates_them_whatever_options_it_has(
+    path: Path, add_columns: bool
+) -> None:
+    """A write with options of its own has participants of its own, which see what it changes."""
+    table = hoodoo.open(str(path))
+    found = rows(table).slice(0, 3)
+    at, ordering = (found.schema.get_field_index(name) for name in ("merchant_name", "txn_ts"))
+    newer = found.set_column(at, found.schema.field(at), pa.array(["one", "two", None]))
+    moved = pc.add(found.column("txn_ts"), 10)
+    newer = newer.set_column(ordering, found.schema.field(ordering), moved)
+    table.upsert(newer, add_columns=add_columns)
+    assert entries_are_right(path, table)

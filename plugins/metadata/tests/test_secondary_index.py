@@ -217,7 +217,7 @@ def test_a_read_opens_the_files_that_have_the_value(tmp_path: Path) -> None:
         ({"name": "a", "columns": ["n", "city"]}, ConfigError, "of 2 columns"),
         ({"name": "a/b", "columns": ["n"]}, ConfigError, "makes no directory"),
         ({"name": "a", "columns": ["n"], "kind": "vector"}, ConfigError, "Kinds are secondary"),
-        ({"name": "a", "columns": ["n"], "expression": "upper"}, ConfigError, "does not support"),
+        ({"name": "a", "columns": ["n"], "expression": "upper"}, ConfigError, "no function of one column"),
         ({"name": "mine", "columns": ["id"], "kind": "record_index"}, ConfigError, "is called record_index"),
     ],
 )  # fmt: skip

@@ -323,6 +323,10 @@ class Brought:
         ``growing_record_index``, ``column_stats`` and ``bloom_filters``; their names are the same, and
         a table has at most one of each. They need no ``columns``.
 
+        ``expression``, SQL such as ``from_unixtime(ts, 'yyyy-MM-dd')``, makes an expression index of
+        Hudi, by which Spark Hudi skips files when a query filters by the same expression. Reads of
+        Hoodoo do not use it: they skip files by the ranges of the column itself.
+
         Raises ConfigError for an invalid index, UnsupportedTableError for tables that cannot have this
         kind, and CommitConflictError if another process is creating an index."""
     def drop_index(self, name: str) -> tuple[str, ...]:

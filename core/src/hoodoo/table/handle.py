@@ -97,6 +97,7 @@ class TableHandle:
         """This table, with ``options`` in place of its own of these names."""
         other = copy.copy(self)
         other.options, other.made = {**self.options, **options}, dict(self.made)
+        other.participants = TableParticipants(other)
         return other
 
     # --- what it is -------------------------------------------------------------------------------
@@ -351,10 +352,9 @@ class TableHandle:
         that join what is made of it, and whether nobody else has decided anything since this handle did. What writers
         that died have left is finished or undone before.
 
-        ``check`` is called before anything is changed. ``repair``: participants that are not complete are completed
-        first. ``spare``: the instants of abandoned clusterings that are not undone. ``looks``: nothing is written, so
-        nothing is changed before, either. ``later``: files are listed when they are asked for, those of some partition
-        paths alone if that will do; what others took away meanwhile is found before a commit.
+        ``check`` is called before all changes. ``repair``: participants are completed first. ``spare``:
+        abandoned clusterings that are not undone. ``looks``: nothing is changed. ``later``: files are
+        listed on demand; those that others delete meanwhile are found before a commit.
         """
         if not looks:
             self.check_writable()

@@ -28,6 +28,7 @@ from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load
 
 from hoodoo_metadata import options as options_of
+from hoodoo_metadata.life.adopt import adopt
 from hoodoo_metadata.life.build import build, finish, finish_retiring, retire
 from hoodoo_metadata.life.definitions import define, is_partitioned
 from hoodoo_metadata.life.drop import drop, droppable, partition_named
@@ -75,6 +76,7 @@ from hoodoo_metadata.table.layout import (
     STORED,
     VIRTUAL_INDEXES,
     VIRTUAL_PATH_INDEX,
+    is_expression,
     is_secondary,
 )
 from hoodoo_metadata.table.metadata_table import (
@@ -185,6 +187,7 @@ class MetadataParticipant:
         storage, config = request.storage, request.config
         if not self.enabled:
             return config
+        request = evolve(request, config=(config := adopt(storage, config)))
         begun = [p for p in building(config) if is_kept(config, p)]
         if not begun and not half_retired(storage, config):
             return config
@@ -228,7 +231,7 @@ class MetadataParticipant:
 
     # --- indexes ----------------------------------------------------------------------------------
     def makes(self, name: str) -> bool:
-        known = is_secondary(name) or folder_of(name) in names()
+        known = is_secondary(name) or is_expression(name) or folder_of(name) in names()
         return known or stored_name(name) is not None
 
     def stores(self, index: str) -> bool:
@@ -260,6 +263,8 @@ class MetadataParticipant:
         return one != other and STORED.get(one, one) == STORED.get(other, other)
 
     def rebuild(self, request: RebuildRequest) -> Rebuilt:
+        if self.enabled:
+            request = evolve(request, config=adopt(request.storage, request.config))
         wanted = Wanted.of(request)
         if request.name is not None and self.stores(request.name):
             self._refuse_index(request.name)  # the next write would take it away

@@ -3,6 +3,8 @@ is."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.participant import KEY_CHANGES, TableState
@@ -13,7 +15,12 @@ from hoodoo.timeline import view
 from hoodoo.timeline.timeline import Timeline
 from hoodoo_rows.api import Pending
 
-from hoodoo_metadata.partitions.column_stats.deltas import RANGE_GROUPS, range_deltas, read_ranges
+from hoodoo_metadata.partitions.column_stats.deltas import (
+    RANGE_GROUPS,
+    RangeRows,
+    range_deltas,
+    read_ranges,
+)
 from hoodoo_metadata.partitions.column_stats.from_files import columns_of
 from hoodoo_metadata.partitions.files.deltas import FileChange, entries
 from hoodoo_metadata.partitions.files.rows import ALL_PARTITIONS, encode_files, encode_partitions
@@ -51,7 +58,7 @@ def begin_files(
     rows = {file_key(path): encode_files(files) for path, files in found.items()}
     rows[ALL_PARTITIONS] = encode_partitions(found)
     batches = entries(rows).to_batches()
-    return (_put(target, table, pending, FILES, batches),)
+    return (put_group(target, table, pending, FILES, batches),)
 
 
 def _waits(timeline: Timeline, log: LogFile) -> bool:
@@ -69,13 +76,27 @@ def begin_ranges(
     target: TableState, table: MetadataTable, pending: Pending, partition: str
 ) -> tuple[WriteStat, ...]:
     """What the files of the newest slices hold."""
+    columns = columns_of(target.schema, target.config, target.options)
+    rows, _added = ranges_of_slices(target, columns)
+    groups = RANGE_GROUPS[partition]
+    found = range_deltas(rows, FileChange(), columns, {partition: groups})
+    filled = {delta.file_id: delta.entries.to_batches() for delta in found}
+    return tuple(
+        put_group(target, table, pending, partition, filled.get(group_id(partition, n), []), n)
+        for n in range(groups)
+    )
+
+
+def ranges_of_slices(
+    target: TableState, columns: Sequence[str]
+) -> tuple[RangeRows, dict[str, dict[str, int]]]:
+    """What the files of the newest slices hold in ``columns``, and these files: partition path ->
+    name -> bytes."""
     added: dict[str, dict[str, int]] = {}
     for slice_ in target.slices:
         for file in (slice_.base_file, *slice_.row_logs):
             if file is not None:
                 added.setdefault(slice_.partition_path, {})[file.name] = file.size
-    config = target.config
-    columns = columns_of(target.schema, config, target.options)
     rows = read_ranges(
         target.engine,
         target.storage,
@@ -83,15 +104,9 @@ def begin_ranges(
         added,
         with_meta(target.schema),
         columns,
-        config.version,
+        target.config.version,
     )
-    groups = RANGE_GROUPS[partition]
-    found = range_deltas(rows, FileChange(), columns, {partition: groups})
-    filled = {delta.file_id: delta.entries.to_batches() for delta in found}
-    return tuple(
-        _put(target, table, pending, partition, filled.get(group_id(partition, n), []), n)
-        for n in range(groups)
-    )
+    return rows, added
 
 
 def begin_index(
@@ -183,7 +198,7 @@ def rows_by_path(target: TableState, size: IndexSize) -> dict[str, int]:
     return rows
 
 
-def _put(
+def put_group(
     target: TableState,
     table: MetadataTable,
     pending: Pending,
@@ -191,5 +206,6 @@ def _put(
     batches: list[pa.RecordBatch],
     group: int = 0,
 ) -> WriteStat:
+    """The base file of a file group of ``partition``."""
     text, file_id = record_schema(target.config.version), group_id(partition, group)
     return put_base(table.storage, pending, partition, file_id, batches, text, group)

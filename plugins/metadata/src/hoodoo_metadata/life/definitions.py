@@ -11,6 +11,7 @@ from typing import Any
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage, names_in
 
+from hoodoo_metadata.partitions.expression.definition import Expression
 from hoodoo_metadata.partitions.secondary.rows import secondaries
 from hoodoo_metadata.table.layout import COLUMN_STATS, PARTITIONED, RECORD_INDEX, VIRTUAL_PATH_INDEX
 from hoodoo_metadata.table.metadata_table import FOLDER
@@ -33,7 +34,7 @@ def is_partitioned(
     one."""
     if partition != RECORD_INDEX:
         return partition == VIRTUAL_PATH_INDEX
-    found = _told(storage).get(RECORD_INDEX)
+    found = defined(storage).get(RECORD_INDEX)
     if found is not None:
         return str((found.get("indexOptions") or {}).get(_PARTITIONED, "")).lower() == "true"
     if config is None:
@@ -44,7 +45,8 @@ def is_partitioned(
     return (config.index_name or "").lower() == PARTITIONED
 
 
-def _told(storage: Storage) -> dict[str, Any]:
+def defined(storage: Storage) -> dict[str, Any]:
+    """Partition -> what its index is defined as; empty where nothing can be read."""
     with suppress(FileNotFoundError, RecursionError, TypeError, ValueError, AttributeError):
         return dict(json.loads(storage.get(PATH)).get("indexDefinitions") or {})
     return {}
@@ -59,7 +61,7 @@ def define(
 ) -> None:
     """Put those of ``partitions`` that Hudi has definitions of beside what is there. ``columns``:
     those with statistics; ``partitioned``: the record index is."""
-    found = _told(storage)
+    found = defined(storage)
     if RECORD_INDEX in partitions:
         options = {_PARTITIONED: "true" if partitioned else "false"}
         found[RECORD_INDEX] = _definition(RECORD_INDEX, "", (), options, "V1")
@@ -74,15 +76,46 @@ def define(
 
 def define_secondary(storage: Storage, config: TableConfig, partition: str, column: str) -> None:
     """Put the definition of a secondary index beside what is there."""
-    found = _told(storage)
+    found = defined(storage)
     found[partition] = _secondary(config, partition, column)
     text = json.dumps({"indexDefinitions": found}, separators=(",", ":"))
     storage.put(PATH, text.encode())
 
 
+def of_one_column(config: TableConfig, one: Any, partition: str) -> str | None:
+    """The column that the index ``partition`` is of, which is defined as ``one``; None for a
+    definition of another version, or of several columns."""
+    with suppress(AttributeError, KeyError, TypeError, ValueError):
+        (column,) = one["sourceFields"]
+        if one.get("version", "V1") == _version(config) and not set(",:") & {*partition, *column}:
+            return str(column)
+    return None
+
+
+def is_secondary_of(config: TableConfig, one: Any, partition: str, column: str) -> bool:
+    """Whether ``one`` defines a secondary index as Hudi does."""
+    same = _secondary(config, partition, column)
+    return all(one.get(name) == same[name] for name in ("indexName", "indexType", "indexFunction"))
+
+
+def define_expression(
+    storage: Storage, config: TableConfig, partition: str, expression: Expression
+) -> None:
+    """Put the definition of an index of an expression beside what is there."""
+    made = _definition(
+        partition,
+        expression.function,
+        (expression.column,),
+        dict(expression.options),
+        _version(config),
+    )
+    found = {**defined(storage), partition: {**made, "indexType": expression.stored}}
+    storage.put(PATH, json.dumps({"indexDefinitions": found}, separators=(",", ":")).encode())
+
+
 def undefine(storage: Storage, partitions: Sequence[str]) -> None:
     """Take those of ``partitions`` away that there are."""
-    found = _told(storage)
+    found = defined(storage)
     left = {name: one for name, one in found.items() if name not in partitions}
     if left != found:
         text = json.dumps({"indexDefinitions": left}, separators=(",", ":"))

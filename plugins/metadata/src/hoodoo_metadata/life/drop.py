@@ -23,17 +23,27 @@ from hoodoo_metadata.life.definitions import undefine
 from hoodoo_metadata.life.partition_state import without
 from hoodoo_metadata.life.wanted import own_partition, partition_of, stored_name
 from hoodoo_metadata.partitions.known import folder_of, names
+from hoodoo_metadata.partitions.secondary.rows import indexes_of_columns, secondaries
 from hoodoo_metadata.partitions.secondary.rows import partition_of as secondary_of
-from hoodoo_metadata.partitions.secondary.rows import secondaries
-from hoodoo_metadata.table.layout import COLUMN_STATS, FILES, PARTITION_STATS, RECORD_INDEX
+from hoodoo_metadata.table.layout import (
+    COLUMN_STATS,
+    EXPRESSION,
+    FILES,
+    PARTITION_STATS,
+    RECORD_INDEX,
+    is_expression,
+    is_secondary,
+)
 from hoodoo_metadata.table.metadata_table import FOLDER, building, listed, mark_of
 
 
 def partition_named(config: TableConfig, name: str) -> str:
     """The partition that is called ``name``, or that stores the index of this name. ConfigError for
     none."""
-    if secondary_of(name) in secondaries(config):
-        return secondary_of(name)
+    there = {*indexes_of_columns(config), *listed(config), *building(config)}
+    for partition in (name, secondary_of(name), f"{EXPRESSION}{name}"):
+        if (is_secondary(partition) or is_expression(partition)) and partition in there:
+            return partition
     index = stored_name(name)
     partition = folder_of(name) if index is None else partition_of(index, config)
     if partition not in names():

@@ -10,12 +10,20 @@ from hoodoo.errors import ConfigError, HoodooError, SchemaError, UnsupportedTabl
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.table.handle import TableHandle
 
-from hoodoo_metadata.life.definitions import define_secondary, is_partitioned, undefine
+from hoodoo_metadata.life.definitions import (
+    define_expression,
+    define_secondary,
+    is_partitioned,
+    undefine,
+)
 from hoodoo_metadata.life.wanted import stored_name
 from hoodoo_metadata.partitions.column_stats.from_files import columns_of
+from hoodoo_metadata.partitions.expression.definition import FUNCTIONS, Expression
 from hoodoo_metadata.partitions.known import is_possible
 from hoodoo_metadata.partitions.secondary.rows import (
     KEPT,
+    expressions,
+    indexes_of_columns,
     is_indexable,
     noted,
     partition_of,
@@ -32,6 +40,7 @@ from hoodoo_metadata.table.layout import (
     PARTITIONED,
     RECORD_INDEX,
 )
+from hoodoo_metadata.table.layout import EXPRESSION as EXPRESSIONS
 from hoodoo_metadata.table.layout import SECONDARY as PREFIX
 from hoodoo_metadata.table.metadata_table import building, listed
 
@@ -70,6 +79,9 @@ def indexes(table: TableHandle) -> tuple[Index, ...]:
             columns = config.record_key_fields
         elif partition in kept:
             name, kind, columns = partition.removeprefix(PREFIX), SECONDARY, (kept[partition],)
+        elif partition in (expressions_ := expressions(config)):
+            name, kind = partition.removeprefix(EXPRESSIONS), EXPRESSION
+            columns = (expressions_[partition],)
         elif partition == COLUMN_STATS:
             columns = columns_of(table.schema, config, table.options)
         found[name] = Index(name, kind, tuple(columns), partition, partition in ready)
@@ -94,6 +106,10 @@ def create_index(
     ``growing_record_index``, ``column_stats`` and ``bloom_filters``; their names are the same, and
     a table has at most one of each. They need no ``columns``.
 
+    ``expression``, SQL such as ``from_unixtime(ts, 'yyyy-MM-dd')``, makes an expression index of
+    Hudi, by which Spark Hudi skips files when a query filters by the same expression. Reads of
+    Hoodoo do not use it: they skip files by the ranges of the column itself.
+
     Raises ConfigError for an invalid index, UnsupportedTableError for tables that cannot have this
     kind, and CommitConflictError if another process is creating an index."""
     table.check_writable()
@@ -102,11 +118,7 @@ def create_index(
     if expression is None and kind in (SECONDARY, f"{SECONDARY}_index"):
         return _create_secondary(table, name, named, engine)
     if expression is not None or kind == EXPRESSION:
-        raise ConfigError(
-            f"index {name} of table {table.config.name}",
-            "is an index of an expression, which Hoodoo does not support.",
-            f"Use an index of a column; the kinds are {SECONDARY}, {', '.join(_KINDS)}.",
-        )
+        return _create_expression(table, name, named, expression or "", engine)
     made = stored_name(kind) or kind
     if made not in _KINDS:
         raise ConfigError(
@@ -184,14 +196,53 @@ def _create_secondary(
         # by it.
         table.run("rebuild_index", name=RECORD_INDEX, engine=engine, keep_own=True)
     define_secondary(table.storage, table.config, partition, column)
-    table.change_properties({KEPT: noted({**secondaries(table.config), partition: column})})
+    return _made(table, partition, column, engine)
+
+
+def _create_expression(
+    table: TableHandle,
+    name: str,
+    columns: tuple[str, ...],
+    text: str,
+    engine: str | Engine | None,
+) -> Index:
+    config, partition = table.config, f"{EXPRESSIONS}{name}"
+    what = f"index {name} of table {config.name}"
+    if not _NAME.fullmatch(name):
+        raise ConfigError(what, "has a name that makes no directory.", "Use letters, digits and _.")
+    if not is_possible(config, partition):
+        raise UnsupportedTableError(
+            what,
+            f"can't be: tables of version {config.version} have no indexes of expressions.",
+            "Use version 9.",
+        )
+    found = Expression.parsed(text, table.schema, config.version)
+    if found is None or (columns and columns != (found.column,)):
+        raise ConfigError(
+            f"expression={text!r} of {what}",
+            "is no function of one column that Hudi indexes.",
+            "Write it as expression=\"from_unixtime(ts, 'yyyy-MM-dd')\"; functions are "
+            f"{', '.join(FUNCTIONS)}.",
+        )
+    if partition in (*listed(config), *building(config)):
+        raise ConfigError(what, "is there already.", f"table.drop_index({name!r}) drops it.")
+    if FILES not in listed(config):
+        table.run("rebuild_index", name=FILES, engine=engine)
+    define_expression(table.storage, table.config, partition, found)
+    return _made(table, partition, found.column, engine)
+
+
+def _made(table: TableHandle, partition: str, column: str, engine: str | Engine | None) -> Index:
+    """The index in ``partition``, which is defined, and built here; undefined where that fails."""
+    table.change_properties({KEPT: noted({**indexes_of_columns(table.config), partition: column})})
     try:
         table.run("rebuild_index", name=partition, engine=engine)
     except HoodooError:
         table.refresh()
         if partition not in (*listed(table.config), *building(table.config)):
             undefine(table.storage, [partition])
-            left = {p: c for p, c in secondaries(table.config).items() if p != partition}
+            kept = indexes_of_columns(table.config)
+            left = {p: c for p, c in kept.items() if p != partition}
             table.change_properties({KEPT: noted(left)})
         raise
     return next(index for index in indexes(table) if index.partition == partition)

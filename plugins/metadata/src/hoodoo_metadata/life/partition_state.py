@@ -16,7 +16,7 @@ from hoodoo_metadata.life.definitions import undefine
 from hoodoo_metadata.life.kept_by import UNIQUE_OF, why_stale
 from hoodoo_metadata.partitions.known import is_possible, names, of_keys
 from hoodoo_metadata.partitions.record_index.index_reach import made_noted
-from hoodoo_metadata.partitions.secondary.rows import KEPT, noted, secondaries
+from hoodoo_metadata.partitions.secondary.rows import KEPT, indexes_of_columns, noted
 from hoodoo_metadata.table.layout import EXPRESSION, FILES, OWN_INDEXES, is_own, is_secondary
 from hoodoo_metadata.table.metadata_table import (
     BUILDING,
@@ -49,7 +49,7 @@ def current_partitions(snapshot: Snapshot) -> tuple[str, ...]:
 def keepable(config: TableConfig) -> tuple[str, ...]:
     """The partitions that Hoodoo keeps of a table. Spark Hudi leaves Hudi's record index of virtual
     keys empty."""
-    every = [p for p in (*names(), *secondaries(config)) if is_possible(config, p)]
+    every = [p for p in (*names(), *indexes_of_columns(config)) if is_possible(config, p)]
     if config.populate_meta_fields:
         return tuple(every)
     every = [p for p in every if not is_secondary(p)]
@@ -140,8 +140,9 @@ def without(config: TableConfig, gone: Collection[str]) -> dict[str, str | None]
     )
     made = ",".join(f"{p}:{w}" for p, w in sorted(made_noted(config).items()) if p not in gone)
     unique = {key: None for partition, key in UNIQUE_OF.items() if partition in gone}
-    found = {p: column for p, column in secondaries(config).items() if p not in gone}
-    kept = {} if found == secondaries(config) else {KEPT: noted(found)}
+    before = indexes_of_columns(config)
+    found = {p: column for p, column in before.items() if p not in gone}
+    kept = {} if found == before else {KEPT: noted(found)}
     return {**told_as(ready, begun), OWN_MADE: made or None, **unique, **kept}
 
 

@@ -17,7 +17,7 @@ from hoodoo_metadata.life.kept_by import is_unique
 from hoodoo_metadata.partitions.known import folder_of, has_ranges, is_possible, names
 from hoodoo_metadata.partitions.record_index.growing import Growing
 from hoodoo_metadata.partitions.record_index.size import IndexSize
-from hoodoo_metadata.partitions.secondary.rows import secondaries
+from hoodoo_metadata.partitions.secondary.rows import indexes_of_columns, secondaries
 from hoodoo_metadata.table.layout import (
     BLOOM_FILTERS,
     COLUMN_STATS,
@@ -174,9 +174,10 @@ class Wanted:
         config, name = request.config, request.name
         there = {*listed(config), *building(config)}
         if name is None:
-            found = (p for p in (*names(), *secondaries(config)) if p in there or p == FILES)
+            every = (*names(), *indexes_of_columns(config))
+            found = (p for p in every if p in there or p == FILES)
             return cls(tuple(p for p in found if is_possible(config, p)))
-        if name in secondaries(config):
+        if name in indexes_of_columns(config):
             return cls((name,), partition=name)
         index = stored_name(name)
         partition = folder_of(name) if index is None else partition_of(index, config)

@@ -61,8 +61,15 @@ class Work:
 
     @cached_property
     def ranges(self) -> RangeRows:
-        """What the added files hold in these columns: read once for all partitions. Without an
-        engine no file was written."""
+        """What the added files hold in these columns: read once for all partitions."""
+        return self._read_ranges(self.columns)
+
+    def ranges_of(self, column: str) -> RangeRows:
+        """The same, of a column that may not be one of them."""
+        return self.ranges if column in self.columns else self._read_ranges([column])
+
+    def _read_ranges(self, columns: Sequence[str]) -> RangeRows:
+        """Without an engine no file was written."""
         change = self.change
         if change.engine is None:
             return RangeRows({}, {})
@@ -72,7 +79,7 @@ class Work:
             self.file_format(),
             self.files.added,
             with_meta(change.schema),
-            self.columns,
+            columns,
             self.table.data.config.version,
             {stat.path.rpartition("/")[2]: stat.num_writes for stat in change.stats},
         )

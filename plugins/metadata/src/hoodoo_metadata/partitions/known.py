@@ -15,17 +15,19 @@ from hoodoo.timeline.layouts import layout_of
 from hoodoo_metadata.partitions.api import Partition
 from hoodoo_metadata.partitions.bloom.partition import BloomFiltersPartition
 from hoodoo_metadata.partitions.column_stats.partition import RangesPartition
+from hoodoo_metadata.partitions.expression.partition import ExpressionPartition
 from hoodoo_metadata.partitions.files.partition import FilesPartition
 from hoodoo_metadata.partitions.record_index.growing_partition import GrowingIndexPartition
 from hoodoo_metadata.partitions.record_index.partition import RecordIndexPartition
 from hoodoo_metadata.partitions.registered import RegisteredPartition
 from hoodoo_metadata.partitions.secondary.partition import SecondaryPartition
-from hoodoo_metadata.partitions.secondary.rows import secondaries
+from hoodoo_metadata.partitions.secondary.rows import indexes_of_columns
 from hoodoo_metadata.table.layout import (
     COLUMN_STATS,
     OWN_PREFIX,
     PARTITION_STATS,
     VIRTUAL_INDEXES,
+    is_expression,
     is_own,
     is_secondary,
 )
@@ -65,7 +67,9 @@ def is_possible(config: TableConfig, partition: str) -> bool:
         return False
     if not layout_of(config).log_names_slice:
         return True
-    return partition != PARTITION_STATS and not is_own(partition) and not is_secondary(partition)
+    if is_secondary(partition) or is_expression(partition):
+        return False
+    return partition != PARTITION_STATS and not is_own(partition)
 
 
 def has_ranges(config: TableConfig) -> bool:
@@ -81,7 +85,7 @@ def has_ranges(config: TableConfig) -> bool:
 
 def is_kept(config: TableConfig, partition: str) -> bool:
     """Whether there is such a partition, of all tables or as a secondary index of this one."""
-    return partition in names() or partition in secondaries(config)
+    return partition in names() or partition in indexes_of_columns(config)
 
 
 def known() -> dict[str, Partition]:
@@ -96,7 +100,14 @@ def known() -> dict[str, Partition]:
 def chosen(names: Iterable[str]) -> list[Partition]:
     """Those of ``names``, in that order."""
     there = known()
-    return [SecondaryPartition(n) if is_secondary(n) else there[n] for n in names]
+    return [
+        SecondaryPartition(n)
+        if is_secondary(n)
+        else ExpressionPartition(n)
+        if is_expression(n)
+        else there[n]
+        for n in names
+    ]
 
 
 def of_keys() -> frozenset[str]:

@@ -3,14 +3,16 @@ values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 from hoodoo_rows.api import StoredFiles
 
+from hoodoo_metadata.hfile import ENTRIES
 from hoodoo_metadata.partitions.column_stats.ranges import decode_ranges, encode_range
 from hoodoo_metadata.partitions.files.deltas import entries
 from hoodoo_metadata.partitions.files.rows import (
@@ -21,6 +23,7 @@ from hoodoo_metadata.partitions.files.rows import (
     encode_partitions,
     merge_files,
 )
+from hoodoo_metadata.table.keys import are_of_partitions
 from hoodoo_metadata.table.slice import Layer, layers, merged
 
 
@@ -41,6 +44,21 @@ def newest_merged(
     with deleted entries, whose value is empty."""
     found = layers(storage, slice_)
     yield from merged([layer.coded(schema_text) for layer in found], deleted=deleted)
+
+
+def with_ranges_merged(
+    storage: Storage, slice_: FileSlice, schema_text: str
+) -> Iterator[pa.RecordBatch]:
+    """The same of an expression index: of what is said of files the newest counts, of what is said
+    of a partition path all."""
+    found = layers(storage, slice_)
+    newest = pa.Table.from_batches(
+        merged([layer.coded(schema_text) for layer in found]), ENTRIES
+    ).combine_chunks()
+    of_partitions = are_of_partitions(newest.column("key"))
+    whole = entries(_ranges(found, are_of_partitions))
+    rows = pa.concat_tables([newest.filter(pc.invert(of_partitions)), whole])
+    yield from rows.sort_by("key").to_batches()
 
 
 def file_changes(found: Sequence[Layer], wanted: pa.Array | None = None) -> dict[str, FileChanges]:
@@ -67,11 +85,16 @@ def _files(found: Sequence[Layer]) -> dict[str, bytes]:
     }
 
 
-def _ranges(found: Sequence[Layer]) -> dict[str, bytes]:
-    """What each partition holds, by all that was ever told of it."""
+def _ranges(
+    found: Sequence[Layer], which: Callable[[pa.Array], pa.Array] | None = None
+) -> dict[str, bytes]:
+    """What each partition holds, by all that was ever told of it. ``which``: of which keys."""
     ranges: dict[str, ColumnRange] = {}
     for layer in reversed(found):
-        for row in layer.all().to_pylist():
+        rows = layer.all()
+        if which is not None:
+            rows = rows.filter(which(rows.column("key")))
+        for row in rows.to_pylist():
             key = row["key"].decode()
             if row["value"] is None:
                 ranges.pop(key, None)

@@ -9,6 +9,9 @@ import functools
 import hashlib
 from base64 import b64encode
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from hoodoo_metadata.table.xxh64 import xxh64
 
 # The partition path of a table that has no partitions, in keys.
@@ -42,6 +45,24 @@ def partition_key(column: str, partition_path: str) -> str:
     return column_prefix(column, partition_path)
 
 
+def expression_key(column: str, partition_path: str) -> str:
+    """The key in an expression index of what a partition holds. ``column``: the one that the
+    expression is of."""
+    return column_prefix(column) + _OF_PARTITION + _hashed(file_key(partition_path))
+
+
 @functools.lru_cache(65_536)
 def _hashed(text: str) -> str:
     return b64encode(xxh64(text.encode())).decode()
+
+
+# How the keys go on that are of partition paths in an expression index: after the column.
+_OF_PARTITION = _hashed("__partition_stat__")
+
+
+def are_of_partitions(keys: pa.Array) -> pa.Array:
+    """Which of ``keys``, of an expression index, are of partition paths."""
+    found = keys.cast(pa.string())
+    short = pc.equal(pc.utf8_length(found), 3 * len(_OF_PARTITION))
+    inner = pc.utf8_slice_codeunits(found, len(_OF_PARTITION), 2 * len(_OF_PARTITION))
+    return pc.and_(short, pc.equal(inner, _OF_PARTITION))

@@ -64,7 +64,9 @@ def group_id(partition: str, number: int, data_partition: str | None = None) -> 
     groups of each are numbered by themselves. Raises ConfigError for a partition of another kind.
     """
     prefix = _PREFIXES.get(partition)
-    if prefix is None and (is_own(partition) or is_secondary(partition)):
+    if prefix is None and (
+        is_own(partition) or is_secondary(partition) or is_expression(partition)
+    ):
         prefix = f"{partition.replace('_', '-')}-"
     if prefix is None:
         raise ConfigError(
@@ -84,6 +86,11 @@ def is_own(partition: str) -> bool:
 def is_secondary(partition: str) -> bool:
     """Whether a partition is a secondary index."""
     return partition.startswith(SECONDARY)
+
+
+def is_expression(partition: str) -> bool:
+    """Whether a partition is an index of an expression."""
+    return partition.startswith(EXPRESSION)
 
 
 def path_prefix(data_partition: str) -> str:

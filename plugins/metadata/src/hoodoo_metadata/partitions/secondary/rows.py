@@ -17,7 +17,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.java_hash import string_hash
 
 from hoodoo_metadata.partitions.record_index.groups import IndexGroups
-from hoodoo_metadata.table.layout import SECONDARY, is_secondary
+from hoodoo_metadata.table.layout import SECONDARY, is_expression, is_secondary
 from hoodoo_metadata.table.schema import KEY_OF_VALUE, encode_row
 
 # A property of the table: those that Hoodoo keeps, as `partition:column`; what another engine made,
@@ -31,8 +31,22 @@ _PREFIX = r"(?s)^(?P<prefix>(?:[^\\$]|\\.)*\$)(?P<key>.*)$"
 
 def secondaries(config: TableConfig) -> Mapping[str, str]:
     """Partition -> column, of the secondary indexes that Hoodoo keeps."""
+    return {
+        name: column for name, column in indexes_of_columns(config).items() if is_secondary(name)
+    }
+
+
+def expressions(config: TableConfig) -> Mapping[str, str]:
+    """The same of the indexes of an expression, with the column that it is of."""
+    return {
+        name: column for name, column in indexes_of_columns(config).items() if is_expression(name)
+    }
+
+
+def indexes_of_columns(config: TableConfig) -> Mapping[str, str]:
+    """Both."""
     pairs = (text.partition(":") for text in (config.get(KEPT) or "").split(","))
-    return {name: column for name, _colon, column in pairs if is_secondary(name)}
+    return {name: column for name, _colon, column in pairs if column}
 
 
 def noted(kept: Mapping[str, str]) -> str | None:

@@ -1,0 +1,1 @@
+"""Partitions ``expr_index_*``: Hudi's indexes of an expression."""
