@@ -222,9 +222,21 @@ def test_what_was_rolled_back_and_archived(tmp_path: Path, monkeypatch: pytest.M
     check(hoodoo.open(table.path), FIRST, 1)
     with monkeypatch.context() as patched:
         patched.setattr(BucketRows, "begin", lambda self, change: None)
-        table.upsert(numbered(30, 31, 7))
+        strange = table.upsert(numbered(30, 31, 7)).instant
     table = hoodoo.open(table.path)
     table.upsert(numbered(30, 31, 8))
+    check(hoodoo.open(table.path), FIRST, 8)
+    for version in range(9, 14):
+        hoodoo.open(table.path).upsert(numbered(0, 3, version))
+    few = {
+        "hoodie.keep.min.commits": 3,
+        "hoodie.keep.max.commits": 4,
+        "hoodie.clean.commits.retained": 1,
+    }
+    table = hoodoo.open(table.path, few)
+    table.clean()
+    table.archive()
+    assert table.timeline().writes()[0].requested > strange
     check(hoodoo.open(table.path), FIRST, 8)
 
 

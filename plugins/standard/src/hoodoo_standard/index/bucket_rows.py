@@ -278,7 +278,8 @@ def _elsewhere(snapshot: Snapshot) -> str | None:
         said = True
         if BY_HASH in extra:
             last, other = json.loads(extra[BY_HASH])
-            if other in there:
+            # What is archived is still in the table; what was rolled back is not.
+            if other in there or (other and snapshot.timeline.contains_or_before_start(other)):
                 return str(other)
             if not other:
                 late = frozenset(_after(left, extra[SEEN]))
