@@ -196,7 +196,6 @@ INDEXES = (
     "loud ON {} USING column_stats(region) OPTIONS(expr='upper')",
     "hash ON {} USING bloom_filters(name) OPTIONS(expr='lower')",
 )
-MADE = ("secondary_index_ix", *(f"expr_index_{name}" for name in ("days", "later", "loud", "hash")))
 
 
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
@@ -216,34 +215,44 @@ def test_indexes_that_spark_sql_made_stay(both: Both, kind: str) -> None:
     both.spark.worker.set(session)
     try:
         sql(f"CREATE TABLE {name} USING hudi LOCATION '{both.path}'")
-        for index in INDEXES:
+        for index in _indexes(kind):
             sql(f"CREATE INDEX {index.format(name)}")
     finally:
         both.spark.worker.unset(list(session))
         sql(f"DROP TABLE IF EXISTS {name}")
     both.options["hoodie.metadata.index.expression.enable"] = "true"
-    assert set(MADE) <= set(both.hoodoo().config.metadata_partitions)
+    assert _made(kind) <= set(both.hoodoo().config.metadata_partitions)
     both.model.expect(both.hoodoo().read().to_arrow(), "read by Hoodoo")
-    _find(both, "Spark made them")
+    _find(both, kind, "Spark made them")
     both.hoodoo_upsert(rows(range(8, 16), 2, "hoodoo"))
-    _find(both, "Hoodoo's first write")
+    _find(both, kind, "Hoodoo's first write")
     at = said(both)
     both.spark_upsert(rows([0, 9, 14, 20], 3, "spark"))
     assert doubts(both, at) == []
-    _find(both, "Spark's next write")
+    _find(both, kind, "Spark's next write")
     for first in range(30, 60, 3):  # until the metadata table is compacted
         both.hoodoo_upsert(rows([9, first], first, "hoodoo"))
     if kind == "MERGE_ON_READ":
         both.hoodoo().compact()
     else:
         both.hoodoo().cluster()
-    _find(both, "after services")
+    _find(both, kind, "after services")
     assert not both.hoodoo().verify().findings
 
 
-def _find(both: Both, where: str) -> None:
+def _indexes(kind: str) -> tuple[str, ...]:
+    """Spark Hudi 1.2 makes no bloom filter of its own log files, and then fails to commit."""
+    return INDEXES if kind == "COPY_ON_WRITE" else INDEXES[:-1]
+
+
+def _made(kind: str) -> set[str]:
+    names = [index.partition(" ")[0] for index in _indexes(kind)]
+    return {"secondary_index_ix" if name == "ix" else f"expr_index_{name}" for name in names}
+
+
+def _find(both: Both, kind: str, where: str) -> None:
     """Spark finds the same rows with the indexes and without."""
-    assert set(MADE) <= set(both.hoodoo().config.metadata_partitions), where
+    assert _made(kind) <= set(both.hoodoo().config.metadata_partitions), where
     asked = {**KEPT, **SKIPPING, "hoodie.metadata.index.expression.enable": "true"}
     values = both.model.rows.values()
     some = sorted(values, key=lambda row: row["id"])[:: max(1, len(values) // 4)]

@@ -100,7 +100,7 @@ def ranges_of_slices(
     rows = read_ranges(
         target.engine,
         target.storage,
-        target.file_format,
+        lambda: target.file_format,
         added,
         with_meta(target.schema),
         columns,

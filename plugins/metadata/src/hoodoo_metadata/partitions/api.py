@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 import pyarrow as pa
@@ -62,26 +62,26 @@ class Work:
     @cached_property
     def ranges(self) -> RangeRows:
         """What the added files hold in these columns: read once for all partitions."""
-        return self._read_ranges(self.columns)
+        return self._read(columns=self.columns)
 
     def ranges_of(self, column: str) -> RangeRows:
         """The same, of a column that may not be one of them."""
-        return self.ranges if column in self.columns else self._read_ranges([column])
+        if column in self.columns:
+            return self.ranges
+        return self._read(columns=[column])
 
-    def _read_ranges(self, columns: Sequence[str]) -> RangeRows:
-        """Without an engine no file was written."""
+    @property
+    def _read(self) -> Callable[..., RangeRows]:
         change = self.change
-        if change.engine is None:
-            return RangeRows({}, {})
-        return read_ranges(
+        return partial(
+            read_ranges,
             change.engine,
             change.storage,
-            self.file_format(),
+            self.file_format,
             self.files.added,
             with_meta(change.schema),
-            columns,
-            self.table.data.config.version,
-            {stat.path.rpartition("/")[2]: stat.num_writes for stat in change.stats},
+            version=self.table.data.config.version,
+            rows={stat.path.rpartition("/")[2]: stat.num_writes for stat in change.stats},
         )
 
     @cached_property

@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from attrs import define, field
 from hoodoo.errors import ConfigError
@@ -95,9 +95,14 @@ class _Lane(Generic[Item]):
         self._close_items()
 
     def _close_items(self) -> None:
-        close = getattr(self.items, "close", None)
-        if close is not None:
-            close()
+        close_items(self.items)
+
+
+def close_items(items: Iterator[Any] | None) -> None:
+    """Close a generator now: one that is only let go closes its files some time later."""
+    close = getattr(items, "close", None)
+    if close is not None:
+        close()
 
 
 def in_order(

@@ -13,6 +13,8 @@ from hoodoo.errors import CallError
 from hoodoo.kernel.functions import OF_READS, function, function_names
 from hoodoo.model.brief import Shown, some
 
+from hoodoo_rows.read.prefetch import close_items
+
 
 @checked_methods
 class Rows(Shown):
@@ -84,9 +86,7 @@ class Rows(Shown):
                 found.append(batch.slice(0, left))
                 left -= found[-1].num_rows
         finally:
-            close = getattr(batches, "close", None)
-            if close is not None:  # a generator that is let go closes its files some time later
-                close()
+            close_items(batches)
         if not self.schema.names and found:
             return pa.Table.from_batches(found)
         return pa.Table.from_batches(found, self.schema)

@@ -10,6 +10,7 @@ from hoodoo.model.meta import RECORD_KEY
 
 from hoodoo_rows.read.open import read_slice
 from hoodoo_rows.read.plan import plan_scan
+from hoodoo_rows.read.prefetch import close_items
 from hoodoo_rows.read.source import check_readable
 
 
@@ -27,7 +28,5 @@ def stored_row(source: ReadSource, columns: Sequence[str]) -> pa.RecordBatch | N
                 if batch.num_rows:
                     return batch.slice(0, 1)
         finally:
-            close = getattr(batches, "close", None)
-            if close is not None:
-                close()
+            close_items(batches)
     return None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -52,9 +52,9 @@ class RangeRows:
 
 
 def read_ranges(
-    engine: Engine,
+    engine: Engine | None,
     storage: Storage,
-    file_format: BaseFileFormat,
+    file_format: Callable[[], BaseFileFormat],
     added: Mapping[str, Mapping[str, int]],
     schema: pa.Schema,
     columns: Sequence[str],
@@ -71,11 +71,12 @@ def read_ranges(
         if (file := parse_data_file(path, name)) is not None
         and not (isinstance(file, LogFile) and file.suffix)
     ]
-    if not files:
+    if not files or engine is None:  # without an engine no file was written
         return RangeRows({}, {})
+    used = file_format()
     tasks = engine.tasks([_payload(group, rows or {}) for group in _dealt(files, engine)])
-    logs = StoredFiles.logs_of_schema(log_files(), file_format)
-    step = _ReadRanges(storage, file_format, schema, tuple(columns), version, logs)
+    logs = StoredFiles.logs_of_schema(log_files(), used)
+    step = _ReadRanges(storage, used, schema, tuple(columns), version, logs)
     found = engine.collect(engine.map(tasks, step))
     of_files: dict[str, bytes] = {}
     wholes: dict[str, ColumnRange] = {}
