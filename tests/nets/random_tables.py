@@ -193,12 +193,29 @@ def draw_setup(rng: random.Random) -> Setup:
                  tuple(given.items()))  # fmt: skip
 
 
-def base_schema() -> pa.Schema:
+# Of every other table, of Hudi 1.2's types: predicates ask whether they are null, and what is within a blob.
+LOGICAL: dict[str, tuple[pa.DataType, list[Any]]] = {
+    "event": (hoodoo.variant(), [
+        {}, {"k": [1, None, {"l": "x"}]}, [], 7, "text", True, _D("1.50"), _day("2024-02-29"),
+    ]),
+    "emb": (hoodoo.vector(3), [[0.0, -0.0, 1.5], [1.0, 2.0, -8.0]]),
+    "small": (hoodoo.vector(2, "INT8"), [[0, -128], [127, 1]]),
+    "photo": (hoodoo.blob(), [
+        {"type": "INLINE", "data": b"", "reference": None},
+        {"type": "INLINE", "data": b"bytes" * 40, "reference": None},
+        {"type": "OUT_OF_LINE", "data": None, "reference": {
+            "external_path": "f/é", "offset": 0, "length": None, "managed": False}},
+    ]),
+}  # fmt: skip
+
+
+def base_schema(seed: int = 0) -> pa.Schema:
     keys = [(ID, pa.int64()), ("k", pa.string()), ("k2", pa.int32())]
     paths = [("p", pa.string()), ("q", pa.date32()), ("n", pa.int32()), ("s", pa.string()),
              ("t", pa.int64()), ("o", pa.int64())]  # fmt: skip
     plain = [(name, KINDS[kind]) for name, kind in PLAIN.items()]
-    return pa.schema([*keys, *paths, *plain, ("inner", INNER)])
+    logical = [(name, kind) for name, (kind, _) in LOGICAL.items()] if seed % 2 else []
+    return pa.schema([*keys, *paths, *plain, ("inner", INNER), *logical])
 
 
 @define
@@ -220,9 +237,9 @@ class RandomTable:
     def of(cls, seed: int, path: str, steps: int = 8) -> RandomTable:
         rng = random.Random(f"table {seed}")
         setup = draw_setup(rng)
-        schema = base_schema()
+        schema = base_schema(seed)
         table = hoodoo.create(path, schema, **setup.arguments)
-        made = cls(seed, path, setup, rng, table)
+        made = cls(seed, path, setup, rng, table, schema=schema)
         made.story += [
             f"HOODOO_NET_SEED={seed} HOODOO_NET_TABLES=1, or in tests/nets: RandomTable.of({seed}, 'folder')",
             f"create(**{setup.arguments})",
@@ -347,7 +364,7 @@ class RandomTable:
         keys = self.setup.key
         fields = [f for f in self.schema if only is None or f.name in only or f.name in keys]
         columns = {f.name: self._column(f, number) for f in fields}
-        return pa.table({f.name: pa.array(columns[f.name], f.type) for f in fields})
+        return pa.table({f.name: _array(f.type, columns[f.name]) for f in fields})
 
     def _column(self, field: pa.Field, number: int) -> list[Any]:
         rng, name = self.rng, field.name
@@ -368,6 +385,10 @@ class RandomTable:
         if name in pools:
             some = rng.sample(pools[name], min(3, len(pools[name])))
             return [rng.choice(some) for _ in range(number)]
+        if name in LOGICAL:
+            return [
+                None if rng.random() < 0.2 else rng.choice(LOGICAL[name][1]) for _ in range(number)
+            ]
         if pa.types.is_struct(field.type):
             return self._structs(field.type, number)
         kind = (PLAIN | LATER)[name] if name != "w" else ("int64" if field.type == pa.int64() else "int32")  # fmt: skip
@@ -402,6 +423,10 @@ class RandomTable:
 # What a service may answer where the table is none of its kind; anything else is a failure.
 _REFUSALS = {"ConfigError", "UnsupportedTableError", "CommitConflictError"}
 _KEYS = ["a", "b", "c", "d:e", "é𝄞", " x y ", "-0", "a b", *(f"key{n}" for n in range(14))]
+
+
+def _array(kind: pa.DataType, values: list[Any]) -> pa.Array:
+    return hoodoo.variants(values) if kind == LOGICAL["event"][0] else pa.array(values, kind)
 
 
 def kind_of(kind: pa.DataType) -> str | None:

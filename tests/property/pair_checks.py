@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pair_space as space
 import pyarrow as pa
 from hoodoo.model.meta import META_COLUMNS
-from table_checks import canonical, hudi_rows
+from table_checks import canonical, hudi_rows, table_of
 
 if TYPE_CHECKING:
     from pair_history import History
@@ -18,7 +18,7 @@ _META = ("_hoodie_commit_time", "_hoodie_record_key", "_hoodie_partition_path")
 
 def same(found: pa.Table, schema: pa.Schema, rows: list[dict[str, Any]], where: str) -> None:
     """The rows, of these columns alone."""
-    wanted = canonical(pa.Table.from_pylist(rows, schema=schema))
+    wanted = canonical(table_of(rows, schema))
     seen = canonical(found.select(schema.names))
     surplus = [row for row in seen if row not in wanted]
     missing = [row for row in wanted if row not in seen]
@@ -68,6 +68,8 @@ def readable(history: History) -> bool:
     setup, config = history.setup, history.config
     if config["partitions"] == space.CUSTOM and setup.version >= 8:
         return False  # it takes `p:SIMPLE` for the name of a column
+    if config["columns"] != "plain":
+        return False  # it knows none of these types
     virtual = config["record keys"] != space.STORED
     if virtual and config["partitions"] in (space.TIMESTAMP, space.CUSTOM):
         return False  # who makes these paths it does not know

@@ -27,6 +27,7 @@ from hoodoo_rows.write.commit import Commit
 from pair_checks import check_hudi, check_rows, same
 from pair_model import PairModel, PairSetup
 from pair_space import DEAD
+from table_checks import table_of
 from table_model import Row, Stored
 
 KEYS = 9
@@ -51,6 +52,10 @@ STEPS = {
     "clean": 2, "archive": 1, "savepoint": 1, "restore": 2, "rollback": 2, "rebuild_index": 1,
     "make a record index of buckets": 1, "make a growing index": 1, "switch_index": 2, "rewrite": 1, "rewrite_keys": 1, "stored keys again": 1, "compact_metadata": 1, "open again": 1,
 }  # fmt: skip
+
+
+def _is_nested(kind: pa.DataType) -> bool:
+    return pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType)
 
 
 class Passed(Exception):
@@ -148,6 +153,7 @@ class History:
             "f": None if payload % 5 == 0 else payload / 8,
             "inner": None if nothing else {"a": payload, "b": None if payload % 2 else "b"},
         }  # fmt: skip
+        values |= space.of_hudi_1_2(self.config, payload)
         if "later" in values:
             values["later"] = payload * 3
         if DEAD in values:
@@ -176,7 +182,7 @@ class History:
         ]
         fields = pa.schema([self.schema.field(name) for name in names])
         values = [{name: row.values[name] for name in names} for row in rows]
-        return pa.Table.from_pylist(values, schema=fields)
+        return table_of(values, fields)
 
     def _add(self, name: str, kind: pa.DataType) -> None:
         if name in self.schema.names:
@@ -346,7 +352,7 @@ class History:
         if self.config["index"] == space.HASHED:
             return {"options": self.draw.choice(RESIZES)}
         draw, plan, order = self.draw, self.draw.choice(PLANS), self.draw.choice(ORDERS)
-        names = [f.name for f in self.schema if not pa.types.is_nested(f.type)]
+        names = [f.name for f in self.schema if not _is_nested(f.type)]
         columns = draw.sample(names, min(len(names), draw.randrange(1, 4)))
         ordered = order != "combine" or plan == "overlap"
         options = {}
@@ -610,7 +616,7 @@ class History:
         assert seen == wanted, f"locate: {seen}, not {wanted}"
 
     def _point(self, where: str) -> None:
-        nested = {f.name for f in self.schema if pa.types.is_nested(f.type)} | {DEAD}
+        nested = {f.name for f in self.schema if _is_nested(f.type)} | {DEAD}
         names = [n for n in self.schema.names if n not in nested]
         name = self.draw.choice([*self.setup.key, *names])
         values = [row.values[name] for row in self.model.rows.values()] + [

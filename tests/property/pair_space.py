@@ -9,6 +9,7 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
+import hoodoo
 import pyarrow as pa
 from attrs import frozen
 from pair_cover import Config
@@ -63,6 +64,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "lock": (NONE, "in_process", "filesystem", "conditional_put"),
     "partition columns": ("in files", "dropped"),
     "base files": ("PARQUET", "ORC"),
+    "columns": ("plain", "of Hudi 1.2"),
 }  # fmt: skip
 
 
@@ -191,6 +193,27 @@ def why_not(cell: Mapping[str, str]) -> str:
 DEAD = "_hoodie_is_deleted"
 INNER = pa.struct([("a", pa.int32()), ("b", pa.string())])
 PAYLOAD = {"w": pa.int32(), "text": pa.string(), "f": pa.float64(), "inner": INNER}
+# Beside these, of Hudi 1.2's types: what rows hold of them follows from a number.
+OF_HUDI_1_2 = {
+    "wall": pa.timestamp("us"), "emb": hoodoo.vector(2), "small": hoodoo.vector(3, "INT8"),
+    "photo": hoodoo.blob(), "event": hoodoo.variant(),
+}  # fmt: skip
+
+
+def of_hudi_1_2(config: Config, number: int) -> dict[str, Any]:
+    if config["columns"] == "plain":
+        return {}
+    if number % 6 == 0:
+        return dict.fromkeys(OF_HUDI_1_2)
+    return {
+        "wall": dt.datetime(1970, 1, 1) + dt.timedelta(days=number - 500, microseconds=number),
+        "emb": [number / 4, -0.0] if number % 5 else None,
+        "small": [number % 100, -128, 0],
+        "photo": {"type": "INLINE", "data": b"%d" % number, "reference": None},
+        "event": [number, "text", {"k": [number, None, {}]}, [], None][number % 5],
+    }
+
+
 ORDERED = {WHOLE: pa.int64(), TEXT: pa.string(), "double": pa.float64(), TWO: pa.int32()}
 
 
@@ -219,7 +242,8 @@ def schema(config: Config) -> pa.Schema:
     names = [*(key_columns(config) or ("k",)), *partition_columns(config)]
     columns = [(name, kinds[name]) for name in names]
     columns += [(name, ORDERED[config["ordering"]]) for name in ordering_columns(config)]
-    return pa.schema([*columns, *PAYLOAD.items()])
+    more = {} if config["columns"] == "plain" else OF_HUDI_1_2
+    return pa.schema([*columns, *PAYLOAD.items(), *more.items()])
 
 
 PARTS = ("x", "with space", None, "é")

@@ -26,6 +26,16 @@ def canonical(table: pa.Table) -> list[str]:
     return sorted(repr(sorted(row.items())) for row in table.to_pylist())
 
 
+def table_of(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+    """``Table.from_pylist`` for schemas with variants."""
+    found = {}
+    for one in schema:
+        values = [row[one.name] for row in rows]
+        is_variant = one.type == hoodoo.variant()
+        found[one.name] = hoodoo.variants(values) if is_variant else pa.array(values, one.type)
+    return pa.table(found, schema)
+
+
 def compare(
     found: pa.Table | None, schema: pa.Schema, model: Model, where: str, exact: bool = True
 ) -> None:
