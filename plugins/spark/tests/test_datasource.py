@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 import random
 from decimal import Decimal
@@ -66,7 +67,20 @@ def ids(table: pa.Table | None) -> list[int]:
 
 @pytest.mark.parametrize(
     "option",
-    ["as_of", "columns", "mode", "begin", "end", "meta", "tasks", "pushdown", "maxFilesPerTrigger"],
+    [
+        "as_of",
+        "columns",
+        "mode",
+        "begin",
+        "end",
+        "meta",
+        "tasks",
+        "pushdown",
+        "maxFilesPerTrigger",
+        "as.of.instant",
+        "hoodie.datasource.query.type",
+        "hoodie.datasource.read.begin.instanttime",
+    ],
 )
 def test_options_of_reads_are_not_passed_over_by_a_write(option: str, tmp_path: Path) -> None:
     made(tmp_path / "t").upsert(rows(range(3)))
@@ -76,6 +90,26 @@ def test_options_of_reads_are_not_passed_over_by_a_write(option: str, tmp_path: 
     with pytest.raises(ConfigError, match=f"(?i)option {option}='1': is one of reads"):
         source(options).streamWriter(source({"path": str(tmp_path / "t")}).schema(), False)
     assert hoodoo.open(str(tmp_path / "t")).read().count() == 3
+
+
+@pytest.mark.parametrize(
+    ("option", "of"),
+    [
+        ("operation", "writes"),
+        ("hoodie.datasource.write.operation", "writes"),
+        ("maxFilesPerTrigger", "streams"),
+    ],
+)
+def test_options_of_writes_and_streams_are_not_passed_over_by_a_read(
+    option: str, of: str, tmp_path: Path
+) -> None:
+    made(tmp_path / "t").upsert(rows(range(3)))
+    options = {"path": str(tmp_path / "t"), option: "1"}
+    with pytest.raises(ConfigError, match=f"(?i)option {option}='1': is one of {of}"):
+        read(options)
+    if of == "writes":
+        with pytest.raises(ConfigError, match=f"(?i)option {option}='1': is one of {of}"):
+            Query(options)
 
 
 def test_meta_columns_of_virtual_keys_are_null(tmp_path: Path) -> None:
@@ -126,6 +160,76 @@ def test_columns_that_spark_has_added_to_its_catalog_alone(tmp_path: Path) -> No
     table.alter(add={"w": "double"})  # the way out
     write(options, [more])
     assert ids(read(options, struct)) == [0, 1, 2, 7]
+
+
+def of_catalog(table: hoodoo.Table) -> tuple[dict[str, str], Any]:
+    """What Spark hands on of a table of its catalog: no options, and the columns that it noted."""
+    struct = source({"path": table.path, "provider": "hoodoo"}).schema()
+    for one in struct.fields:
+        one.metadata.pop("__CHAR_VARCHAR_TYPE_STRING", None)
+    return {}, struct
+
+
+def test_columns_that_spark_has_dropped_from_its_catalog_alone(tmp_path: Path) -> None:
+    """Rows without them were read, and written: the table's values were null then."""
+    table = made(tmp_path / "t")
+    table.upsert(rows(range(3)))
+    options, struct = of_catalog(table)
+    assert ids(read(options, struct)) == [0, 1, 2]
+    less = type(struct)([one for one in struct.fields if one.name != "fare"])
+    said = r"lacks columns that the table has: fare.*the entry alone.*table\.alter\(drop=\['fare'\]"
+    with pytest.raises(SchemaError, match=said):
+        read(options, less)
+    with pytest.raises(SchemaError, match=said):
+        source(options).writer(less, False)
+    table.alter(add={"tip": "double"})  # a column that the table got since is no matter
+    assert ids(read(options, struct)) == [0, 1, 2]
+    table.alter(drop="fare")  # the way out
+    assert ids(read(options, less)) == [0, 1, 2]
+
+
+def test_a_type_that_spark_has_changed_in_its_catalog_alone(tmp_path: Path) -> None:
+    rows = pa.table(
+        {"id": pa.array([1], pa.int64()), "city": ["c"], "n": pa.array([1], pa.int32())}
+    )
+    table = hoodoo.create(str(tmp_path / "t"), rows.schema, record_key="id")
+    table.upsert(rows)
+    options, struct = of_catalog(table)
+    wide = json.loads(struct.json().replace('"integer"', '"long"'))
+    wide = type(struct).fromJson(wide)
+    said = "has column n as bigint, and the table as int.*the entry alone.*widen"
+    with pytest.raises(SchemaError, match=said):
+        read(options, wide)
+    with pytest.raises(SchemaError, match=said):
+        source(options).writer(wide, False)
+    table.alter(widen={"n": "bigint"})  # the way out
+    assert ids(read(options, wide)) == [1]
+    source(options).writer(struct, False)  # narrower rows are welcome
+    with pytest.raises(SchemaError, match="n int: was asked for.*has it as bigint.*entry anew"):
+        read(options, struct)
+
+
+def test_no_entry_of_the_catalog_is_made_with_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """saveAsTable wrote the rows, and its name was one of no table, or of the table that the rows were read from."""
+    of_task: dict[str, str] = {}
+
+    class Context:
+        def getLocalProperty(self, name: str) -> str | None:
+            return of_task.get(name)
+
+    monkeypatch.setattr("pyspark.TaskContext.get", Context)
+    path = {"path": str(tmp_path / "t"), **KEYS}
+    of_task |= {"spark.sql.execution.id": "3", "spark.sql.execution.root.id": "2"}
+    with pytest.raises(ConfigError, match=r"comes with rows.*\.save\('.*t'\).*CREATE TABLE"):
+        write(path, [rows([1])])
+    assert not (tmp_path / "t").exists()
+    of_task["spark.sql.execution.root.id"] = "3"
+    write(path, [rows([2])])
+    of_task |= {"spark.sql.execution.root.id": "1", "sql.streaming.queryId": "of foreachBatch"}
+    write(path, [rows([3])])
+    assert ids(read(path)) == [2, 3]
 
 
 # --- options --------------------------------------------------------------------------------------

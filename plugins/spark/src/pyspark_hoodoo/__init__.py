@@ -58,8 +58,12 @@ class DefaultSource(api.DataSource):  # type: ignore[misc]
 
     def _read(self, struct: Any, use: str) -> Wanted:
         from hoodoo_spark.datasource.catalog import complete
-        from hoodoo_spark.datasource.options import Wanted
+        from hoodoo_spark.datasource.options import STREAM, Wanted
+        from hoodoo_spark.datasource.others import refuse_limits, refuse_writing
 
+        refuse_writing(self.options)
+        if use != STREAM:
+            refuse_limits(self.options)
         return Wanted.of(complete(self.options, struct), use)
 
     def _write(self, struct: Any, overwrite: bool) -> Wanted:

@@ -29,7 +29,7 @@ from typing import Any
 
 from hoodoo.errors import ConfigError
 
-from hoodoo_spark.datasource.options import ANY, Wanted
+from hoodoo_spark.datasource.options import ANY, NOTED, Wanted
 from hoodoo_spark.datasource.others import refuse_several
 
 _KEY = "hoodoo"
@@ -58,7 +58,8 @@ def marked(struct: Any, options: Mapping[str, str]) -> Any:
         declared = kinds[place] if kinds else ""
     if kinds:
         field = struct.fields[place]
-        own = {_KEY: json.dumps(dict(options)), _DECLARED: declared}
+        noted = {one.name: one.dataType.simpleString() for one in struct.fields}
+        own = {_KEY: json.dumps({**options, NOTED: json.dumps(noted)}), _DECLARED: declared}
         field.metadata = {**(field.metadata or {}), **own}
     return struct
 

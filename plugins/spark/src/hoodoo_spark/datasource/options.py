@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
@@ -48,6 +49,8 @@ OF_TABLES = {
     "type": f"{_WRITE}table.type",
 }
 _TYPES = {"cow": "COPY_ON_WRITE", "mor": "MERGE_ON_READ"}
+# Beside the options of a table of the catalog, which no user gives.
+NOTED = "hoodoo.noted"
 # Spark's own, which say nothing here.
 _SPARKS = frozenset(
     [
@@ -98,6 +101,8 @@ class Wanted:
     hoodie: Mapping[str, str] = field(factory=dict)
     # Spark's catalog says it, with the columns that it noted.
     catalog: bool = field(default=False, eq=False)
+    # Column -> type, as the table had them when the catalog noted it.
+    noted: Mapping[str, str] = field(factory=dict, eq=False)
 
     @classmethod
     def of(cls, options: Mapping[str, str], use: str = BATCH) -> Wanted:
@@ -107,6 +112,7 @@ class Wanted:
         Raises ConfigError for options that nobody knows, or that are of another type than theirs,
         and OptionConflictError for such as contradict each other."""
         lowered = {str(key).lower(): str(text) for key, text in options.items()}
+        noted: dict[str, str] = json.loads(lowered.pop(NOTED, "{}"))
         found: dict[str, str] = {}
         moments: dict[str, str | date] = {}
         for own, others in NAMES.items():
@@ -164,6 +170,7 @@ class Wanted:
             max_bytes=_read("maxBytesPerTrigger", found, Size(1)),
             hoodie=_hoodie(lowered),
             catalog="provider" in lowered,
+            noted=noted,
         )
 
 
@@ -236,9 +243,14 @@ def _hoodie(lowered: Mapping[str, str]) -> dict[str, str]:
             key in _spelt()
         ):  # those of stores, as hoodoo.open takes them: region, aws_access_key_id
             found[_spelt()[key]] = text
-        elif key not in _SPARKS and not key.startswith(("option.", "spark.")):
+        elif (
+            key not in _SPARKS
+            and not key.startswith(("option.", "spark."))
+            # A catalog notes more than its users gave as OPTIONS, which it has under two names.
+            and ("provider" not in lowered or f"option.{key}" in lowered)
+        ):
             unknown.append(key)
-    if unknown and "provider" not in lowered:  # a catalog notes more than its users said
+    if unknown:
         names = [*NAMES, *OF_TABLES]
         near = difflib.get_close_matches(unknown[0], [name.lower() for name in names], 1, 0.6)
         hint = f"Did you mean {next(n for n in names if n.lower() == near[0])}? " if near else ""

@@ -83,6 +83,11 @@ def refuse_others(lowered: Mapping[str, str]) -> None:
             )
 
 
+# Options of a stream that reads -> what to do instead.
+_LIMITS: Mapping[str, str] = dict.fromkeys(
+    ("maxfilespertrigger", "maxbytespertrigger"),
+    "give it to the stream that reads: spark.readStream.option(...).",
+)
 # Options of a read -> what to do instead, where a write gives them.
 _OF_READS: Mapping[str, str] = {
     "columns": 'leave it out, and write the columns that you want: df.select("id", "fare").',
@@ -91,24 +96,50 @@ _OF_READS: Mapping[str, str] = {
     "mode": 'leave it out; .mode("append") and .mode("overwrite") are Spark\'s, and '
     'option("operation", ...) says what is done.',
     **dict.fromkeys(("begin", "end", "meta", "tasks", "pushdown"), "leave it out."),
+    **_LIMITS,
     **dict.fromkeys(
-        ("maxfilespertrigger", "maxbytespertrigger"),
-        "give it to the stream that reads: spark.readStream.option(...).",
+        (
+            "as.of.instant",
+            "hoodie.datasource.query.type",
+            "hoodie.datasource.view.type",
+            "hoodie.datasource.query.incremental.format",
+            "hoodie.datasource.streaming.startoffset",
+            f"{_READ}begin.instanttime",
+            f"{_READ}end.instanttime",
+        ),
+        "leave it out, and give it to the read.",
     ),
 }
+# Options of a write -> what to do instead, where a read gives them.
+_OF_WRITES: Mapping[str, str] = dict.fromkeys(
+    ("operation", "hoodie.datasource.write.operation", "hoodie.datasource.overwrite.mode"),
+    "leave it out, and give it to the write.",
+)
 
 
 def refuse_reading(given: Mapping[str, str]) -> None:
     """ConfigError for the first option of ``given``, which are those of a write, that only reads
     follow."""
+    _refuse(given, _OF_READS, "reads, and says nothing to a write")
+
+
+def refuse_writing(given: Mapping[str, str]) -> None:
+    """ConfigError for the first option of ``given``, which are those of a read, that only writes
+    follow."""
+    _refuse(given, _OF_WRITES, "writes, and says nothing to a read")
+
+
+def refuse_limits(given: Mapping[str, str]) -> None:
+    """ConfigError for an option of ``given``, which are those of a batch read, that only streams
+    follow."""
+    _refuse(given, _LIMITS, "streams, and says nothing to a read of one state")
+
+
+def _refuse(given: Mapping[str, str], of: Mapping[str, str], rule: str) -> None:
     lowered = {str(key).lower(): text for key, text in given.items()}
-    for key, fix in _OF_READS.items():
+    for key, fix in of.items():
         if key in lowered and "provider" not in lowered:
-            raise ConfigError(
-                f"option {key}={lowered[key]!r}",
-                "is one of reads, and says nothing to a write",
-                fix,
-            )
+            raise ConfigError(f"option {key}={lowered[key]!r}", f"is one of {rule}", fix)
 
 
 def refuse_several(given: Mapping[str, str]) -> None:

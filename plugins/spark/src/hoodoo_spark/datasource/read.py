@@ -20,7 +20,7 @@ from hoodoo_rows.api import Query, Reads, Scan, StoredFiles
 
 from hoodoo_spark.datasource import filters
 from hoodoo_spark.datasource.options import CHANGES, INCREMENTAL, SNAPSHOT, Wanted, chosen
-from hoodoo_spark.datasource.places import reached, refuse_other_columns
+from hoodoo_spark.datasource.places import anew, plain, reached, refuse_other_columns
 from hoodoo_spark.session import refuse_unshared
 from hoodoo_spark.types import spark_schema, task_schema
 
@@ -38,12 +38,16 @@ def schema_of(wanted: Wanted) -> Any:
         if wanted.mode == INCREMENTAL and wanted.begin is None:  # the reader says what is missing
             wanted = evolve(wanted, begin="earliest")
         return spark_schema(scan_of(wanted).schema)
-    rows = StoredFiles.columns(table.schema, table.config)
+    rows = columns_now(table)
     names = columns_of(rows, wanted, table.path)
     hidden = pa.schema(META_FIELDS)
     return spark_schema(
         pa.schema([(rows if name in rows.names else hidden).field(name) for name in names])
     )
+
+
+def columns_now(table: Table) -> pa.Schema:
+    return StoredFiles.columns(table.schema, table.config)
 
 
 def opened(wanted: Wanted) -> Table:
@@ -104,14 +108,14 @@ def planned(wanted: Wanted, struct: Any, pushed: Sequence[Any]) -> tuple[Rows, l
     """``struct``: the columns that Spark wants, of which the table may have more. Raises
     SchemaError where it lacks one, or has it in another type."""
     asked = task_schema(struct)
-    if wanted.catalog and wanted.mode == SNAPSHOT and wanted.as_of is None:
-        refuse_other_columns(wanted, asked.names, opened(wanted).schema.names)
+    if wanted.mode == SNAPSHOT and wanted.as_of is None:
+        refuse_other_columns(wanted, struct, columns_now(opened(wanted)))
     if wanted.mode == CHANGES:
         scan: Scan | Query = scan_of(wanted)
     else:
         where = filters.expression(pushed, asked) if pushed else None
         scan = scan_of(wanted, asked.names, where)
-    check_columns(scan.schema, struct, wanted.path)
+    check_columns(scan.schema, struct, wanted)
     return Rows(scan.step, asked), pieces(scan, wanted.tasks)
 
 
@@ -126,7 +130,7 @@ def _tasks(size: int) -> int:
     return max(os.cpu_count() or 1, -(-size // TASK_BYTES))
 
 
-def check_columns(found: pa.Schema, struct: Any, table: str) -> None:
+def check_columns(found: pa.Schema, struct: Any, wanted: Wanted) -> None:
     """Raise SchemaError unless the columns of ``struct`` are those of ``found``, nullability
     apart."""
     types = {field.name: field.dataType for field in spark_schema(found).fields}
@@ -136,11 +140,8 @@ def check_columns(found: pa.Schema, struct: Any, table: str) -> None:
             rule = "does not have it" if has is None else f"has it as {has.simpleString()}"
             raise SchemaError(
                 f"column {field.name} {field.dataType.simpleString()}",
-                f"was asked for, and table {table} {rule}",
-                "Leave the schema out: the table has its own.",
+                f"was asked for, and table {wanted.path} {rule}",
+                f"The columns are those of Spark's catalog: {anew(wanted.path)}"
+                if wanted.catalog
+                else "Leave the schema out: the table has its own.",
             )
-
-
-def plain(kind: Any) -> str:
-    """A type of Spark's without what it says of nulls."""
-    return str(kind.simpleString())

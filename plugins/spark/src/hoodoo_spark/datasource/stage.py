@@ -26,13 +26,15 @@ _KEPT = timedelta(days=7)  # what a driver that died has left
 class Staged:
     """What one task staged. ``path`` is empty where it had no rows. ``size``: bytes in memory.
     ``query``: the id of the streaming query whose task it was. ``dynamic``: whether its session
-    overwrites partition paths only."""
+    overwrites partition paths only. ``entered``: whether the write makes an entry of Spark's
+    catalog."""
 
     path: str = ""
     rows: int = 0
     size: int = 0
     query: str = ""
     dynamic: bool = False
+    entered: bool = False
 
 
 @frozen

@@ -26,7 +26,8 @@ from hoodoo.timeline.timeline import Timeline
 from hoodoo_rows.api import Query, Reads, Scan
 
 from hoodoo_spark.datasource.options import CHANGES, Wanted
-from hoodoo_spark.datasource.read import Rows, opened, pieces, plain
+from hoodoo_spark.datasource.places import plain
+from hoodoo_spark.datasource.read import Rows, opened, pieces
 from hoodoo_spark.types import spark_schema, task_schema
 
 Offset = dict[str, Any]

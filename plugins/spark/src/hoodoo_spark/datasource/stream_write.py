@@ -13,12 +13,8 @@ from hoodoo.timeline.batches import Batch
 
 from hoodoo_spark.datasource.options import Wanted
 from hoodoo_spark.datasource.stage import Staged
-from hoodoo_spark.datasource.write import Writing
+from hoodoo_spark.datasource.write import QUERY, Writing
 from hoodoo_spark.options import IDENTIFIER
-
-# A local property that Spark sets in the thread of a query (StreamExecution.QUERY_ID_KEY), and so
-# in its tasks.
-_QUERY = "sql.streaming.queryId"
 
 
 @frozen
@@ -36,7 +32,7 @@ class SinkWriting:
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        query = context.getLocalProperty(_QUERY) if context is not None else None
+        query = context.getLocalProperty(QUERY) if context is not None else None
         return self.writing.staging.write(batches, query or "")
 
     def commit(self, staged: Sequence[Staged], number: int) -> None:

@@ -28,6 +28,7 @@ from hoodoo_rows.api import Commit
 
 from hoodoo_spark.datasource.options import Wanted
 from hoodoo_spark.datasource.places import reached, refuse_other_columns
+from hoodoo_spark.datasource.read import columns_now
 from hoodoo_spark.datasource.stage import Staged, Staging
 from hoodoo_spark.operations import OPERATIONS
 from hoodoo_spark.options import COMMIT_BYTES, PAUSE, RETRIES
@@ -40,6 +41,13 @@ _STREAMED = ("append", "bulk_insert")
 # A setting of the session, which Spark also gives to the tasks of a query
 # (SQLExecution.withSQLConfPropagated).
 _SESSIONS = "spark.sql.sources.partitionOverwriteMode"
+# Spark sets it in the thread of a streaming query (StreamExecution.QUERY_ID_KEY), and so in its
+# tasks.
+QUERY = "sql.streaming.queryId"
+# The execution of a task, and the one that it began in: they differ where one runs within another,
+# as the write of saveAsTable, of AS SELECT and of writeTo().create() does, which first makes an
+# entry of the catalog. Those of foreachBatch differ, too.
+_EXECUTION, _ROOT = "spark.sql.execution.id", "spark.sql.execution.root.id"
 
 
 @frozen
@@ -62,7 +70,7 @@ class Writing:
             refuse_unshared(storage)
             if wanted.catalog and storage.head(".hoodie/hoodie.properties") is not None:
                 table = hoodoo.open(wanted.path, wanted.hoodie)
-                refuse_other_columns(wanted, schema.names, table.schema.names)
+                refuse_other_columns(wanted, struct, columns_now(table))
             return cls(wanted, schema, overwrite, Staging.begin(storage, schema, name))
 
     def write(self, batches: Iterable[pa.RecordBatch]) -> Staged:
@@ -71,11 +79,23 @@ class Writing:
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        mode = context.getLocalProperty(_SESSIONS) if context is not None else None
-        return evolve(self.staging.write(batches), dynamic=(mode or "").lower() == "dynamic")
+        said = context.getLocalProperty if context is not None else {}.get
+        return evolve(
+            self.staging.write(batches),
+            dynamic=(said(_SESSIONS) or "").lower() == "dynamic",
+            entered=said(_EXECUTION) != said(_ROOT) and said(QUERY) is None,
+        )
 
     def commit(self, staged: Sequence[Staged], batch: Batch | None = None) -> Commit:
         """Make the table if there is none, and write into it what was staged, in one commit."""
+        if any(one.entered for one in staged):
+            raise ConfigError(
+                "an entry of Spark's catalog that comes with rows (saveAsTable, AS SELECT, "
+                "writeTo().create())",
+                "is refused: Spark passes the path of its table on to no later statement",
+                f"write the rows, .save('{self.wanted.path}'), then make the entry: CREATE TABLE "
+                f"name USING hoodoo LOCATION '{self.wanted.path}', without columns.",
+            )
         table, made = opened(self.wanted.path, self.schema, self.wanted.hoodie)
         operation = self.operation(table, any(one.dynamic for one in staged))
         try:
