@@ -287,7 +287,7 @@ GROUPS = [
             _spark("ALTER TABLE t SET SERDEPROPERTIES ('a' = 'b')", "", "NOT_SUPPORTED_COMMAND"),
             _spark(
                 "ALTER TABLE t ADD CONSTRAINT c CHECK (fare > 0)",
-                "[validators](plugins/index.md)",
+                "[hoodoo-validators](../contrib/validators/README.md)",
                 "does not support table constraint",
             ),
             _spark(
@@ -377,7 +377,7 @@ GROUPS = [
                 "does not support dynamic overwrite",
             ),
             _spark(
-                "df.writeTo('t').overwrite(df.city == 'rome')",
+                "df.writeTo('t').overwrite(col('city') == 'rome')",
                 "likewise; `overwrite(lit(True))` replaces the whole table",
                 "overwrite by filter",
             ),

@@ -53,8 +53,10 @@ class Tried:
         text = text.replace("{path}", self.path).replace("{new}", f"{self.path}-new")
         if not text.startswith(("df.", "spark.")):
             return [tuple(row) for row in self.spark.sql(text).collect()]
+        from pyspark.sql import functions
+
         df = self.spark.sql("SELECT 9L AS id, 'rome' AS city, 9D AS fare, 9L AS ts")
-        eval(text, {"df": df, "spark": self.spark, "keys": KEYS})
+        eval(text, {"df": df, "spark": self.spark, "keys": KEYS, "col": functions.col})
         return []
 
     def refused(self, text: str, says: str, ours: bool = True) -> None:
