@@ -83,7 +83,7 @@ class Writing:
         return evolve(
             self.staging.write(batches),
             dynamic=(said(_SESSIONS) or "").lower() == "dynamic",
-            entered=said(_EXECUTION) != said(_ROOT) and said(QUERY) is None,
+            entered=said(_ROOT) not in (None, said(_EXECUTION)) and said(QUERY) is None,
         )
 
     def commit(self, staged: Sequence[Staged], batch: Batch | None = None) -> Commit:
