@@ -41,7 +41,9 @@ def _spark(text: str, note: str, says: str) -> Case:
 ALL, NINE = "SELECT * FROM t", (9, "rome", 9.0, 9)
 INTO = "INSERT INTO t VALUES (9L, 'rome', 9D, 9L)"
 ALONE = "changes the entry alone"
-OTHERWISE = "the entry alone was changed: the next statement that uses it says so, until the table has it, too: "
+OTHERWISE = (
+    "the next statement that uses the entry is refused, until the table has the change, too: "
+)
 PARTITIONS = "PARTITION_MANAGEMENT_IS_UNSUPPORTED"
 NO_PATH = "was given no path"
 WITH_ROWS = "comes with rows"

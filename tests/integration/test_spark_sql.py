@@ -1,4 +1,4 @@
-"""Spark's own SQL and DataFrames on tables of format("hoodoo"): what docs/spark-source.md says of each statement."""
+"""Spark's own SQL on tables of format("hoodoo"): what docs/spark-source.md says of each."""
 
 from __future__ import annotations
 

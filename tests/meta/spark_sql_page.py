@@ -1,4 +1,4 @@
-"""Makes the table of docs/spark-source.md from tests/spark_sql.py: `python -m tests.meta.spark_sql_page`."""
+"""Makes the table of docs/spark-source.md: `python -m tests.meta.spark_sql_page`."""
 
 from __future__ import annotations
 

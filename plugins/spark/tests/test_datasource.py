@@ -212,7 +212,7 @@ def test_a_type_that_spark_has_changed_in_its_catalog_alone(tmp_path: Path) -> N
 def test_no_entry_of_the_catalog_is_made_with_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """saveAsTable wrote the rows, and its name was one of no table, or of the table that the rows were read from."""
+    """saveAsTable wrote the rows, and its name was one of no table, or of the one that was read."""
     of_task: dict[str, str] = {}
 
     class Context:
