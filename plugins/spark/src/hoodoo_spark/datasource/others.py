@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hoodoo.errors import ConfigError
+from hoodoo.options.write import OVERWRITES
 
 _AS_OF = (
     'option("as_of", ...) takes an instant of table.timeline(), a moment such as '
@@ -112,7 +113,7 @@ _OF_READS: Mapping[str, str] = {
 }
 # Options of a write -> what to do instead, where a read gives them.
 _OF_WRITES: Mapping[str, str] = dict.fromkeys(
-    ("operation", "hoodie.datasource.write.operation", "hoodie.datasource.overwrite.mode"),
+    ("operation", "hoodie.datasource.write.operation", *OVERWRITES.names),
     "leave it out, and give it to the write.",
 )
 
