@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
+from operator import attrgetter
 from typing import Any
 
 from attrs import evolve, field, frozen
@@ -66,31 +66,31 @@ def discover() -> Found:
     :class:`~hoodoo.errors.PluginError` for two entry points with one name, naming both distributions:
     which of them a table means, nobody can say.
     """
-    points = list(entry_points(group=GROUP))
+    points = [(Plugin(p.name, p.value, *_origin(p)), p) for p in entry_points(group=GROUP)]
     off = {name.strip() for name in os.environ.get(DISABLE, "").split(",") if name.strip()}
-    names = {name for point in points for name in (point.name, _origin(point)[0])}
-    wanted = [p for p in points if off.isdisjoint((p.name, _origin(p)[0]))]
+    names = {name for one, _ in points for name in (one.name, one.distribution)}
+    wanted = [(o, p) for o, p in points if off.isdisjoint((o.name, o.distribution))]
     plugins: list[Plugin] = []
     broken: list[Broken] = []
-    for point in _ordered(wanted):
-        plugin = Plugin(point.name, point.value, *_origin(point))
+    for plugin, point in _ordered(wanted):
         try:
             plugins.append(_import(plugin, point))
         except PluginError as error:
             broken.append(Broken(plugin, error))
-    disabled = tuple(sorted(p.name for p in points if p not in wanted))
+    disabled = tuple(sorted(one.name for one, p in points if (one, p) not in wanted))
     return Found(tuple(plugins), tuple(broken), disabled, tuple(sorted(off - names)))
 
 
-def _ordered(points: Iterable[EntryPoint]) -> list[EntryPoint]:
-    ordered = sorted(points, key=lambda point: (point.name, *_origin(point), point.value))
-    for one, other in itertools.pairwise(ordered):
+def _ordered(points: list[tuple[Plugin, EntryPoint]]) -> list[tuple[Plugin, EntryPoint]]:
+    key = attrgetter("name", "distribution", "version", "module")
+    ordered = sorted(points, key=lambda each: key(each[0]))
+    for (one, _), (other, _) in itertools.pairwise(ordered):
         if one.name == other.name:
             raise PluginError(
                 f"plugin {one.name!r}",
                 f"two distributions define this entry point in the group {GROUP!r}: "
-                f"{' '.join(_origin(one))} ({one.value}) and "
-                f"{' '.join(_origin(other))} ({other.value}).",
+                f"{one.distribution} {one.version} ({one.module}) and "
+                f"{other.distribution} {other.version} ({other.module}).",
                 f"Uninstall one of them, disable one with {DISABLE}=<its distribution>, or rename the entry point if you maintain one of them.",
             )
     return ordered
@@ -110,6 +110,5 @@ def _import(plugin: Plugin, point: EntryPoint) -> Plugin:
 
 
 def _origin(point: EntryPoint) -> tuple[str, str]:
-    if point.dist is None:
-        return "unknown", ""
-    return str(point.dist.name), str(point.dist.version)
+    said = None if point.dist is None else point.dist.metadata  # which is parsed each time
+    return ("unknown", "") if said is None else (str(said["Name"]), str(said["Version"]))

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from attrs import define, field
 from hoodoo.errors import HoodooError, warn
 from hoodoo.hookspecs.participant import RebuildRequest
-from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.events import action_events
 from hoodoo.model.config import TableConfig
 from hoodoo.timeline.timeline import Timeline
@@ -23,25 +22,22 @@ from hoodoo_catalogs.described import Described
 from hoodoo_catalogs.hookspecs.catalog import CatalogError
 from hoodoo_catalogs.places import Place, catalogs_of
 from hoodoo_catalogs.sync import Synced, sync
+from hoodoo_catalogs.taking_part import OfNoCatalog
 
 ACTION = "catalog_sync"
 _LATER = "The next action, table.sync() or `hoodoo sync` repeats it."
-# Options without which a table that notes no catalog is in none.
-_SAY = frozenset(one.key for one in (options.CATALOGS, options.ENABLED, options.HIVE_ENABLED))
 _lock = threading.Lock()
 # Table and place -> what is in progress there.
 _running: dict[tuple[str, str], _InBackground] = {}
 
 
 @define
-class OfNoCatalog:
-    """The participant of a table that is in no catalog: nothing follows its actions."""
+class OfCatalogs(OfNoCatalog):
+    """The participant of a table that is in catalogs.
 
-    settings: Settings
+    Implements :class:`~hoodoo.hookspecs.participant.Participant`."""
 
-    def join(self, *look: object) -> None:
-        """It has no part in decisions: what it does comes after them."""
-        return None
+    _known: dict[Place, tuple[object, ...]] = field(factory=dict, init=False)
 
     def check(self) -> None:
         catalogs_of(self.settings.table, self.settings.options)
@@ -53,15 +49,6 @@ class OfNoCatalog:
         # Other processes may have another working directory.
         text = options.CATALOGS.spell(tuple(str(Place.of(one)) for one in noted))
         return TableConfig({**config.properties, options.CATALOGS.key: text})
-
-
-@define
-class OfCatalogs(OfNoCatalog):
-    """The participant of a table that is in catalogs.
-
-    Implements :class:`~hoodoo.hookspecs.participant.Participant`."""
-
-    _known: dict[Place, tuple[object, ...]] = field(factory=dict, init=False)
 
     def after_action(self, request: RebuildRequest, timeline: Timeline) -> tuple[str, ...]:
         given = self.settings.options
@@ -84,14 +71,6 @@ class OfCatalogs(OfNoCatalog):
             if not found.skipped:
                 done.append(str(place))
         return tuple(done)
-
-
-def of_settings(settings: Settings) -> OfNoCatalog:
-    """The participant of a table with these properties and options. It is made for each look at
-    the table, and parses nothing: wrong options are found by ``check``."""
-    if options.CATALOGS.key in settings.table.properties or not _SAY.isdisjoint(settings.options):
-        return OfCatalogs(settings)
-    return OfNoCatalog(settings)
 
 
 def sync_all(

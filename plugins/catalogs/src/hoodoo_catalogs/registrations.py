@@ -62,7 +62,7 @@ def hoodoo_participants() -> Iterable[Registration]:
     return [
         Registration(
             "catalogs",
-            "hoodoo_catalogs.participant:of_settings",
+            "hoodoo_catalogs.taking_part:of_settings",
             options=options.OPTIONS,
             summary="updates the catalogs that have the table after each action",
             verbs={"sync": "hoodoo_catalogs.verbs:sync"},

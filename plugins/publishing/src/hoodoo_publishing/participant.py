@@ -17,7 +17,6 @@ from hoodoo.errors import (
     warn,
 )
 from hoodoo.hookspecs.participant import RebuildRequest
-from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.config import TableConfig
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import arrow_schema
@@ -29,41 +28,15 @@ from hoodoo.timeline.timeline import Timeline
 from hoodoo_publishing import options
 from hoodoo_publishing.catalogs.faces import Faces, faces
 from hoodoo_publishing.files import Head
-from hoodoo_publishing.formats import named
 from hoodoo_publishing.iceberg.file_ids import note_ids, with_ids
+from hoodoo_publishing.open_formats import AfterActions
 from hoodoo_publishing.sync import Again, Format, sync
 
 T = TypeVar("T")
 
 
-class _AfterActions:
-    """It takes part in no decision."""
-
-    def join(self, storage: Storage, timeline: Timeline) -> None:
-        return None
-
-
 @frozen
-class OpenFormats(_AfterActions):
-    """Implements :class:`~hoodoo.hookspecs.participant.Participant`. Tables without these formats
-    have no further part."""
-
-    parts: tuple[Publisher, ...] = ()
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> OpenFormats:
-        stored = settings.table.properties
-        names = options.FORMATS.stored(stored)
-        if not names:
-            return cls()
-        formats = named(names)
-        texts = options.CATALOGS.stored(stored) or ()
-        each = faces(texts, [form.name for form in formats], lenient=True)
-        return cls((Publisher(tuple(formats), Faces(each, settings.options)),))
-
-
-@frozen
-class Publisher(_AfterActions):
+class Publisher(AfterActions):
     """Of a table that is shown in other ``formats``. It writes after an action, never with it: a
     failure here is no failure of the action, and the next action, or ``table.publish()``, catches
     up."""

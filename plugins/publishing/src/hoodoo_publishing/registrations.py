@@ -16,7 +16,7 @@ def hoodoo_participants() -> Iterable[Registration]:
     return [
         Registration(
             "open_formats",
-            "hoodoo_publishing.participant:OpenFormats.from_settings",
+            "hoodoo_publishing.open_formats:OpenFormats.from_settings",
             options=options.ALL,
             summary="publishes each commit as Delta Lake and Apache Iceberg metadata",
             verbs={"publish": "hoodoo_publishing.verbs:publish"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from attrs import evolve, frozen
@@ -44,14 +44,13 @@ from hoodoo.timeline.snapshot import Snapshot, TableSnapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_rows.merge.rule import as_of_schema
-from hoodoo_rows.merge.virtual import VirtualKeys
-from hoodoo_rows.read import stored_row as rows_of_files
-from hoodoo_rows.read.exact import refuse_inexact
+from hoodoo_rows.merge.virtual import VirtualKeys, stores_keys
 from hoodoo_rows.read.plan import plan_scan
-from hoodoo_rows.write.log_keys import stores_keys
-from hoodoo_rows.write.operation import WriteKind
-from hoodoo_rows.write.request import WriteRequest
-from hoodoo_rows.write.target import LogSettings, WritePlugins, WritePolicy, WriteTarget
+
+if TYPE_CHECKING:  # a read imports nothing of writes
+    from hoodoo_rows.write.operation import WriteKind
+    from hoodoo_rows.write.request import WriteRequest
+    from hoodoo_rows.write.target import LogSettings, WritePlugins, WriteTarget
 
 # What the handle stores of this module, by these names.
 _PLUGINS, _OF_WRITES, _WARNED = "rows.plugins", "rows.write_plugins", "rows.warned_of_keys"
@@ -144,6 +143,8 @@ def load_plugins(
 
 def _write_plugins(plugins: Plugins, settings: Settings) -> WritePlugins:
     """``plugins``, and what else decides in a write."""
+    from hoodoo_rows.write.target import WritePlugins
+
     options = settings.options
     layout = write_options.LAYOUT.given(options) or default_name("layout", settings)
     packing = write_options.SERIALIZER.given(options) or default_name("serializer", settings)
@@ -176,6 +177,8 @@ def _write_plugins(plugins: Plugins, settings: Settings) -> WritePlugins:
 
 def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
     """How log files are written; None for a table that is copied on write."""
+    from hoodoo_rows.write.target import LogSettings
+
     table = settings.table
     if table.table_type != "MERGE_ON_READ":
         return None
@@ -216,6 +219,8 @@ def _conflict_strategy(settings: Settings) -> ConflictStrategy:
 # --- rows ---------------------------------------------------------------------------------------------
 def stored_row(table: TableHandle, columns: Sequence[str]) -> pa.RecordBatch | None:
     """One row's meta columns and ``columns``; None of an empty table."""
+    from hoodoo_rows.read import stored_row as rows_of_files
+
     return rows_of_files.stored_row(table.source(), columns)
 
 
@@ -272,6 +277,9 @@ def write_target(
 def _target(
     table: TableHandle, runner: Engine, snapshot: TableSnapshot, joined: Joined | None, calm: bool
 ) -> WriteTarget:
+    from hoodoo_rows.read.exact import refuse_inexact
+    from hoodoo_rows.write.target import WritePolicy, WriteTarget
+
     timeline = snapshot.timeline
     policy = WritePolicy(
         options=table.options,
@@ -313,6 +321,8 @@ def write_request(
     follow: Follow = lambda timeline, files: None,
 ) -> WriteRequest:
     """A commit of ``kind``, for the functions of :mod:`hoodoo_rows.write.run`."""
+    from hoodoo_rows.write.request import WriteRequest
+
     return WriteRequest(
         storage=table.storage,
         kind=kind,

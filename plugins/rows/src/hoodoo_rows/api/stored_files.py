@@ -6,7 +6,6 @@ from hoodoo_rows.merge import rule, virtual
 from hoodoo_rows.produce import base_ranges
 from hoodoo_rows.read import asked, named, prune, source
 from hoodoo_rows.read import schema as schemas
-from hoodoo_rows.write import log_keys
 
 
 class StoredFiles:
@@ -37,8 +36,8 @@ class StoredFiles:
     check_virtual = staticmethod(virtual.check_virtual)
     key_columns = staticmethod(virtual.key_columns)
     record_keys = staticmethod(virtual.record_keys)
-    stores_keys = staticmethod(log_keys.stores_keys)
-    begun_by = staticmethod(log_keys.begun_by)
+    stores_keys = staticmethod(virtual.stores_keys)
+    begun_by = staticmethod(virtual.begun_by)
     # Ranges of values.
     ranges = staticmethod(base_ranges.base_ranges)
     merged_ranges = staticmethod(base_ranges.merge_ranges)

@@ -25,8 +25,11 @@ from hoodoo.hookspecs.file_format import (
     is_plain_parquet,
 )
 from hoodoo.hookspecs.key_generator import KeyGenerator, can_be_virtual
+from hoodoo.model.config import STORED_UNTIL, TableConfig
+from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, emptied
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.instants import order_key
 
 
 def check_columns(generator: KeyGenerator, schema: pa.Schema, obj: str) -> None:
@@ -236,3 +239,15 @@ def check_virtual(generator: KeyGenerator, name: str) -> None:
         "use one of these, store the keys, or see docs/virtual-keys.md for an option that allows "
         "some others.",
     )
+
+
+def stores_keys(slice_: FileSlice, config: TableConfig) -> bool:
+    """Whether some of the slice's files are from when the table stored its keys."""
+    until = config.get(STORED_UNTIL)
+    return not config.populate_meta_fields and until is not None and begun_by(slice_, until)
+
+
+def begun_by(slice_: FileSlice, until: str) -> bool:
+    """Whether some of the slice's files are of the instant ``until`` or one before."""
+    base = () if slice_.base_file is None else (slice_.base_file,)
+    return any(order_key(f.instant) <= order_key(until) for f in (*base, *slice_.log_files))

@@ -17,7 +17,6 @@ from attrs import evolve, frozen
 from hoodoo.hookspecs.engine import Side, Stream, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
-from hoodoo.model.config import STORED_UNTIL, TableConfig
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.model.payload import pack_slices, unpack_slices
@@ -32,18 +31,6 @@ from hoodoo_rows.merge.slice import merged_rows
 from hoodoo_rows.write.key_table import KeyTable
 from hoodoo_rows.write.meet import AskedPlaces
 from hoodoo_rows.write.target import WriteTarget
-
-
-def stores_keys(slice_: FileSlice, config: TableConfig) -> bool:
-    """Whether some of the slice's files are from when the table stored its keys."""
-    until = config.get(STORED_UNTIL)
-    return not config.populate_meta_fields and until is not None and begun_by(slice_, until)
-
-
-def begun_by(slice_: FileSlice, until: str) -> bool:
-    """Whether some of the slice's files are of the instant ``until`` or one before."""
-    base = () if slice_.base_file is None else (slice_.base_file,)
-    return any(order_key(f.instant) <= order_key(until) for f in (*base, *slice_.log_files))
 
 
 def with_log_keys(target: WriteTarget, keys: Stream, found: pa.Table, anywhere: bool) -> pa.Table:
