@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from hoodoo.hookspecs import hookimpl
     from hoodoo.table.table import Table, create, open
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = ["Table", "__version__", "create", "hookimpl", "open"]
 

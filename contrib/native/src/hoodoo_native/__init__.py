@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from hoodoo_native import _bloom
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["fill", "might_contain"]
 
 Bytes = npt.NDArray[np.uint8]

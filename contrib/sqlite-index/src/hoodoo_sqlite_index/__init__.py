@@ -1,3 +1,3 @@
 """An index of record keys in an SQLite database."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

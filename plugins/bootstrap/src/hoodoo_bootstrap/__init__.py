@@ -6,4 +6,4 @@ rows lie in two files; ``folder``: the source; ``modes``: what becomes of each o
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -5,4 +5,4 @@ as of one moment; ``transfer``: one file, verified; ``clone``: a new table with 
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -5,4 +5,4 @@ are looked through; ``report``: what came of it, with its signature."""
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

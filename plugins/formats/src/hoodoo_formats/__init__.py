@@ -1,3 +1,3 @@
 """File formats: Parquet base files, and the data blocks of log files."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

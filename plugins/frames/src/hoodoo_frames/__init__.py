@@ -1,3 +1,3 @@
 """Hoodoo tables where data frames are: polars, pandas, pyarrow datasets."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

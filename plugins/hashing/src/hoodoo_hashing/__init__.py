@@ -1,3 +1,3 @@
 """Bucket indexes whose buckets are split and merged: consistent hashing, as Hudi has it."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

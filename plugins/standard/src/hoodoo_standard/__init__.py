@@ -1,3 +1,3 @@
 """See the distribution's setup.cfg."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -5,4 +5,4 @@ layout; ``change``: the order of the steps, and what refuses them."""
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
