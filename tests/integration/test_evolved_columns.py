@@ -112,6 +112,10 @@ def test_the_column_of_an_index_stays(tmp_path: Path) -> None:
         with pytest.raises(SchemaError, match=r'index by_name is of it.*drop_index\("by_name"\)'):
             table.alter(**how)
     assert files(tmp_path / "t") == before
+    table.create_index("by_seats", ["seats"])
+    with pytest.raises(SchemaError, match=r"index by_seats is of it"):  # its entries are texts
+        table.alter(widen={"seats": "double"})
+    table.alter(widen={"seats": "bigint"})
     table.drop_index("by_name")
     table.alter(rename={"name": "called"})
     table.upsert([{"id": 9, "city": "oslo", "at": 1, "called": "x"}])

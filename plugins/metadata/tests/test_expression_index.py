@@ -11,7 +11,7 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 import pytest
-from hoodoo.errors import ConfigError, UnsupportedTableError
+from hoodoo.errors import ConfigError, SchemaError, UnsupportedTableError
 from hoodoo.model.column_range import ColumnRange
 from hoodoo_metadata.partitions.column_stats.ranges import decode_ranges
 from hoodoo_metadata.partitions.expression.definition import Expression
@@ -227,3 +227,39 @@ def test_sql_creates_it(tmp_path: Path) -> None:
     found = {name: one["indexOptions"] for name, one in defined["indexDefinitions"].items()}
     assert found["expr_index_days"] == {"expr": "from_unixtime", "format": "yyyy-MM-dd"}
     assert found["expr_index_first"] == {"expr": "substring", "pos": "1", "len": "1"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        r"expr='regexp_extract', pattern='\\\\d+', idx='0'", "expr='substring', len='1'", "expr='trim', trimString='x'",
+        "expr='substring', pattern='1'", "expr='upper', format=3",
+    ],
+)  # fmt: skip
+def test_no_option_is_lost(options: str, tmp_path: Path) -> None:
+    table = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id")
+    session = hoodoo.session(tables={"t": str(tmp_path / "t")})
+    with pytest.raises(ConfigError, match="from_unixtime"):
+        session.sql(f"CREATE INDEX e ON t USING column_stats(name) OPTIONS({options})")
+    assert not [index for index in table.indexes() if index.kind == "expression"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "nulls"), [(pa.string(), 2), (pa.date32(), 1)], ids=["of text", "of days"]
+)
+def test_texts_that_are_no_days_may_be_null(kind: pa.DataType, nulls: int) -> None:
+    """Spark looks for ``year(name) IS NULL`` where an entry counts nulls."""
+    expression = Expression("c", kind, "year", {}, "column_stats")
+    ends = ("a", "b") if kind == pa.string() else (0, 1)
+    assert expression.of_any(ColumnRange("c", "f", *ends, kind, 5, 1)).nulls == nulls
+
+
+def test_its_column_stays(tmp_path: Path) -> None:
+    table = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id")
+    table.create_index("e", expression="identity(ts)")
+    for how in ({"rename": {"ts": "x"}}, {"drop": "ts"}, {"widen": {"ts": "double"}}):
+        with pytest.raises(SchemaError, match=r'index e is of it.*drop_index\("e"\)'):
+            table.alter(**how)
+    table.alter(widen={"ts": "bigint"}, add={"more": "int"})  # it is so already
+    table.drop_index("e")
+    table.alter(widen={"ts": "double"})

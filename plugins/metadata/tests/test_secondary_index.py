@@ -247,3 +247,25 @@ def test_a_global_index_in_the_place_of_a_partitioned_one_is_refused(
     with pytest.raises(ConfigError, match="switch_index"):
         table.create_index("record_index", kind="record_index")
     assert [i.name for i in table.indexes()] == before
+
+
+@pytest.mark.parametrize("other", ["n", "fare"])
+def test_one_that_another_engine_made_again(tmp_path: Path, other: str) -> None:
+    """Spark Hudi drops and makes an index, and leaves Hoodoo's note of its column as it is."""
+    table = made(tmp_path / "t")
+    table.upsert(
+        [{"id": f"k{k}", "city": f"c{k}", "n": k, "fare": 1.0, "at": "x"} for k in range(4)]
+    )
+    table.create_index("i", "n")
+    definitions = tmp_path / "t/.hoodie/.index_defs/index.json"
+    if other == "n":  # the entries of `n` are there, and the note is of `city`
+        table.handle.change_properties({"hoodoo.metadata.secondary": "secondary_index_i:city"})
+    else:
+        definitions.write_text(definitions.read_text().replace('["n"]', '["fare"]'))
+    table = hoodoo.open(str(tmp_path / "t"))
+    assert table.read(where="city = 'c2'").count() == table.read(where="n = 2").count() == 1
+    table.upsert([{"id": "k9", "city": "c2", "n": 2, "fare": 1.0, "at": "x"}])
+    assert table.read(where="city = 'c2'").count() == table.read(where="n = 2").count() == 2
+    assert not table.verify().findings
+    there = {index.name: index.columns for index in table.indexes()}
+    assert there.get("i") == (("n",) if other == "n" else None)

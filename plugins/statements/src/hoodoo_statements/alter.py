@@ -21,7 +21,7 @@ from hoodoo.table import settings as tables
 from hoodoo.table.handle import TableHandle
 from hoodoo_rows.api import ArrivingRows, Commit, StoredFiles, Writes, WriteTarget
 
-from hoodoo_statements.on_read import OnRead, names_of
+from hoodoo_statements.on_read import OnRead, index_of, names_of
 from hoodoo_statements.text.nested import field_at, inner_fields, of_inner
 from hoodoo_statements.text.scope import named, unknown_column
 
@@ -124,6 +124,16 @@ class Altered:
                 "is in widen= and in nullable=, and each is a change of its own.",
                 "Call table.alter twice.",
             )
+        for name, kind in widened.items():
+            was = field_at(table.schema, name.split("."))
+            same = pa.types.is_integer(kind) or (was is not None and was.type == kind)
+            index = None if same else index_of(table, name)
+            if index:  # it has texts, or bounds, of the older type
+                raise SchemaError(
+                    f"column {name} of table {table.config.name}",
+                    f"can't become {kind}: the index {index} is of it.",
+                    f'Drop the index first: table.drop_index("{index}"); make it again afterwards.',
+                )
         for name in (*added, *widened):
             if name.lower().startswith("_hoodie_"):
                 raise SchemaError(

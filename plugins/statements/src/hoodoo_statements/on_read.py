@@ -98,7 +98,7 @@ class OnRead:
                     f"can't be {done}: {role} is made of it, in files of any age.",
                     _ANEW,
                 )
-            index = _index_of(table, name)
+            index = index_of(table, name)
             if index:
                 raise SchemaError(
                     f"column {name} of {where}",
@@ -304,7 +304,7 @@ def _role(table: TableHandle, name: str) -> str | None:
     return None
 
 
-def _index_of(table: TableHandle, name: str) -> str | None:
+def index_of(table: TableHandle, name: str) -> str | None:
     """The index of the column, or of a field within it; None where there is none."""
     stored = get_if_there(table.storage, _DEFINITIONS)
     try:
@@ -314,7 +314,7 @@ def _index_of(table: TableHandle, name: str) -> str | None:
     lower = name.lower()
     for index, defined in found:
         fields = [str(f).lower() for f in defined.get("sourceFields") or ()]
-        if defined.get("indexType") not in _OF_ALL_COLUMNS and any(
+        if index not in _OF_ALL_COLUMNS and any(
             f == lower or f.startswith(f"{lower}.") for f in fields
         ):
             return str(index).removeprefix("secondary_index_").removeprefix("expr_index_")

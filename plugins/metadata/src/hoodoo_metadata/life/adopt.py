@@ -22,6 +22,7 @@ from hoodoo_metadata.life.definitions import (
     defined,
     is_partitioned,
     is_secondary_of,
+    made_again,
     of_one_column,
 )
 from hoodoo_metadata.partitions.expression.definition import Expression
@@ -34,21 +35,28 @@ from hoodoo_metadata.table.metadata_table import listed
 def adopt(storage: Storage, config: TableConfig) -> TableConfig:
     """The properties, in which those indexes of others are noted that Hoodoo can update. Reads
     nothing where there is none."""
-    others = [
+    kept = indexes_of_columns(config)
+    asked = [
         partition
         for partition in listed(config)
-        if (is_secondary(partition) or is_expression(partition))
-        and partition not in indexes_of_columns(config)
+        if is_secondary(partition) or (is_expression(partition) and partition not in kept)
     ]
+    if not asked:
+        return config
+    changed = made_again(storage, {p: kept[p] for p in asked if p in kept})
+    others = [p for p in asked if p in changed or p not in kept]
     if not others:
         return config
     found = {p: column for p, column in _keepable(storage, config) if p in others}
-    if not found:
+    if not (found or changed):
         return config
+
+    def change(now: TableConfig) -> dict[str, str | None]:
+        left = {p: c for p, c in indexes_of_columns(now).items() if p not in changed}
+        return {KEPT: noted({**left, **found})}
+
     with suppress(CommitConflictError):  # another writer is at it, or has done it
-        return properties.update(
-            storage, config, lambda now: {KEPT: noted({**indexes_of_columns(now), **found})}
-        )
+        return properties.update(storage, config, change)
     return properties.load(storage)
 
 

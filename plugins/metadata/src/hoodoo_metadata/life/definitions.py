@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -90,6 +90,13 @@ def of_one_column(config: TableConfig, one: Any, partition: str) -> str | None:
         if one.get("version", "V1") == _version(config) and not set(",:") & {*partition, *column}:
             return str(column)
     return None
+
+
+def made_again(storage: Storage, kept: Mapping[str, str]) -> list[str]:
+    """Those of ``kept``, partition -> column, that another engine has dropped and made again of
+    another column: properties of Hoodoo's it leaves as they are."""
+    found = defined(storage) if kept else {}
+    return [p for p, c in kept.items() if p in found and found[p].get("sourceFields") != [c]]
 
 
 def is_secondary_of(config: TableConfig, one: Any, partition: str, column: str) -> bool:

@@ -26,7 +26,7 @@ _DROP = re.compile(
     rf"(?P<table>{_NAME})\s*;?\s*",
     re.I,
 )
-_OPTION = re.compile(r"(\w+)\s*=\s*'([^'\\]*)'")
+_OPTION = re.compile(r"\s*,?\s*(\w+)\s*=\s*'([^']*)'")
 # What Hudi calls the arguments of an expression that come behind the column, in their order.
 _ARGUMENTS = ("format", "days", "pos", "len", "pattern", "replacement", "idx")
 _SECONDARY, _OF_KEYS = "secondary_index", "record_index"
@@ -58,10 +58,12 @@ def _create(said: re.Match[str], names: SessionNames) -> None:
     if said["exists"] and _found(table, name) is not None:
         return
     kind = (said["kind"] or "").lower()
-    options = dict(_OPTION.findall(said["options"] or ""))
+    options = {key.lower(): value for key, value in _OPTION.findall(said["options"] or "")}
     if kind == "column_stats" and "expr" in options:
-        given = "".join(f", '{options[key]}'" for key in _ARGUMENTS if key in options)
-        table.create_index(name, expression=f"{options['expr']}({said['columns']}{given})")
+        called, left = options.pop("expr"), _OPTION.sub("", said["options"]).strip()
+        keys = sorted(options, key=lambda key: (*_ARGUMENTS, key).index(key))
+        given = "".join(f", {key} => '{options[key]}'" for key in keys)
+        table.create_index(name, expression=f"{called}({said['columns']}{given}{left})")
         return
     if kind not in ("", _SECONDARY, _OF_KEYS):
         fix = (

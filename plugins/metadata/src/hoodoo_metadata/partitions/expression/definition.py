@@ -48,10 +48,13 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "regexp_extract": ("pattern", "idx"),
 }
 _CALL = re.compile(r"(?s)(?P<function>\w+)\s*\(\s*(?P<column>`[^`]+`|\w+)(?P<rest>.*)\)")
-_LITERAL = re.compile(r"\s*,\s*(?:'(?P<text>[^'\\]*)'|(?P<number>-?\d+))")
+_NAME = r"(?:(?P<name>\w+)\s*=>\s*)?"
+_LITERAL = re.compile(rf"\s*,\s*{_NAME}(?:'(?P<text>[^'\\]*)'|(?P<number>-?\d+))")
 # Of these a value is null only where the column is.
 _TOTAL = frozenset({"identity", "upper", "lower", "trim", "ltrim", "rtrim", "substring", "length"})
-_TOTAL |= {"year", "month", "day", "hour", "date_add", "date_sub"}
+# Of texts that are no dates these are null, too.
+_OF_DAYS = frozenset({"year", "month", "day", "hour", "date_add", "date_sub"})
+_TOTAL |= _OF_DAYS
 
 
 @frozen
@@ -90,11 +93,14 @@ class Expression:
         if called is None:
             return None
         function = called["function"].lower()
-        given = [one["text"] or one["number"] for one in _LITERAL.finditer(called["rest"])]
+        given = list(_LITERAL.finditer(called["rest"]))
         names = _OPTIONS.get(function, ())
         if len(given) > len(names) or _LITERAL.sub("", called["rest"]).strip():
             return None
-        options = {"expr": function, **dict(zip(names, given, strict=False))}
+        pairs = list(zip(names, given, strict=False))
+        if any((one["name"] or name) != name for name, one in pairs):
+            return None
+        options = {"expr": function, **{n: one["number"] or one["text"] for n, one in pairs}}
         defined = {
             "sourceFields": [called["column"].strip("`")],
             "indexOptions": options,
@@ -113,7 +119,7 @@ class Expression:
         nothing narrower is known than what the type holds."""
         if found.is_deleted or not found.is_known:
             return None
-        if found.nulls >= found.values and self.function in _TOTAL:
+        if found.nulls >= found.values and self._is_total:
             return evolve(found, kind=None, least=None, greatest=None)
         ends = self._ends(found)
         return None if ends is None else self._ranged(found, *ends)
@@ -123,7 +129,7 @@ class Expression:
         return self.of_file(found) or self._ranged(found, *widest(self.answer))
 
     def _ranged(self, found: ColumnRange, least: Raw, greatest: Raw) -> ColumnRange:
-        more = 0 if self.function in _TOTAL else 1  # it may be null where the column is not
+        more = 0 if self._is_total else 1  # it may be null where the column is not
         return evolve(
             found,
             least=least,
@@ -133,6 +139,11 @@ class Expression:
             nulls=found.nulls + more,
             is_tight=False,
         )
+
+    @property
+    def _is_total(self) -> bool:
+        of_text = pa.types.is_string(self.kind) or pa.types.is_large_string(self.kind)
+        return self.function in _TOTAL and not (of_text and self.function in _OF_DAYS)
 
     def _ends(self, found: ColumnRange) -> tuple[Raw, Raw] | None:
         """Of functions that keep the order of values."""

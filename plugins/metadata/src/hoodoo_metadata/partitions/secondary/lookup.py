@@ -15,6 +15,7 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.pruner import PruneRequest
 from hoodoo.timeline.snapshot import Snapshot
 
+from hoodoo_metadata.life.definitions import made_again
 from hoodoo_metadata.life.kept_by import first_commit_not_indexed, knows_all_places
 from hoodoo_metadata.partitions.record_index.index_reach import describes
 from hoodoo_metadata.partitions.secondary.rows import (
@@ -52,6 +53,8 @@ def keys_of_values(request: PruneRequest, asked: Asked) -> pa.Array | None:
             continue
         if not knows_all_places(Snapshot(storage, timeline)):
             return None
+        if made_again(storage, {partition: column}):
+            continue
         if bound is not None and not describes(Snapshot(storage, timeline), bound, partition):
             continue
         found = _keys(
