@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 import hoodoo
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -123,3 +124,16 @@ def test_without_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(__import__("sys").modules, "duckdb", None)
     with pytest.raises(EngineError, match="needs duckdb"):
         made(tmp_path / "t").read().to_duckdb()
+
+
+def test_a_table_is_an_arrow_stream(tmp_path: Path) -> None:
+    """Of all its rows, each time as they are then."""
+    rows = pa.table({"id": [1, 2], "v": ["a", "b"]})
+    trips = hoodoo.write(str(tmp_path / "t"), rows, record_key="id")
+    assert duckdb.sql("SELECT v FROM trips ORDER BY v").fetchall() == [("a",), ("b",)]
+    trips.upsert(pa.table({"id": [3], "v": ["c"]}))
+    assert pl.DataFrame(trips).height == 3 == pa.table(trips).num_rows
+    copy = hoodoo.create(str(tmp_path / "u"), trips, record_key="id")
+    copy.upsert(trips)
+    assert copy.to_arrow().sort_by("id").equals(trips.to_arrow().sort_by("id"))
+    assert not hasattr(trips, "__arrow_c_schema__") and not hasattr(trips, "__len__")

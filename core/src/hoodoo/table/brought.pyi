@@ -387,6 +387,9 @@ class Brought:
         ('delta 20261128104500123',)
         """
     # hoodoo-rows
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """All rows, by Arrow's PyCapsule interface: ``polars.DataFrame(trips)``,
+        ``duckdb.sql("FROM trips")``, ``pyarrow.table(trips)``."""
     def append(
         self,
         data: Any,

@@ -60,7 +60,7 @@ class Table(Brought, Shown):
     if not TYPE_CHECKING:  # type checkers know the names of today
 
         def __getattr__(self, name: str) -> Any:
-            found = None if name.startswith("_") else offered(name)
+            found = offered(name) if name[:1] != "_" or name.startswith("__arrow") else None
             if found is not None:
                 return found.__get__(self)
             entry = old_names("method").get(name)

@@ -77,6 +77,12 @@ def to_arrow(
     return read(table, columns, where, as_of).to_arrow()
 
 
+def __arrow_c_stream__(table: TableHandle, requested_schema: object | None = None) -> object:
+    """All rows, by Arrow's PyCapsule interface: ``polars.DataFrame(trips)``,
+    ``duckdb.sql("FROM trips")``, ``pyarrow.table(trips)``."""
+    return read(table).__arrow_c_stream__(requested_schema)
+
+
 def count(table: TableHandle, where: Any = None, as_of: str | date | int | None = None) -> int:
     """The number of rows. Without ``where``, only the footers of files are read. The arguments are
     those of ``read``."""

@@ -21,7 +21,7 @@ _WRITES = (
 )
 
 
-_READS = ("read", "query", "to_arrow", "count", "head")
+_READS = ("read", "query", "to_arrow", "count", "head", "__arrow_c_stream__")
 
 
 @hookimpl
