@@ -129,7 +129,8 @@ def test_without_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_table_is_an_arrow_stream(tmp_path: Path) -> None:
     """Of all its rows, each time as they are then."""
     rows = pa.table({"id": [1, 2], "v": ["a", "b"]})
-    trips = hoodoo.write(str(tmp_path / "t"), rows, record_key="id")
+    hoodoo.write(str(tmp_path / "t"), rows, record_key="id")
+    trips = hoodoo.open(str(tmp_path / "t"))
     assert duckdb.sql("SELECT v FROM trips ORDER BY v").fetchall() == [("a",), ("b",)]
     trips.upsert(pa.table({"id": [3], "v": ["c"]}))
     assert pl.DataFrame(trips).height == 3 == pa.table(trips).num_rows
