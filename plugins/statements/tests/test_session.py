@@ -7,12 +7,14 @@ import re
 import sys
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import hoodoo
 import numpy as np
 import pyarrow as pa
 import pytest
+import sqlglot
 from hoodoo.errors import (
     ConfigError,
     CorruptTableError,
@@ -23,6 +25,8 @@ from hoodoo.errors import (
     SchemaError,
     TableExistsError,
 )
+from hoodoo_statements.overwrite import _is_empty
+from hoodoo_statements.query import Query
 
 CITIES = [{"city": "oslo", "country": "no"}, {"city": "rome", "country": "it"}]
 
@@ -715,3 +719,37 @@ def test_columns_of_a_query(session: Any) -> None:
         ("city", "string"),
         ("fare", "double"),
     ]
+
+
+class ConnectFrame:
+    """As a DataFrame of Spark Connect, which answers a column for each name that it is asked for."""
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+
+    def __getattr__(self, name: str) -> Any:
+        return object()
+
+    def createOrReplaceTempView(self, name: str) -> None:
+        raise AssertionError("frames travel with the query")
+
+    def limit(self, most: int) -> ConnectFrame:
+        return self
+
+    def count(self) -> int:
+        return self.rows
+
+
+class ConnectSession:
+    def sql(self, text: str, **frames: Any) -> tuple[str, dict[str, Any]]:
+        return text, frames
+
+
+def test_frames_of_spark_connect() -> None:
+    frame = ConnectFrame(1)
+    query = SimpleNamespace(spark=ConnectSession())
+    tree = sqlglot.parse_one("SELECT * FROM news", dialect="spark")
+    text, frames = Query._on_spark(cast(Any, query), tree, {"news": frame})
+    assert text == "SELECT * FROM {news}" and frames == {"news": frame}
+    assert _is_empty(ConnectFrame(0)) and not _is_empty(frame)
+    assert _is_empty(pa.table({"a": pa.array([], pa.int8())}))

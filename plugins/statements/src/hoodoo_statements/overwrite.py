@@ -55,4 +55,4 @@ def _mode(table: Table, spark: Any) -> str:
 
 
 def _is_empty(data: Any) -> bool:
-    return not data.num_rows if hasattr(data, "num_rows") else not data.limit(1).count()
+    return not data.num_rows if hasattr(type(data), "num_rows") else not data.limit(1).count()

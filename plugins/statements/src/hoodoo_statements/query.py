@@ -149,10 +149,11 @@ class Query:
         text, frames = text.replace("{", "{{").replace("}", "}}"), {}
         for name, found in read.items():
             text = text.replace(name, f"{{{name}}}")
-            if hasattr(found, "to_spark"):
-                frames[name] = found.to_spark(self.spark)
-            elif hasattr(found, "createOrReplaceTempView"):
+            # A DataFrame of Spark Connect answers a column for each name that it is asked for.
+            if hasattr(type(found), "createOrReplaceTempView"):
                 frames[name] = found
+            elif hasattr(found, "to_spark"):
+                frames[name] = found.to_spark(self.spark)
             else:
                 frames[name] = frame_of(self.spark, arrow_of(found))
         return self.spark.sql(text, **frames)
