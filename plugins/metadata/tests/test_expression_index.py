@@ -263,3 +263,36 @@ def test_its_column_stays(tmp_path: Path) -> None:
     table.alter(widen={"ts": "bigint"}, add={"more": "int"})  # it is so already
     table.drop_index("e")
     table.alter(widen={"ts": "double"})
+
+
+def test_indexes_have_names_of_their_own(tmp_path: Path) -> None:
+    table = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id")
+    table.create_index("one", "name")
+    table.create_index("two", expression="year(day)")
+    for name in ("one", "record_index"):
+        with pytest.raises(ConfigError, match=f"drop_index.'{name}'"):
+            table.create_index(name, expression="year(day)")
+    with pytest.raises(ConfigError, match="drop_index.'two'"):
+        table.create_index("two", "name")
+
+
+@pytest.mark.parametrize("how", [{"columns": "name"}, {"expression": "upper(name)"}])
+def test_what_is_left_of_one_is_dropped(how: dict[str, str], tmp_path: Path) -> None:
+    """A definition without a partition, as the death of a maker leaves it, or a write without metadata."""
+    table = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id")
+    table.create_index("e", **how)
+    defined = tmp_path / "t/.hoodie/.index_defs/index.json"
+    text = defined.read_text()
+    with pytest.warns(UserWarning, match="not wanted"):
+        hoodoo.open(table.path, {"hoodie.metadata.enable": "false"}).upsert(
+            some_rows(random.Random(1), [1])
+        )
+    defined.write_text(text)
+    table = hoodoo.open(table.path)
+    with pytest.raises(SchemaError, match=r'drop_index\("e"\)'):
+        table.alter(drop="name")
+    table.drop_index("e")
+    table.alter(drop="name")
+    assert "name" not in table.schema.names
+    with pytest.raises(ConfigError, match="'e'"):
+        table.drop_index("e")

@@ -10,7 +10,9 @@ from hoodoo.table.call_action import PARTICIPANT_SERVICE, action_run
 from hoodoo.table.handle import TableHandle
 from hoodoo_rows.api import Query, Reads
 
+from hoodoo_metadata.life.definitions import defined
 from hoodoo_metadata.life.drop import drop, droppable, partition_named
+from hoodoo_metadata.partitions.secondary.rows import indexes_of_columns
 
 
 def compact_metadata(table: TableHandle, *, engine: str | Engine | None = None) -> tuple[str, ...]:
@@ -70,7 +72,9 @@ def drop_index(table: TableHandle, name: str) -> tuple[str, ...]:
     table.check_writable()
     table.refresh()
     with action_run(table, PARTICIPANT_SERVICE) as events:
-        gone = tuple(droppable(table.config, [partition_named(table.config, name)]))
+        more = {*defined(table.storage), *indexes_of_columns(table.config)}
+        named = partition_named(table.config, name, more)
+        gone = tuple(droppable(table.config, [named], more))
         if not gone:
             raise ConfigError(
                 f"table {table.storage.root}",

@@ -6,7 +6,7 @@ go with the old ones."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 
 from hoodoo.errors import ConfigError, HoodooError
@@ -37,10 +37,10 @@ from hoodoo_metadata.table.layout import (
 from hoodoo_metadata.table.metadata_table import FOLDER, building, listed, mark_of
 
 
-def partition_named(config: TableConfig, name: str) -> str:
-    """The partition that is called ``name``, or that stores the index of this name. ConfigError for
-    none."""
-    there = {*indexes_of_columns(config), *listed(config), *building(config)}
+def partition_named(config: TableConfig, name: str, more: Iterable[str] = ()) -> str:
+    """The partition that is called ``name``, or that stores the index of this name. ``more``: those
+    that are defined. ConfigError for none."""
+    there = {*indexes_of_columns(config), *listed(config), *building(config), *more}
     for partition in (name, secondary_of(name), f"{EXPRESSION}{name}"):
         if (is_secondary(partition) or is_expression(partition)) and partition in there:
             return partition
@@ -55,8 +55,9 @@ def partition_named(config: TableConfig, name: str) -> str:
     return partition
 
 
-def droppable(config: TableConfig, wanted: Iterable[str]) -> list[str]:
-    """Those of ``wanted`` that there are, with those that are nothing without them. ConfigError for
+def droppable(config: TableConfig, wanted: Iterable[str], more: Collection[str] = ()) -> list[str]:
+    """Those of ``wanted`` that there are, with those that are nothing without them, and those of a
+    column of which a note or a definition alone is left; ``more``: all definitions. ConfigError for
     one that has to stay."""
     found: list[str] = []
     wanted = list(wanted)
@@ -85,7 +86,8 @@ def droppable(config: TableConfig, wanted: Iterable[str]) -> list[str]:
         found.append(partition)
         if partition == COLUMN_STATS:  # Hudi keeps the one only beside the other
             found.append(PARTITION_STATS)
-    return [p for p in dict.fromkeys(found) if p in there]
+    lost = {p for p in more if is_secondary(p) or is_expression(p)}
+    return [p for p in dict.fromkeys(found) if p in there or p in lost]
 
 
 def drop(storage: Storage, config: TableConfig, gone: Sequence[str]) -> TableConfig:
@@ -98,6 +100,8 @@ def drop(storage: Storage, config: TableConfig, gone: Sequence[str]) -> TableCon
         mine = request_indexing(Snapshot(storage, timeline), plan, beats)
         try:
             refuse_another(Snapshot(storage, reload(storage, timeline)), mine)
+            # Spark Hudi fails on queries by an expression that is defined and has no partition.
+            undefine(storage, [p for p in gone if is_expression(p)])
             config = properties.update(storage, config, lambda now: without(now, gone))
             undefine(storage, gone)
             for partition in gone:

@@ -189,8 +189,7 @@ def _create_secondary(
             "would name record keys, and these may be once in each partition path.",
             "Give the table a global index first: table.switch_index('record_index').",
         )
-    if partition in (*listed(config), *building(config)):
-        raise ConfigError(what, "is there already.", f"table.drop_index({name!r}) drops it.")
+    _refuse_taken(table, name, what)
     if RECORD_INDEX not in listed(config):
         # For readers: writers whose keys may lie in each partition path must not begin to move rows
         # by it.
@@ -224,12 +223,16 @@ def _create_expression(
             "Write it as expression=\"from_unixtime(ts, 'yyyy-MM-dd')\"; functions are "
             f"{', '.join(FUNCTIONS)}.",
         )
-    if partition in (*listed(config), *building(config)):
-        raise ConfigError(what, "is there already.", f"table.drop_index({name!r}) drops it.")
+    _refuse_taken(table, name, what)
     if FILES not in listed(config):
         table.run("rebuild_index", name=FILES, engine=engine)
     define_expression(table.storage, table.config, partition, found)
     return _made(table, partition, found.column, engine)
+
+
+def _refuse_taken(table: TableHandle, name: str, what: str) -> None:
+    if any(name == index.name for index in indexes(table)):
+        raise ConfigError(what, "is there already.", f"table.drop_index({name!r}) drops it.")
 
 
 def _made(table: TableHandle, partition: str, column: str, engine: str | Engine | None) -> Index:
