@@ -13,6 +13,7 @@ from hoodoo.errors import CallError, ConfigError, DataError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import in_role
+from hoodoo.model.brief import cut
 from hoodoo.options import write as options
 from hoodoo.options.table import ADD_COLUMNS
 from hoodoo.table.handle import TableHandle
@@ -117,6 +118,16 @@ def delete(
 
     Or delete all rows for which ``where`` is true: a pyarrow expression, SQL as text, or a Spark
     Column."""
+    if isinstance(data, (str, pc.Expression)) and where is None:
+        fix = "table.delete(where=...) deletes the rows for which a condition is true."
+        if isinstance(data, str):
+            ways = f"table.delete(where={data!r}); for one key, table.delete([{data!r}])"
+            fix = f"For a condition, {ways}."
+        raise CallError(
+            f"table.delete({cut(data)})",
+            "takes a list of keys here, and a condition by its name.",
+            fix,
+        )
     if (data is None) == (where is None) or isinstance(data, (str, pc.Expression)):
         raise CallError(
             "table.delete",
