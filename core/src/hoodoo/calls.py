@@ -213,7 +213,7 @@ def _near(given: str, names: Iterable[str]) -> str:
     plain = {name.replace("_", ""): name for name in known}
     said = noted("words.txt").get(f"argument {given.lower()}", "")
     near = difflib.get_close_matches(given.lower().replace("_", ""), plain, n=1, cutoff=0.7)
-    spelt = plain[near[0]] if near and not said else ""
+    spelt = plain[near[0]] if near and not said.endswith(".") else ""
     meant = next((word for word in said.split() if word in known), spelt)
     return f"Did you mean {meant!r}? " if meant else f"{said} " * said.endswith(".")
 
