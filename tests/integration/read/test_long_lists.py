@@ -61,6 +61,24 @@ def test_of_ranges_of_columns(tmp_path: Path) -> None:
     assert looked_at(table, pc.field("p").isin([f"p{n}" for n in range(5, 90)])) == (3, 3000)
 
 
+def test_of_times_that_python_has_not(tmp_path: Path) -> None:
+    """Past the year 9999: the ranges of files are compared as numbers."""
+    schema = pa.schema([("id", pa.string()), ("d", pa.date32()), ("t", pa.timestamp("us"))])
+    options = {"hoodie.metadata.enable": "true"}
+    table = hoodoo.create(tmp_path / "t", schema, record_key="id", options=options)
+    for part in range(8):
+        days = [part, 2**30 if part == 7 else part]
+        dates = pa.array(days, pa.int32()).cast(pa.date32())
+        times = pa.array([2**30 * day for day in days]).cast(pa.timestamp("us"))
+        table.bulk_insert(pa.table([[f"k{part}", f"l{part}"], dates, times], schema=schema))
+    for count in (FEW, MANY):
+        days = [2**30, *range(10, count)]
+        dates = pa.array(days, pa.int32()).cast(pa.date32())
+        assert looked_at(table, pc.field("d").isin(dates)) == (1, 1)
+        times = pa.array([2**30 * day for day in days]).cast(pa.timestamp("us"))
+        assert looked_at(table, pc.field("t").isin(times)) == (1, 1)
+
+
 def test_of_row_groups(tmp_path: Path) -> None:
     pq.write_table(numbered(range(8000)), tmp_path / "f.parquet", row_group_size=1000)
     with ParquetReader(LocalStorage(str(tmp_path)), "f.parquet") as reader:

@@ -223,8 +223,13 @@ def _promises(
 
 
 def _has_room(named: pa.Array, least: pa.Scalar, greatest: pa.Scalar) -> bool:
-    first = bisect_left(named, least.as_py(), key=lambda value: value.as_py())
-    return first < len(named) and named[first].as_py() <= greatest.as_py()
+    first = bisect_left(named, _ordered(least), key=_ordered)
+    return first < len(named) and bool(_ordered(named[first]) <= _ordered(greatest))
+
+
+def _ordered(value: Any) -> Any:
+    """Times as numbers: Python has none of the years after 9999."""
+    return value.value if pa.types.is_temporal(value.type) else value.as_py()
 
 
 def _by_code_point(least: pa.ChunkedArray, greatest: pa.ChunkedArray) -> list[pa.ChunkedArray]:
