@@ -20,6 +20,7 @@ from hoodoo.errors import (
 from hoodoo.options.kinds import BadValueError
 from hoodoo.testing.contracts.path_index import PathIndexContract
 from hoodoo.timeline.snapshot import Snapshot
+from hoodoo_standard.index import path_counts
 from hoodoo_standard.index.path_counts import FIRST, FOLDER, PathCounts, rules_of, stored
 
 RULES = r"p[12]$,3;p\d+,5"
@@ -158,6 +159,64 @@ def test_one_number_was_noted(tmp_path: Path) -> None:
     )  # fmt: skip
     with pytest.raises(OptionConflictError, match="same number of buckets in each"):
         hoodoo.open(str(tmp_path / "t"), {OPTION: RULES}).upsert(batch(5, 1))
+
+
+def test_rules_are_noted_later(tmp_path: Path) -> None:
+    """By Spark Hudi or Flink, of a table that Hoodoo made with one number: the option contradicts
+    the table, and the way out that the error names works."""
+    table = hoodoo.create(
+        str(tmp_path / "t"), SCHEMA, name="t", record_key="id", partition_by="p", ordering="ts",
+        index="bucket", options={"hoodie.bucket.index.num.buckets": "2"},
+    )  # fmt: skip
+    table.upsert(batch(20, 1))
+    of_spark(tmp_path / "t", PathCounts(RULES, 2, ("id",)))
+    with pytest.raises(UnsupportedTableError, match="stored twice") as refused:
+        table.upsert(batch(20, 2))
+    assert OPTION not in str(refused.value) and 'table.switch_index("simple")' in str(refused.value)
+    table.switch_index("simple")
+    assert table.upsert(batch(20, 2)).updated == 80
+
+
+@pytest.mark.parametrize("keys", ["true", "false"])
+def test_rules_by_which_the_rows_do_not_lie(tmp_path: Path, keys: str) -> None:
+    """The option, for a table that was written by one number and does not say so. Nothing is noted;
+    the right rules are."""
+    table = hoodoo.create(
+        str(tmp_path / "t"), SCHEMA, name="t", record_key="id", partition_by="p", ordering="ts",
+        options={"hoodie.populate.meta.fields": keys},
+    )  # fmt: skip
+    one = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "4"}
+    hoodoo.open(str(tmp_path / "t"), one).upsert(batch(20, 1))
+    for rules in ("p,9", "p,2"):
+        wrong = hoodoo.open(str(tmp_path / "t"), {**one, OPTION: rules})
+        with pytest.raises(UnsupportedTableError, match="store these keys twice"):
+            wrong.upsert(batch(20, 2))
+    assert not (tmp_path / "t" / FOLDER).exists()
+    right = hoodoo.open(str(tmp_path / "t"), {**one, OPTION: "p,4"})
+    assert right.upsert(batch(20, 2)).updated == 80
+    assert table.read().to_arrow().num_rows == 80
+
+
+def test_a_rescale_begins_after_a_look_at_the_timeline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its file says nothing of what the timeline shows."""
+    made(tmp_path / "t").upsert(batch(40, 1))
+    instant = "20991231000000000"
+    request = tmp_path / "t" / ".hoodie" / "timeline" / f"{instant}.replacecommit.requested"
+    now = path_counts.stored
+
+    def later(*given: Any) -> PathCounts | None:
+        of_spark(tmp_path / "t", PathCounts("p,11", 5, ("id",)), instant)
+        request.write_bytes(b"")
+        return now(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(path_counts, "stored", later)
+        found = hoodoo.open(str(tmp_path / "t")).read(where="id = 'k7'").to_arrow()
+        assert found.num_rows == 4
+        request.unlink()
+        assert hoodoo.open(str(tmp_path / "t")).upsert(batch(40, 2)).updated == 160
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"rule": "regex"}', "{"])

@@ -14,7 +14,8 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_rows.api import Reads, StoredFiles
 
-from hoodoo_standard.index.bucket_rows import all_by_hash, buckets_of, in_path
+from hoodoo_standard.index.bucket_rows import all_by_hash, buckets_of
+from hoodoo_standard.index.strange_keys import in_path
 from hoodoo_standard.options import BUCKETS
 
 

@@ -10,14 +10,10 @@ is looked at once."""
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import define, field, frozen
 from hoodoo.errors import CorruptTableError, HoodooError, UnsupportedTableError
-from hoodoo.hookspecs.engine import Engine, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import ComputedIndex
 from hoodoo.hookspecs.participant import ActionChange
@@ -27,7 +23,6 @@ from hoodoo.kernel.resolve import resolve
 from hoodoo.model.commit import Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant
-from hoodoo.model.meta import RECORD_KEY
 from hoodoo.participants.listing import build
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
@@ -38,10 +33,10 @@ from hoodoo.timeline.view import FileSystemView, Key
 from hoodoo_standard.index import path_counts
 from hoodoo_standard.index.bucket import BucketIndex
 from hoodoo_standard.index.path_bucket import PathBucketIndex
-from hoodoo_standard.index.path_counts import PathCounts
-from hoodoo_standard.options import PATH_BUCKETS
+from hoodoo_standard.index.plan import KeyReader
+from hoodoo_standard.index.strange_keys import Buckets, StrangeKeys
+from hoodoo_standard.options import BUCKETS, PATH_BUCKETS
 
-Buckets = ComputedIndex | PathCounts
 # In the extra metadata of a commit: up to which request all commits but those that were pending
 # have been looked at.
 SEEN = "hoodoo.bucket.rows.seen"
@@ -51,7 +46,6 @@ BY_HASH = "hoodoo.bucket.rows.by.hash"
 # Writers that know bucket indexes, as Parquet footers call them.
 _KNOW = ("parquet-mr", "parquet-cpp")
 _MOVES_NO_KEY = (Operation.CLUSTER, Operation.COMPACT, Operation.LOG_COMPACT, Operation.INDEX)
-_FOUND = pa.schema([("path", pa.string()), ("rows", pa.int64()), ("key", pa.string())])
 
 
 def out_of_buckets(root: str) -> str:
@@ -72,21 +66,20 @@ def buckets_of(index: object, snapshot: Snapshot) -> Buckets | None:
     return index.counts_of(snapshot) if isinstance(index, PathBucketIndex) else None
 
 
-def in_path(buckets: Buckets, path: str) -> ComputedIndex:
-    """The buckets of one partition path."""
-    return buckets.in_path(path) if isinstance(buckets, PathCounts) else buckets
-
-
 def _refuse_other_counts(snapshot: Snapshot) -> None:
     """UnsupportedTableError for a writer with one number of buckets where the table says that its
     partition paths have numbers of their own."""
     counts = path_counts.stored(snapshot)
     if counts is not None:
+        properties = snapshot.config.properties
+        noted = BUCKETS.stored(properties) is not None and PATH_BUCKETS.stored(properties) is None
         raise UnsupportedTableError(
             f"table {snapshot.config.name}",
             f"has a number of buckets for each partition path ({path_counts.FOLDER}), and this "
             "writer has one for all: keys would be stored twice.",
-            f"Open it with the option {PATH_BUCKETS.key}={counts.expressions}",
+            out_of_buckets(snapshot.root)
+            if noted  # the option would contradict the table
+            else f"Open it with the option {PATH_BUCKETS.key}={counts.expressions}",
         )
 
 
@@ -171,9 +164,8 @@ class BucketRows:
                 groups.update((stat.partition_path, stat.file_id) for stat in stats)
         paths = _newest_files(view, groups, change.replaced)
         assert self.index is not None
-        step = StrangeKeys(storage, file_format, self.index)
-        if paths and (found := _collected(change.engine, step, paths)).num_rows:
-            one = found.slice(0, 1).to_pylist()[0]
+        step = StrangeKeys(KeyReader(storage, file_format), self.index)
+        if (one := step.first(change.engine, paths)) is not None:
             raise UnsupportedTableError(
                 f"table {config.name}: file {one['path']}",
                 f"has {one['rows']} record keys of other buckets, for example {one['key']!r}: the "
@@ -182,48 +174,6 @@ class BucketRows:
                 "store these keys twice.",
                 out_of_buckets(storage.root),
             )
-
-
-@frozen
-class StrangeKeys:
-    """Step: paths of base files in; _FOUND out, of those whose keys are not all of the bucket that
-    the name says."""
-
-    storage: Storage
-    file_format: BaseFileFormat
-    index: Buckets
-
-    @property
-    def out_schema(self) -> pa.Schema:
-        return _FOUND
-
-    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for payload in batch.column("payload").to_pylist():
-                yield from self.of(payload.decode())
-
-    def of(self, path: str) -> Iterator[pa.RecordBatch]:
-        folder, _, name = path.rpartition("/")
-        index, file_id = in_path(self.index, folder), name.partition("_")[0]
-        try:
-            bucket = index.bucket_of(file_id)
-        except CorruptTableError:
-            bucket = -1  # of no bucket: all its keys are strange
-        rows, example = 0, None
-        with self.file_format.reader(self.storage, path) as reader:
-            for batch in reader.batches([RECORD_KEY]):
-                keys = batch.column(0).cast(pa.string())
-                strange = keys.filter(pc.not_equal(index.bucket(keys), np.int32(bucket)))
-                rows += len(strange)
-                example = example or (strange[0].as_py() if len(strange) else None)
-        if rows:
-            yield pa.record_batch([[path], [rows], [example]], schema=_FOUND)
-
-
-def _collected(engine: Engine | None, step: StrangeKeys, paths: Sequence[str]) -> pa.Table:
-    if engine is None:  # the action wrote no file
-        return pa.Table.from_batches([b for path in paths for b in step.of(path)], _FOUND)
-    return engine.collect(engine.map(engine.tasks([path.encode() for path in paths]), step))
 
 
 def _knows_buckets(storage: Storage, file_format: BaseFileFormat, path: str) -> bool:

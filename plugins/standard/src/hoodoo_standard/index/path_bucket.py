@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
+from hoodoo.errors import UnsupportedTableError
 from hoodoo.hookspecs.index import BucketPlace, IndexContext
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.timeline.snapshot import Snapshot
@@ -19,6 +20,8 @@ from hoodoo_standard.index import path_counts
 from hoodoo_standard.index.bucket import number_of
 from hoodoo_standard.index.key_fields import fields_hash
 from hoodoo_standard.index.path_counts import PathCounts
+from hoodoo_standard.index.plan import KeyReader
+from hoodoo_standard.index.strange_keys import StrangeKeys
 from hoodoo_standard.options import BUCKETS, PATH_BUCKETS, hash_fields
 
 _NAMESPACE = uuid.UUID("6d1f2c0a-6f1e-4d0c-9a57-0a4a1f6b7c52")
@@ -63,10 +66,13 @@ class PathBucketIndex:
         assert context.timeline is not None
         snapshot = Snapshot(context.storage, context.timeline)
         counts = path_counts.stored(snapshot, self.counts.hash_fields)
-        if counts is None:
+        if counts is None and instant is None:
             counts = self.counts
-            if instant is not None:
-                path_counts.first(context.storage, counts)
+        elif counts is None:
+            if PATH_BUCKETS.stored(snapshot.config.properties) is None:
+                _refuse_strange(context, snapshot, self.counts, paths if replaced else ())
+            path_counts.first(context.storage, self.counts)
+            counts = self.counts_of(snapshot)  # perhaps those of a faster writer
         each = {path: counts.in_path(path) for path in paths}
         held = {
             (s.partition_path, each[s.partition_path].bucket_of(s.file_id)): s.file_id
@@ -75,6 +81,24 @@ class PathBucketIndex:
         }
         buckets = {path: index.buckets for path, index in each.items()}
         return CountedBuckets(counts, buckets, held, instant or "")
+
+
+def _refuse_strange(
+    context: IndexContext, snapshot: Snapshot, counts: PathCounts, replaced: Sequence[str]
+) -> None:
+    """UnsupportedTableError where the table has rows, and not by ``counts``. Once for a table: from
+    then on it has the file."""
+    gone = frozenset(replaced)
+    slices = [s for s in context.slices if s.partition_path not in gone]
+    files = [s.base_file.path for s in slices if s.base_file is not None]
+    found = StrangeKeys(KeyReader.of(context), counts).first(context.engine, files)
+    if found is not None:
+        raise UnsupportedTableError(
+            f"table {snapshot.config.name}: file {found['path']}",
+            f"has {found['rows']} record keys of other buckets, for example {found['key']!r}, than "
+            f"{PATH_BUCKETS.key} and {BUCKETS.key} say: an upsert would store these keys twice.",
+            "Give the options by which the table was written.",
+        )
 
 
 @frozen

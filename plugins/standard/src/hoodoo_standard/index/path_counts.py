@@ -93,7 +93,10 @@ def stored(snapshot: Snapshot, hash_fields: tuple[str, ...] = ()) -> PathCounts 
     if not names:
         return None
     pending = {instant.requested for instant in snapshot.timeline.pending()}
-    instants = {name.removesuffix(_SUFFIX) for name in names} - pending
+    # Those that came after the look at the timeline are not of the files that it shows.
+    last = order_key(snapshot.timeline.last_instant_time() or FIRST)
+    said = {name.removesuffix(_SUFFIX) for name in names} - pending
+    instants = [instant for instant in said if order_key(instant) <= last]
     if not instants:
         return None
     return _read(storage, f"{FOLDER}/{max(instants, key=order_key)}{_SUFFIX}", hash_fields)
