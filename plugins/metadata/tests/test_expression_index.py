@@ -157,6 +157,26 @@ def test_one_that_another_engine_made_is_kept(tmp_path: Path) -> None:
     assert {f"expr_index_{name}" for name in INDEXES} <= set(again.config.metadata_partitions)
 
 
+@pytest.mark.parametrize("act", ["restore", "rollback", "drop"])
+def test_one_of_another_engine_outlasts_what_undoes_writes(act: str, tmp_path: Path) -> None:
+    """Undoing is the first that Hoodoo does to it: it goes not, and is made again where it must be."""
+    table = made(tmp_path / "t", "COPY_ON_WRITE")
+    first = table.upsert(some_rows(random.Random(3), range(3, 9)))
+    second = table.upsert(some_rows(random.Random(4), range(3, 9)))
+    without_note(tmp_path / "t")
+    again = hoodoo.open(str(tmp_path / "t"))
+    if act == "restore":
+        again.restore(first.instant)
+    elif act == "rollback":
+        again.rollback(second.instant)
+    else:
+        again.drop_index("loud")
+        again.create_index("loud", expression="upper(name)")
+    again.upsert(some_rows(random.Random(5), range(2, 5)))
+    check(again)
+    assert {f"expr_index_{name}" for name in INDEXES} <= set(again.config.metadata_partitions)
+
+
 def test_what_cannot_be_kept_goes_with_its_definition(tmp_path: Path) -> None:
     made(tmp_path / "t", "COPY_ON_WRITE")
     file = tmp_path / "t/.hoodie/.index_defs/index.json"

@@ -148,7 +148,7 @@ class MetadataParticipant:
             define(storage, config, [RECORD_INDEX], (), by_paths(config, self.settings.options))
 
     def stale(self, storage: Storage, config: TableConfig) -> TableConfig:
-        config = drop_stale_partitions(storage, config, wanted=self.enabled)
+        config = drop_stale_partitions(storage, self._adopted(storage, config), self.enabled)
         dropped = options_of.DROPPED.given(self.settings.options) or ()
         gone = droppable(config, [partition_named(config, name) for name in dropped])
         return drop(storage, config, gone) if gone else config
@@ -181,7 +181,10 @@ class MetadataParticipant:
         return compact.first_needed(storage, now, current_partitions(Snapshot(storage, now)))
 
     def retire(self, storage: Storage, config: TableConfig) -> TableConfig:
-        return retire(storage, config)
+        return retire(storage, self._adopted(storage, config))
+
+    def _adopted(self, storage: Storage, config: TableConfig) -> TableConfig:
+        return adopt(storage, config) if self.enabled else config
 
     def repair(self, request: RebuildRequest) -> TableConfig:
         storage, config = request.storage, request.config
@@ -263,8 +266,7 @@ class MetadataParticipant:
         return one != other and STORED.get(one, one) == STORED.get(other, other)
 
     def rebuild(self, request: RebuildRequest) -> Rebuilt:
-        if self.enabled:
-            request = evolve(request, config=adopt(request.storage, request.config))
+        request = evolve(request, config=self._adopted(request.storage, request.config))
         wanted = Wanted.of(request)
         if request.name is not None and self.stores(request.name):
             self._refuse_index(request.name)  # the next write would take it away
