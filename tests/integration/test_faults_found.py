@@ -627,7 +627,7 @@ def test_an_instant_that_is_none_is_refused_and_nothing_is_reported_as_done(
     table = hoodoo.create(str(tmp_path / "t"), schema, record_key="id", table_type="MERGE_ON_READ")
     table.upsert([{"id": 1}])
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(ConfigError, match=r"\.\./\.\./victim: is no"):
+    with pytest.raises(ConfigError, match=r"\.\./\.\./victim'?: is n(o|either)"):
         getattr(table, call)("../../victim")
     assert sorted(tmp_path.rglob("*")) == before
 

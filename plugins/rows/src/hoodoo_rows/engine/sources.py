@@ -163,8 +163,6 @@ def _what(data: Any) -> tuple[str, str]:
         return "is a single column.", "give a frame: data.to_frame()."
     if isinstance(data, (pa.Array, pa.ChunkedArray)):
         return "is a single column.", 'give a table: pyarrow.table({"name": data}).'
-    if library == "hoodoo" and hasattr(data, "read"):
-        return "is a table object, not rows.", "give table.read()."
     if isinstance(data, (str, os.PathLike)):
         return (
             "is a path.",
