@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import ConfigError, HoodooError, SchemaError
+from hoodoo.model.schema import logical
 
 KINDS = ["COPY_ON_WRITE", "MERGE_ON_READ"]
 VALUES: list[Any] = [
@@ -262,3 +263,17 @@ def test_a_variant_is_declared_in_several_ways(tmp_path: Path) -> None:
         table.upsert(pa.table({"id": [1], "s": column}))
         found = table.to_arrow()["s"].combine_chunks().field(0)
         assert hoodoo.variants(found).to_pylist() == [{"a": ts}]
+
+
+def test_where_a_variant_may_be_by_words(tmp_path: Path) -> None:
+    table = hoodoo.create(
+        tmp_path / "t", "id bigint, s struct<a: int, v: VARIANT>, l array<struct<a: int>>", record_key="id"
+    )  # fmt: skip
+    assert logical.text_of(table.schema.field("s").type.field("v").type) == "VARIANT"
+    table.alter(add={"s.w": "VARIANT"})
+    for how in ({"l.element.v": "VARIANT"}, {"more": "array<struct<v: VARIANT>>"}):
+        with pytest.raises(SchemaError, match="within a list or a map"):
+            table.alter(add=how)
+    for kind in ("array<VARIANT>", "map<string, struct<v: VARIANT>>"):
+        with pytest.raises(SchemaError, match="within a list or a map"):
+            hoodoo.create(tmp_path / "u", f"id bigint, l {kind}", record_key="id")

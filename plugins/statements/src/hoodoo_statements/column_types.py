@@ -107,7 +107,8 @@ def type_of(text: str, what: str) -> pa.DataType:
 class _Parser:
     def __init__(self, text: str, what: str) -> None:
         self.text, self.what, self.at = text, what, 0
-        self.column, self.depth = "", 0  # the one at the top, and in how many others the type is
+        # The path of the one whose type it is, in how many others that is, and in how many lists.
+        self.column, self.depth, self.lists = "", 0, 0
         self.not_null = False
         self.tokens: list[str] = []
         place, end = 0, len(text.rstrip())
@@ -128,9 +129,11 @@ class _Parser:
 
     def field(self) -> pa.Field:
         name = self.word("the name of a column").replace("``", "`")
-        self.column = self.column if self.depth else name
+        outer = self.column
+        self.column = f"{outer}.{name}" if self.depth else name
         self.take(":")
         kind = self.kind()
+        self.column = outer
         nullable = True
         if self.take("not"):
             if not self.take("null"):
@@ -162,7 +165,7 @@ class _Parser:
             return pa.decimal128(precision, scale)
         found = TYPES.get(name)
         if found is None and (own := logical.named(name)) is not None:
-            return own.declared(self.sized(name), pa.null(), self.column + "[]" * self.depth)
+            return own.declared(self.sized(name), pa.null(), self.column + "[]" * self.lists)
         if found is None:
             near = difflib.get_close_matches(name, TYPES, 1)
             raise self.wrong(
@@ -184,13 +187,13 @@ class _Parser:
 
     def inner(self, count: int = 1) -> list[pa.DataType]:
         self.need("<")
-        self.depth += 1
+        self.depth, self.lists = self.depth + 1, self.lists + 1
         found = [self.kind()]
         while len(found) < count:
             self.need(",")
             found.append(self.kind())
         self.need(">")
-        self.depth -= 1
+        self.depth, self.lists = self.depth - 1, self.lists - 1
         return found
 
     def numbers(self) -> list[int]:

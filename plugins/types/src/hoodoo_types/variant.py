@@ -67,14 +67,14 @@ class Variant:
         return {"type": "record", "fields": fields, "logicalType": "variant"}
 
     def declared(self, text: str, kind: pa.DataType, path: str) -> pa.DataType:
-        if logical.text_of(kind) == "VARIANT":
-            return VARIANT
         if any(mark in path for mark in "[{"):
             raise SchemaError(
                 f"column {path}",
                 "is a variant within a list or a map, and none is written there.",
                 "Make the whole column a variant.",
             )
+        if logical.text_of(kind) == "VARIANT":
+            return VARIANT
         if text.strip().upper() not in ("VARIANT", "ARROW.PARQUET.VARIANT") or not _may_be(kind):
             raise SchemaError(
                 f"column {path}",
