@@ -11,8 +11,9 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 import pytest
-from hoodoo.errors import ConfigError, SchemaError, UnsupportedTableError
+from hoodoo.errors import CommitConflictError, ConfigError, SchemaError, UnsupportedTableError
 from hoodoo.model.column_range import ColumnRange
+from hoodoo.timeline import properties
 from hoodoo_metadata.partitions.column_stats.ranges import decode_ranges
 from hoodoo_metadata.partitions.expression.definition import Expression
 from hoodoo_metadata.table.combine import with_ranges_merged
@@ -154,6 +155,25 @@ def test_one_that_another_engine_made_is_kept(tmp_path: Path) -> None:
     again = hoodoo.open(str(tmp_path / "t"))
     again.upsert(some_rows(random.Random(3), range(3, 9)))
     check(again)
+    assert {f"expr_index_{name}" for name in INDEXES} <= set(again.config.metadata_partitions)
+
+
+def test_one_of_another_engine_outlasts_a_conflict(tmp_path: Path, monkeypatch: Any) -> None:
+    """Another writer changes the properties just when the index is to be noted."""
+    made(tmp_path / "t", "COPY_ON_WRITE")
+    without_note(tmp_path / "t")
+    update, conflicts = properties.update, [CommitConflictError("t", "changed", "again")] * 2
+
+    def beside_another(*how: Any) -> Any:
+        if conflicts:
+            raise conflicts.pop()
+        return update(*how)
+
+    monkeypatch.setattr(properties, "update", beside_another)
+    again = hoodoo.open(str(tmp_path / "t"))
+    again.upsert(some_rows(random.Random(3), range(3, 9)))
+    check(again)
+    assert not conflicts
     assert {f"expr_index_{name}" for name in INDEXES} <= set(again.config.metadata_partitions)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from time import sleep
 
 from hoodoo.errors import CommitConflictError
 from hoodoo.model.config import TableConfig
@@ -30,6 +31,10 @@ from hoodoo_metadata.partitions.known import is_possible
 from hoodoo_metadata.partitions.secondary.rows import KEPT, indexes_of_columns, is_indexable, noted
 from hoodoo_metadata.table.layout import RECORD_INDEX, is_expression, is_secondary
 from hoodoo_metadata.table.metadata_table import listed
+
+# In seconds, while another writer changes the properties. Who went on without the notes would remove
+# the indexes.
+_WAITS = (0.01, 0.05, 0.2, 1.0)
 
 
 def adopt(storage: Storage, config: TableConfig) -> TableConfig:
@@ -55,9 +60,14 @@ def adopt(storage: Storage, config: TableConfig) -> TableConfig:
         left = {p: c for p, c in indexes_of_columns(now).items() if p not in changed}
         return {KEPT: noted({**left, **found})}
 
-    with suppress(CommitConflictError):  # another writer is at it, or has done it
-        return properties.update(storage, config, change)
-    return properties.load(storage)
+    for wait in _WAITS:
+        with suppress(CommitConflictError):  # another writer is at it, or has done it
+            return properties.update(storage, config, change)
+        sleep(wait)
+        now = properties.load(storage)
+        if all(indexes_of_columns(now).get(p) == found.get(p) for p in others if p in listed(now)):
+            return now
+    return properties.update(storage, config, change)
 
 
 def _keepable(storage: Storage, config: TableConfig) -> Iterator[tuple[str, str]]:

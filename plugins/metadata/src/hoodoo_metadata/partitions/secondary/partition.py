@@ -58,7 +58,8 @@ class SecondaryPartition(OfKeys):
             value=LIVE,
         )
         whole: list[Pair] = [(None, slice_) for slice_ in state.slices]
-        rows = self._changes(state, state.schema, whole, beginning.pending.requested)
+        column = secondaries(state.config)[self.name]
+        rows = self._changes(state, state.schema, whole, beginning.pending.requested, column)
         return write_index_rows(state.engine, rows, places([]), files, state.serializer)[0]
 
     def write(self, work: Work) -> tuple[WriteStat, ...]:
@@ -103,19 +104,20 @@ class SecondaryPartition(OfKeys):
             value=LIVE,
         )
         # Its schema has the columns that this write brings; the table as it was may lack them.
-        rows = self._changes(state, work.change.schema, pairs, begun.pending.requested)
+        # Another writer may have noted the index since the table was looked at.
+        column = secondaries(work.table.data.config)[self.name]
+        rows = self._changes(state, work.change.schema, pairs, begun.pending.requested, column)
         return write_index_rows(state.engine, rows, places([]), files, state.serializer)[0]
 
     def _groups(self, config: TableConfig, count: int) -> IndexGroups:
         return groups_of(config, (group_id(self.name, number) for number in range(count)))
 
     def _changes(
-        self, state: TableState, schema: pa.Schema, pairs: Sequence[Pair], instant: str
+        self, state: TableState, schema: pa.Schema, pairs: Sequence[Pair], instant: str, column: str
     ) -> Stream:
         """KEY_CHANGES whose keys are those of entries. A file slice is read in the columns that it
         takes, with the log blocks of ``instant``, which is not completed."""
         assert isinstance(state, WriteTarget)
-        column = secondaries(state.config)[self.name]
         rule = state.merge_rule(with_meta(schema)).narrowed([RECORD_KEY, column])
         rule = evolve(rule, visible=rule.visible.with_own(instant))
         payloads = [
