@@ -10,7 +10,7 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hoodoo.errors import OptionConflictError
+from hoodoo.errors import OptionConflictError, UnsupportedTableError
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_standard.index.bucket_rows import BY_HASH, BucketRows, all_by_hash
 from hoodoo_standard.storage.local import LocalStorage
@@ -238,6 +238,28 @@ def test_what_was_rolled_back_and_archived(tmp_path: Path, monkeypatch: pytest.M
     table.archive()
     assert table.timeline().writes()[0].requested > strange
     check(hoodoo.open(table.path), FIRST, 8)
+
+
+def test_a_restore_brings_rows_of_another_index_back(tmp_path: Path) -> None:
+    """They lie out of their buckets: an upsert would store them twice."""
+    table = made(tmp_path / "t")
+    table.switch_index("simple")
+    table = hoodoo.open(table.path)
+    strange = table.upsert(numbered(100, 140)).instant
+    table.savepoint()
+    table.delete([f"k{n}" for n in range(100, 140)])
+    table.switch_index("bucket")
+    table = hoodoo.open(table.path)
+    table.upsert(numbered(0, 3, 5))
+    table.restore(strange)
+    table = hoodoo.open(table.path)
+    with pytest.raises(UnsupportedTableError, match="the table had another index") as raised:
+        table.upsert(numbered(100, 140, 6))
+    assert 'table.switch_index("simple")' in raised.value.fix
+    table.switch_index("simple")
+    table = hoodoo.open(table.path)
+    assert table.upsert(numbered(100, 140, 6)).updated == 40
+    assert table.count() == ROWS + 40
 
 
 def snapshot_of(table: Any) -> Snapshot:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from functools import partial
 
 from attrs import define, field, frozen
 from hoodoo.errors import CorruptTableError, HoodooError, UnsupportedTableError
@@ -142,6 +143,8 @@ class BucketRows:
     def _look(self, change: ActionChange, snapshot: Snapshot) -> None:
         storage, config = snapshot.storage, snapshot.config
         file_format = resolve("file_format", config.base_file_format, self.settings).instance
+        # A restore may bring rows back that were put into the table under another index.
+        rewound, doubted = _is_rewound(snapshot), partial(_doubted, storage, file_format)
         doubtful: list[list[WriteStat]] = []
         for write in _not_seen(snapshot):
             stats = [
@@ -150,7 +153,7 @@ class BucketRows:
                 if stat.path.endswith(file_format.extension)
                 and stat.file_id not in change.replaced.get(stat.partition_path, ())
             ]
-            if stats and not _knows_buckets(storage, file_format, stats[0].path):
+            if stats and (rewound or doubted(stats[0].path)):
                 doubtful.append(stats)
         if not doubtful:
             return
@@ -160,7 +163,7 @@ class BucketRows:
         there, groups = view.paths, set[Key]()
         for stats in doubtful:
             path = next((stat.path for stat in stats if stat.path in there), None)
-            if path is None or not _knows_buckets(storage, file_format, path):
+            if path is None or rewound or doubted(path):
                 groups.update((stat.partition_path, stat.file_id) for stat in stats)
         paths = _newest_files(view, groups, change.replaced)
         assert self.index is not None
@@ -169,22 +172,22 @@ class BucketRows:
             raise UnsupportedTableError(
                 f"table {config.name}: file {one['path']}",
                 f"has {one['rows']} record keys of other buckets, for example {one['key']!r}: the "
-                "program that put them there "
-                "does not know the bucket index of the table, as hudi-rs, and an upsert would "
-                "store these keys twice.",
+                "program that put them there does not know the bucket index of the table, as "
+                "hudi-rs, or the table had another index then. An upsert would store these keys "
+                "twice.",
                 out_of_buckets(storage.root),
             )
 
 
-def _knows_buckets(storage: Storage, file_format: BaseFileFormat, path: str) -> bool:
-    """Whether a file is there, and of a writer that knows bucket indexes."""
+def _doubted(storage: Storage, file_format: BaseFileFormat, path: str) -> bool:
+    """Whether a file is not there, or of a writer that does not know bucket indexes."""
     try:
         with file_format.reader(storage, path) as reader:
-            return str(getattr(reader, "writer", _KNOW[0])).startswith(_KNOW)
+            return not str(getattr(reader, "writer", _KNOW[0])).startswith(_KNOW)
     except (FileNotFoundError, CorruptTableError):
         if storage.head(path) is not None:
             raise
-        return False
+        return True
 
 
 def _newest_files(
@@ -211,10 +214,14 @@ def all_by_hash(snapshot: Snapshot) -> bool:
     return bool(snapshot.writes()) and _elsewhere(snapshot) == ""
 
 
+def _is_rewound(snapshot: Snapshot) -> bool:
+    return any(i.traits.rewinds for i in snapshot.timeline.others())
+
+
 def _elsewhere(snapshot: Snapshot) -> str | None:
     """The request of a write that does not say that it went by the hash of its keys; empty where
     there is none, None where nothing is known: after a restore, and of services alone."""
-    if any(i.traits.rewinds for i in snapshot.timeline.others()):
+    if _is_rewound(snapshot):
         return None
     left = sorted(snapshot.writes(), key=lambda w: order_key(w.completion_order))
     there, said = frozenset(w.requested for w in left), not left
