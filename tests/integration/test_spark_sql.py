@@ -93,3 +93,4 @@ def test_what_spark_does_with_the_statement(spark: Any, tmp_path: Path, group: G
             tried.case(case)
     finally:
         tried.dropped()
+        spark.createDataFrame([], "id INT")  # other tests expect their session to be the active one

@@ -336,7 +336,7 @@ def test_tables_are_created_and_dropped(tmp_path: Path) -> None:
         ("SELECT * FROM hudi_query_times('trips', 'true')", "makes rows"),
         ("SHOW DATABASES", "SHOW TABLES"),
         ("SHOW PARTITIONS new", "no table of Hoodoo"),
-        ("DESCRIBE SELECT 1", "DESCRIBE"),
+        ("DESCRIBE SELECT nope FROM trips", "nope"),
         ("DESCRIBE nope", "table nope"),
     ],
 )  # fmt: skip
