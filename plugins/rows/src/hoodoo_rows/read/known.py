@@ -64,6 +64,6 @@ def _request(
 
 
 def _pruners(source: ReadSource) -> list[Pruner]:
-    """Those that look into no index come first: they have ``asked_first``."""
+    """Those that look into no index come first: ``asked_first``, which a pruner may say."""
     made = [make(offer, Settings(source.config)) for offer in kernel().offers("pruner")]
-    return sorted(made, key=lambda pruner: not hasattr(pruner, "asked_first"))
+    return sorted(made, key=lambda pruner: not getattr(pruner, "asked_first", False))
