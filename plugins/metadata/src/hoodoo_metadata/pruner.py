@@ -168,11 +168,10 @@ class RangePruner:
             by_column[column][slice_number] = one
         promises = [pc.scalar(True)] * len(told)
         empty: set[int] = set()
+        # Of a long list Arrow proves nothing.
+        has_list = "is_in(" in str(request.where)
         for column, ranges in by_column.items():
-            listed = "is_in(" in str(
-                request.where
-            )  # of which Arrow proves nothing where it is long
-            named = StoredFiles.named_values(request.where, schema, column) if listed else None
+            named = StoredFiles.named_values(request.where, schema, column) if has_list else None
             for n, promise in _promises(column, schema.field(column).type, ranges, named):
                 if promise is None:
                     empty.add(n)

@@ -70,16 +70,14 @@ def define(
     for partition, column in secondaries(config).items():
         if partition in partitions:  # made again, in another version perhaps
             found[partition] = _secondary(config, partition, column)
-    text = json.dumps({"indexDefinitions": found}, separators=(",", ":"))
-    storage.put(PATH, text.encode())
+    _store(storage, found)
 
 
 def define_secondary(storage: Storage, config: TableConfig, partition: str, column: str) -> None:
     """Put the definition of a secondary index beside what is there."""
     found = defined(storage)
     found[partition] = _secondary(config, partition, column)
-    text = json.dumps({"indexDefinitions": found}, separators=(",", ":"))
-    storage.put(PATH, text.encode())
+    _store(storage, found)
 
 
 def of_one_column(config: TableConfig, one: Any, partition: str) -> str | None:
@@ -117,7 +115,7 @@ def define_expression(
         _version(config),
     )
     found = {**defined(storage), partition: {**made, "indexType": expression.stored}}
-    storage.put(PATH, json.dumps({"indexDefinitions": found}, separators=(",", ":")).encode())
+    _store(storage, found)
 
 
 def undefine(storage: Storage, partitions: Sequence[str]) -> None:
@@ -125,8 +123,12 @@ def undefine(storage: Storage, partitions: Sequence[str]) -> None:
     found = defined(storage)
     left = {name: one for name, one in found.items() if name not in partitions}
     if left != found:
-        text = json.dumps({"indexDefinitions": left}, separators=(",", ":"))
-        storage.put(PATH, text.encode())
+        _store(storage, left)
+
+
+def _store(storage: Storage, definitions: Mapping[str, Any]) -> None:
+    text = json.dumps({"indexDefinitions": definitions}, separators=(",", ":"))
+    storage.put(PATH, text.encode())
 
 
 def _version(config: TableConfig) -> str:

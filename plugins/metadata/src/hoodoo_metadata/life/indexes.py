@@ -68,6 +68,7 @@ def indexes(table: TableHandle) -> tuple[Index, ...]:
     table.refresh()
     config, found = table.config, {}
     ready, begun, kept = listed(config), building(config), secondaries(config)
+    of_expressions = expressions(config)
     for partition in (*ready, *begun):
         if partition in (FILES, PARTITION_STATS):
             continue
@@ -79,9 +80,9 @@ def indexes(table: TableHandle) -> tuple[Index, ...]:
             columns = config.record_key_fields
         elif partition in kept:
             name, kind, columns = partition.removeprefix(PREFIX), SECONDARY, (kept[partition],)
-        elif partition in (expressions_ := expressions(config)):
+        elif partition in of_expressions:
             name, kind = partition.removeprefix(EXPRESSIONS), EXPRESSION
-            columns = (expressions_[partition],)
+            columns = (of_expressions[partition],)
         elif partition == COLUMN_STATS:
             columns = columns_of(table.schema, config, table.options)
         found[name] = Index(name, kind, tuple(columns), partition, partition in ready)
