@@ -43,6 +43,8 @@ if importlib.util.find_spec("hypothesis"):
 
 # ``some`` is the default run.
 _TRIALS = (os.environ.get("HOODOO_TRIALS") or "some") != "some"
+# ``all``: every case of the tests that are marked ``sampled``, which no commit's draw leaves out.
+_ALL_CASES = os.environ.get("HOODOO_CASES") == "all"
 # How many tests, and how many cases of others.
 _LEFT = pytest.StashKey[tuple[int, int]]()
 # A number that all random draws follow from, hypothesis's too: the same number draws the same. Without one each run has
@@ -72,7 +74,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item not in left:
             files.setdefault(_group(item) or item.nodeid.partition("::")[0], []).append(item)
     count = len(left)
-    for name, found in files.items():
+    for name, found in files.items() if not _ALL_CASES else ():
         left.update(_not_drawn(found, random.Random(f"{os.environ[_SEED]} {name}")))
     config.stash[_LEFT] = (count, len(left) - count)
     if left:
