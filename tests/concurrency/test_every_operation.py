@@ -21,7 +21,7 @@ from tables import COW6, COW9, COW_RECORDS, KINDS, MOR6, MOR9, MOR_RECORDS, Kind
 from trials import COUNT, SEED, Act, Scenario, Trial, aged
 from world import MAIN, World, opened
 
-pytestmark = pytest.mark.sampled(4)
+pytestmark = pytest.mark.sampled(4, among="schedules")
 
 Made = Callable[[Kind], Objects]
 ONCE = {"hoodie.write.num.retries.on.conflict.failures": "0"}

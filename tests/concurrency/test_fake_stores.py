@@ -22,7 +22,7 @@ from tables import COW6, COW9, MOR9, Kind, rows
 from trials import COUNT, SEED, Scenario, Trial, leaks
 from world import NOON, World, opened, rows_of
 
-pytestmark = pytest.mark.sampled(4)
+pytestmark = pytest.mark.sampled(4, among="schedules")
 
 Made = Callable[[Kind], Objects]
 LOCKS = ("", "conditional_put", "filesystem")

@@ -29,7 +29,7 @@ from tables import COW6, COW9, COW_RECORDS, MOR6, MOR9, MOR_RECORDS, Kind, rows
 from trials import COUNT, SEED, Act, Scenario, Trial, aged
 from world import World, opened, rows_of
 
-pytestmark = pytest.mark.sampled(4)
+pytestmark = pytest.mark.sampled(4, among="schedules")
 
 Made = Callable[[Kind], Objects]
 

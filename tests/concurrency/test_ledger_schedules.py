@@ -21,7 +21,7 @@ from tables import COW9, Kind
 from trials import COUNT
 from world import World
 
-pytestmark = pytest.mark.sampled(4)
+pytestmark = pytest.mark.sampled(4, among="schedules")
 
 Made = Callable[[Kind], Objects]
 

@@ -22,7 +22,7 @@ from tables import COW_RECORDS, MOR_RECORDS, Kind, rows
 from trials import COUNT, SEED, Act, Scenario, Trial, aged
 from world import MAIN, World, opened, rows_of
 
-pytestmark = pytest.mark.sampled(4)
+pytestmark = pytest.mark.sampled(4, among="schedules")
 
 Made = Callable[[Kind], Objects]
 EAGER = {"hoodie.metadata.compact.max.delta.commits": "1"}

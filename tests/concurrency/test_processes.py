@@ -27,7 +27,7 @@ from tables import BUCKETS, SCHEMA, rows
 from trials import REPORTS, SEED, leaks
 from world import State, rows_of
 
-pytestmark = pytest.mark.sampled
+pytestmark = pytest.mark.sampled(4, among="schedules")
 
 STUCK = 1800.0  # seconds: 32 processes on a machine that has other work, too
 

@@ -38,7 +38,7 @@ READS: dict[str, Callable[[Table], object]] = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(4, among="schedules")
 @pytest.mark.parametrize("kind", [COW9, MOR9], ids=str)
 @pytest.mark.parametrize("read", READS)
 @pytest.mark.parametrize("suffix", [".replacecommit", "commit"])
@@ -69,6 +69,7 @@ SERVICES: dict[str, tuple[Kind, Callable[[Table], object]]] = {
 _SOON = {"hoodie.log.compaction.blocks.threshold": "2"}
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("service", SERVICES)
 def test_files_that_a_service_reads_are_undone(
     made: Made, still: World, tmp_path: Path, service: str

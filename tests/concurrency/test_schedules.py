@@ -20,7 +20,7 @@ from tables import COW6, COW9, MOR6, MOR9, Kind, rows
 from trials import Act, Scenario, Trial, aged, run_planned
 from world import World
 
-pytestmark = pytest.mark.sampled(4)
+pytestmark = pytest.mark.sampled(4, among="schedules")
 
 Made = Callable[[Kind], Objects]
 BATCH = Batch("s", 1)

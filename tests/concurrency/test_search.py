@@ -11,7 +11,7 @@ import pytest
 from memory_store import MemoryStorage
 from schedules import Abandoned, Run, Search, Step
 
-pytestmark = pytest.mark.sampled(4)
+pytestmark = pytest.mark.sampled(4, among="schedules")
 
 Programs = Mapping[str, list[tuple[str, str]]]
 Outcome = tuple[object, object]

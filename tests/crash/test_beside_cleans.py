@@ -17,7 +17,7 @@ from merge_on_read import check_compacts, with_options
 from merge_on_read import rows as merged_rows
 from table_life import CLEANING
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(6, among="crashes")
 
 Tables = Callable[..., Path]
 Act = Callable[[], object]

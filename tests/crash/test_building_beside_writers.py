@@ -157,6 +157,7 @@ def recorded(path: Path, name: str, places: tuple[int, ...] = ()) -> tuple[tuple
     return tuple(seen[0].mutations)
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize(("name", "kind"), some(1))
 def test_killed_while_two_write(
     made: Callable[[str], Path], tmp_path: Path, local_temporaries: Path, name: str, kind: str

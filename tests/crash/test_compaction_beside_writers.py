@@ -25,7 +25,7 @@ from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 from merge_on_read import INDEXES, check_compacts, logs, rows, run_planned, with_options
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(6, among="crashes")
 
 Tables = Callable[..., Path]
 Act = Callable[[], object]

@@ -38,7 +38,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.timeline import codec, properties
 from hoodoo_standard.storage.local import LocalStorage
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(6, among="crashes")
 
 Tables = Callable[..., Path]
 PROPERTIES = ".hoodie/hoodie.properties"

@@ -23,7 +23,7 @@ from hoodoo.model.log_block import Header, LogBlock
 from hoodoo_standard.storage.local import LocalStorage
 from merge_on_read import INDEXES, log_paths, logs, rows, with_options
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(6, among="crashes")
 
 Tables = Callable[..., Path]
 BLOCKS = ("PARQUET", "AVRO")

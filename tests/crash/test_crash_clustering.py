@@ -49,7 +49,7 @@ from table_life import check_archives
 from test_io_errors import READING, reads
 from test_zombies import StaleStorage
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(6, among="crashes")
 
 # So many operations of an action in one run, other ones in each; or all, before, after and torn.
 SAMPLED = effort(1, 8)

@@ -38,7 +38,7 @@ from merge_on_read import (
     waits,
 )
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(6, among="crashes")
 
 Tables = Callable[..., Path]
 # What differs with the simple index: upserts rewrite base files that get inserts.

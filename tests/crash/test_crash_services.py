@@ -40,7 +40,7 @@ from table_life import (
     seen,
 )
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(6, among="crashes")
 
 Lives = Callable[..., Life]
 # So many operations of a service in one run, other ones in each; or all, before, after and torn.

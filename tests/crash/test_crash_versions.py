@@ -61,6 +61,7 @@ def points(life: Life, path: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_crash_in_a_change_of_the_version(

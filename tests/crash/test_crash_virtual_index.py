@@ -30,7 +30,7 @@ from hoodoo.errors import HoodooWarning
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo.table.table import Table
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(6, among="crashes")
 
 ENABLE, BACK, ANEW, WRITE = "enable", "store again", "rebuild the index", "write"
 INDEXES = ("record_index", "partitioned_record_index", "growing_record_index")

@@ -37,7 +37,7 @@ from hoodoo.timeline import properties
 from hoodoo_standard.storage.local import LocalStorage
 from table_life import seen
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(6, among="crashes")
 
 Tables = Callable[..., Path]
 KINDS = ("on-write", "simple", "bucket")

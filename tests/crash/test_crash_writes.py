@@ -29,7 +29,7 @@ from crash_trials import (
 from effort import ALL, effort
 from hoodoo.table.table import Table
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(6, among="crashes")
 
 Tables = Callable[..., Path]
 # Recoveries of the other operations take the same steps: a few of each, other ones in each run.

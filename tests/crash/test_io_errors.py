@@ -31,7 +31,7 @@ from hoodoo.testing.stores import MUTATING, FailingStorage, RecordingStorage
 from hoodoo.testing.stores import OPERATIONS as ALL
 from hoodoo_rows.write.commit import Commit
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(6, among="crashes")
 
 Tables = Callable[..., Path]
 READING = ALL - MUTATING

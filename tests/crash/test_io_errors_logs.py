@@ -28,7 +28,7 @@ from hoodoo.timeline.timeline import Timeline
 from merge_on_read import SERVICES, WRITES, check_compacts, check_write
 from test_io_errors import READING, _trial, reads
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(6, among="crashes")
 
 Tables = Callable[..., Path]
 HOW = [(True, False), (True, True), (False, False), (False, True)]

@@ -28,7 +28,7 @@ from table_life import (
 from test_crash_services import ALL
 from test_io_errors import READING, reads
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(6, among="crashes")
 
 Lives = Callable[..., Life]
 # Whether later operations succeed, and whether the failed one was carried out.

@@ -42,7 +42,7 @@ from hoodoo.testing.stores import Crash, Delegating
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
 from test_zombies import WatchingEngine, _wake
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(6, among="crashes")
 
 Tables = Callable[..., Path]
 Point = Callable[[str, str], bool]

@@ -46,6 +46,7 @@ def held(attempt: Attempt, target: Path, go: threading.Event) -> tuple[Attempt, 
     return evolve(attempt, step=evolve(attempt.step, storage=storage)), storage
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("when", ["the publish", "the next write"])
 def test_a_loser_that_saw_other_rows(

@@ -37,6 +37,7 @@ class SaysExists(Delegating):
         return False
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("metadata", ["true", "false"])
 @pytest.mark.parametrize(
     ("action", "kind"),

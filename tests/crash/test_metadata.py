@@ -49,7 +49,7 @@ from metadata_tables import (
 )
 from table_life import as_of
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(6, among="crashes")
 
 Made = Callable[[str, str], Path]
 # So many operations of an action in one run, other ones in each; or all, before, after and torn.

@@ -41,7 +41,7 @@ from merge_on_read import WRITES, check_compacts, check_write, log_paths, logs, 
 from table_life import check_archives
 from test_zombies import Attempt, WatchingEngine, _wake
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(6, among="crashes")
 
 Tables = Callable[..., Path]
 

@@ -50,7 +50,7 @@ from hoodoo_standard.engine.local import LocalEngine, LocalStream
 from hoodoo_standard.storage.local import LocalStorage
 from table_life import check_archives
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(6, among="crashes")
 
 Tables = Callable[..., Path]
 Batches = list[pa.RecordBatch]

@@ -48,6 +48,7 @@ def test_the_independent_reader_reads_the_same(
     assert dict(zip(found["id"].to_pylist(), found["v"].to_pylist(), strict=True)) == rows
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", KEYED)
 def test_upserts_and_deletes_go_into_the_groups_of_flink(tmp_path: Path, name: str) -> None:
     path = tmp_path / "t"
@@ -69,6 +70,7 @@ def _groups(path: Path) -> set[str]:
     return {name.removeprefix(".").split("_")[0] for name in files}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", MERGED)
 def test_compacted_and_cleaned(tmp_path: Path, name: str) -> None:
     path = tmp_path / "t"

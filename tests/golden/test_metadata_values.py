@@ -156,6 +156,7 @@ def own(value: bytes) -> bytes:
     return value if name is None else b"\0" * 5 + value[4 + 2 + (len(name) > 63) + len(name) :]
 
 
+@pytest.mark.sampled(1, among="long")
 def test_there_are_metadata_tables(tables: dict[str, tuple[Path, list[Part]]]) -> None:
     assert len(tables) == 15
     rows = Counter(p.partition for _, found in tables.values() for p in found for _ in p.entries)
@@ -173,6 +174,7 @@ def test_schema_and_groups(tables: dict[str, tuple[Path, list[Part]]]) -> None:
                 assert {group_id(part.partition, int(n)) for n in numbers} == {part.group}, name
 
 
+@pytest.mark.sampled(1, among="long")
 def test_values_are_made_alike(tables: dict[str, tuple[Path, list[Part]]]) -> None:
     """What is decoded and encoded again is the same, byte by byte, save for the order of files."""
     seen: Counter[str] = Counter()
@@ -266,6 +268,7 @@ def instants_in(millis: pa.Array, zone: str) -> set[str]:
     return set(instants_of(millis, zone).to_pylist())
 
 
+@pytest.mark.sampled(1, among="long")
 def test_ranges_of_base_files_are_made_alike(tables: dict[str, tuple[Path, list[Part]]]) -> None:
     """From the footers of all base files that are still there: the bytes that Spark Hudi stored."""
     same = 0

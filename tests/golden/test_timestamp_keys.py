@@ -26,6 +26,7 @@ def where(rows: pa.Table) -> list[tuple[str, str]]:
     return sorted(zip(*columns, strict=True))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", TABLES)
 def test_upsert(
     name: str,

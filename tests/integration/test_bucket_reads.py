@@ -74,6 +74,7 @@ def check(table: Any, where: pc.Expression, buckets: int) -> None:
         assert len(found.plan.slices) == found.plan.considered
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_only_the_buckets_of_the_keys_are_read(tmp_path: Path, kind: str) -> None:
     table = made(tmp_path / "t", **KINDS[kind])
@@ -130,6 +131,7 @@ def test_numbers_of_buckets_that_only_writers_know(tmp_path: Path) -> None:
     check(hoodoo.open(table.path), FIRST, 8)
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_state_that_comes_back(tmp_path: Path) -> None:
     """Rows that an index which looks up has put into files that are named as buckets."""
     table = made(tmp_path / "t")

@@ -37,6 +37,7 @@ def filled(
     return table
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("version", [6, 9])
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 def test_fault_17_what_is_sorted_already_is_left_alone(

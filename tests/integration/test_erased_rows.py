@@ -86,6 +86,7 @@ def test_a_late_row_under_a_pending_compaction(tmp_path: Path, version: int) -> 
     assert seen(table) == ["next", "other"] and table.verify().ok
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("ordering", [None, "ts"])
 @pytest.mark.parametrize("index", ["simple", "bucket"])
 @pytest.mark.parametrize("how", ["delete", "mark"])

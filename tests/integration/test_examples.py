@@ -100,6 +100,7 @@ def test_the_page_shows_lines_of_the_script(name: str) -> None:
     assert not [part for part in parts if plain(part) not in script]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_shows_what_it_prints(
     name: str, tmp_path: Path, example: Callable[[str], Any], capsys: pytest.CaptureFixture[str]
@@ -109,6 +110,7 @@ def test_the_page_shows_what_it_prints(
     assert capsys.readouterr().out == printed
 
 
+@pytest.mark.sampled(1, among="long")
 def test_it_runs_at_the_command_line(tmp_path: Path) -> None:
     """Without a word of warning, in a folder that is named."""
     command = [sys.executable, "-W", "error", str(EXAMPLES / "customer_history.py"), str(tmp_path)]
@@ -203,6 +205,7 @@ def postgres() -> Iterator[str]:
             run(*control, "-m", "immediate", "stop")
 
 
+@pytest.mark.sampled(1, among="long")
 def test_postgres_changes_of_a_real_server(
     tmp_path: Path, example: Callable[[str], Any], postgres: str
 ) -> None:

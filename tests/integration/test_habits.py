@@ -57,6 +57,7 @@ DATA: dict[str, Callable[[pa.Table], Any]] = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("form", DATA)
 def test_a_table_of_data_has_its_rows(tmp_path: Path, kind: dict[str, Any], form: str) -> None:
     import pyarrow.dataset  # noqa: F401  (DATA uses it)
@@ -113,6 +114,7 @@ def test_a_row_without_its_key_leaves_an_empty_table(tmp_path: Path) -> None:
     assert made.count() == 1
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("form", ["table", "reader", "dataset", "rows"])
 def test_rows_that_are_marked_as_deleted_double_no_key(
     tmp_path: Path, kind: dict[str, Any], form: str
@@ -358,6 +360,7 @@ def test_names_of_other_libraries(tmp_path: Path, call: Any, says: str) -> None:
     assert len(table.timeline().writes()) == 1
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("point", [2, "2", "two"])
 def test_restore_to_a_number_or_a_tag(tmp_path: Path, kind: dict[str, Any], point: Any) -> None:
     table = hoodoo.create(str(tmp_path / "t"), RIDES, **kind)
@@ -372,6 +375,7 @@ def test_restore_to_a_number_or_a_tag(tmp_path: Path, kind: dict[str, Any], poin
         table.restore("three")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", [4, -4, 999, 20240101000000000])
 def test_numbers_that_no_commit_has(lived: hoodoo.Table, number: int) -> None:
     with pytest.raises(ConfigError, match=r"the table has 3.*-1 \(the newest\)"):

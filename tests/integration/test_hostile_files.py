@@ -55,6 +55,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("what", HOSTILE)
 def test_an_avro_file_of_the_timeline_that_was_made_to_hurt(tmp_path: Path, what: str) -> None:
     good, path = tmp_path / "good", tmp_path / "t"

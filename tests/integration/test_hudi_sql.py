@@ -22,6 +22,7 @@ def session(place: Path) -> Any:
     return hoodoo.session(catalogs=str(place / "lake"))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.title)
 def test_the_statements_of_hudis_pages(session: Any, place: Path, group: Group) -> None:
     for statement in group.statements:

@@ -31,6 +31,7 @@ def of_six_files(path: Path, **given: Any) -> hoodoo.Table:
     return table
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_filter_of_an_old_dataset_after_archiving(tmp_path: Path) -> None:
     of_six_files(tmp_path / "t", index="record_index", options=SHORT)
     kept = hoodoo.open(str(tmp_path / "t")).read().to_dataset()

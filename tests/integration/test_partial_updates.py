@@ -53,6 +53,7 @@ def _blocks(path: Path) -> list[LogBlock]:
     return found
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("kind", "version", "index"), KINDS)
 def test_absent_columns_keep_their_values(
     tmp_path: Path, kind: str, version: int, index: str

@@ -224,6 +224,7 @@ def test_inline_cleans_are_said_before(tmp_path: Path) -> None:
     assert acme_watcher.GOING and all(all(there) for there in acme_watcher.GOING)
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.usefixtures("watcher")
 def test_it_is_called_once_and_only_if_something_happened(tmp_path: Path) -> None:
     import acme_watcher

@@ -113,6 +113,7 @@ def test_what_version_9_says(tmp_path: Path, merger: str, by: str) -> None:
     hoodoo.open(table.path, options)  # the option of the job that made it
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("version", [6, 8])
 @pytest.mark.parametrize("merger", CLASSES)
 def test_what_older_versions_say_and_back(tmp_path: Path, merger: str, version: int) -> None:
@@ -134,6 +135,7 @@ def test_what_older_versions_say_and_back(tmp_path: Path, merger: str, version: 
     assert table.read().to_pylist() == rows
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("version", [6, 8, 9])
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 @pytest.mark.parametrize("merger", CLASSES)

@@ -48,11 +48,13 @@ def loaded(job: Any, tmp_path: Path) -> SimpleNamespace:
     return SimpleNamespace(raw=raw, table=table, commits=commits, checks=checks)
 
 
+@pytest.mark.sampled(1, among="long")
 def test_the_check_passes(loaded: Any) -> None:
     assert loaded.raw["cancelled"].sum() > 10 and loaded.raw["overnight"].sum() > 10
     assert loaded.checks(loaded.raw) == ["", "", ""]
 
 
+@pytest.mark.sampled(1, among="long")
 def test_the_check_sees_one_wrong_value(loaded: Any) -> None:
     row = loaded.table.read(where=pc.field("month") == "2013-02").to_arrow().slice(0, 1)
     row = row.select(loaded.table.schema.names)
@@ -62,6 +64,7 @@ def test_the_check_sees_one_wrong_value(loaded: Any) -> None:
     assert newest == "the columns distance" and older == "" and counts == ""
 
 
+@pytest.mark.sampled(1, among="long")
 def test_the_check_sees_wrong_counts(loaded: Any) -> None:
     raw = loaded.raw.copy()
     raw.loc[raw.index[0], "overnight"] = ~raw.loc[raw.index[0], "overnight"]

@@ -39,6 +39,7 @@ def expected(scan: Any) -> list[str]:
     return sorted(repr(row) for row in scan.to_arrow().to_pylist())
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("options", [{}, {"url": "true", "hive": "true"}, {"url": "true"}])
 def test_partition_names(options: dict[str, str], tmp_path: Path, rows: Rows, spark: Any) -> None:
     keys = {
@@ -58,6 +59,7 @@ def test_partition_names(options: dict[str, str], tmp_path: Path, rows: Rows, sp
     assert rows(scan.to_spark(spark)) == expected(scan)
 
 
+@pytest.mark.sampled(1, among="long")
 def test_partition_paths_below_others_that_spark_takes_for_hidden(
     tmp_path: Path, rows: Rows, spark: Any
 ) -> None:
@@ -108,6 +110,7 @@ def evolved(tmp_path: Path) -> Any:
     return table
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "wanted",
     [

@@ -92,6 +92,7 @@ def test_statements_on_spark(spark: Any, tmp_path: Path) -> None:
         table.delete(where=F.udf(lambda x: True, "boolean")(F.col("id")))
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_column_that_the_zone_of_the_session_decides_on(spark: Any, tmp_path: Path) -> None:
     """Statements are in UTC: in another zone the Column means other rows."""
     from pyspark.sql import functions as F
@@ -115,6 +116,7 @@ def test_a_column_that_the_zone_of_the_session_decides_on(spark: Any, tmp_path: 
     assert table.delete(where=early).deleted == 1
 
 
+@pytest.mark.sampled(1, among="long")
 def test_numbers_of_an_insert_on_spark_become_those_of_the_columns(
     spark: Any, tmp_path: Path
 ) -> None:
@@ -213,6 +215,7 @@ def test_short_forms_take_data_frames(tmp_path: Path, spark: Any) -> None:
         assert frame.count() == made.count(as_of=int(number)) == count
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_session_of_sql(spark: Any, tmp_path: Path) -> None:
     table = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id", partition_by="city")
     table.upsert(
@@ -249,6 +252,7 @@ def test_a_session_of_sql(spark: Any, tmp_path: Path) -> None:
         session.sql("SELECT * FROM nowhere")
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_session_on_spark_creates_tables_and_runs_services(spark: Any, tmp_path: Path) -> None:
     session = hoodoo.session(spark, str(tmp_path / "lake"))
     session.sql(
@@ -274,6 +278,7 @@ def test_a_session_on_spark_creates_tables_and_runs_services(spark: Any, tmp_pat
     assert old.to_pylist() == [{"best": None}]
 
 
+@pytest.mark.sampled(1, among="long")
 def test_partitions_and_functions_of_a_session_on_spark(spark: Any, tmp_path: Path) -> None:
     session = hoodoo.session(spark, str(tmp_path / "lake"))
     session.sql(

@@ -37,6 +37,7 @@ def test_no_table_is_created_above_others(tmp_path: Path, below: str) -> None:
         hoodoo.open(str(tmp_path))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("metadata", [True, False])
 @pytest.mark.parametrize("partition_by", ["c", None])
 @pytest.mark.parametrize("below", ["inner", "lake/inner", "a/inner"])

@@ -25,6 +25,7 @@ ROWS = pa.table(
 )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("verb", ["upsert", "insert", "bulk_insert", "insert_overwrite_table"])
 @pytest.mark.parametrize("partition", [None, "city"])
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
@@ -204,6 +205,7 @@ def test_commits_whose_files_were_cleaned_are_no_fault(
     assert table.read().count() == 6 and table.verify().ok
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 @pytest.mark.parametrize("again", [[1], [0], [0, 1]], ids=["first", "second", "both"])
 def test_keys_in_wrong_buckets_are_seen_in_what_was_written_from_files_that_were_cleaned(

@@ -41,6 +41,7 @@ def warned(act: Callable[[], Any]) -> list[str]:
     return [str(w.message) for w in caught if issubclass(w.category, HoodooWarning)]
 
 
+@pytest.mark.sampled(1, among="long")
 def test_the_metadata_table_is_updated(path: Path) -> None:
     table = hoodoo.open(str(path), {"hoodie.index.type": "RECORD_INDEX"})
     there, before = table.config.metadata_partitions, rows(table)
@@ -77,6 +78,7 @@ def entries_are_right(path: Path, table: hoodoo.Table) -> bool:
     return True
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_secondary_index_of_spark_follows_values(path: Path) -> None:
     table = hoodoo.open(str(path))
     found = rows(table)

@@ -151,6 +151,7 @@ def test_the_package_hudi_reads_the_same_or_says_that_it_does_not(
     _same(found.sort_by("id"), ROWS)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.spark)])
 def test_bare_numbers_of_older_writers_are_times(
@@ -202,6 +203,7 @@ def test_bare_numbers_of_older_writers_are_times(
 
 
 # --- as what tables use them ------------------------------------------------------------------------
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("index", ["bloom", "simple", "bucket", "record_index"])
 def test_as_the_record_key(tmp_path: Path, kind: str, index: str) -> None:
@@ -256,6 +258,7 @@ def test_as_the_time_of_a_generator_of_partitions(tmp_path: Path) -> None:
     assert {s.partition_path for s in table.file_slices()} == {"2024/02/29", "1899/01/01"}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("version", [6, 9])
 @pytest.mark.parametrize("block", ["avro", "parquet"])
 @pytest.mark.parametrize("column", ["at", "coarse"])
@@ -288,6 +291,7 @@ def test_as_the_ordering_column(tmp_path: Path, version: int, block: str, column
         table.compact()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("version", [6, 9])
 def test_files_are_left_out_by_their_column_statistics(
@@ -388,6 +392,7 @@ FILTERS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("text", "count"), FILTERS)
 def test_filters_of_sql(tmp_path: Path, text: str, count: int) -> None:
     table = _create(tmp_path)

@@ -164,6 +164,7 @@ def filled(path: Path, kind: str, index: str, more: Mapping[str, Any] = NOTHING)
 
 
 # The goals (operations, depth) were (22, 12), with cleaning, too; with a record index (34, 18); to open and read: depth 4.
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize(
     ("kind", "index", "operations", "depth"),
     [
@@ -186,6 +187,7 @@ def test_the_first_small_upsert_of_a_process(tmp_path: Path) -> None:
         table.upsert(rows(5, 9))
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize(
     ("kind", "index", "operations", "depth"),
     [
@@ -223,6 +225,7 @@ class AtOnce:
         return False
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize(
     ("index", "limit", "thread"),
     [("simple", (17, 9), (19, 12)), ("record_index", (30, 15), (33, 21))],
@@ -257,6 +260,7 @@ def test_to_open_and_read(tmp_path: Path, kind: str, operations: int, depth: int
         assert hoodoo.open(str(path)).read().to_arrow().num_rows == 20
 
 
+@pytest.mark.sampled(1, among="long")
 def test_one_key_of_buckets_in_a_new_process(tmp_path: Path) -> None:
     """However many writes there are: the newest one notes that those before went by buckets, too."""
     path = tmp_path / "t"
@@ -323,6 +327,7 @@ def test_partition_paths(tmp_path: Path, kind: str, how: str) -> None:
     assert found[1] - found[0] <= 3, found
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_new_process_needs_no_more_of_many_replacecommits(tmp_path: Path) -> None:
     """Its first read and its first upsert, by what the writer before has noted."""
 

@@ -28,6 +28,7 @@ def born(number: int, path: Path) -> AlteredLife:
     return life
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("number", range(_FIRST, _FIRST + LIVES))
 def test_rows_keep_their_values_whatever_columns_are_called(number: int, tmp_path: Path) -> None:
     life = born(number, tmp_path / "t")

@@ -130,6 +130,7 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("door", DOORS)
 def test_values_come_back_or_the_call_is_refused(tmp_path: Path, door: str) -> None:
     schema = pa.schema([("id", pa.int64())])

@@ -37,6 +37,7 @@ def drawn(count: int, among: list[Kind]) -> list[Kind]:
     return rng.choices(among, weights, k=count)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", range(5))
 def test_erased_rows_stay_erased(tmp_path: Path, number: int) -> None:
     kind = drawn(5, ALL)[number]
@@ -59,6 +60,7 @@ def test_erased_rows_stay_erased_on_each_kind_of_table(tmp_path: Path, kind: Kin
     assert erased, "no history has erased a row"
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.spark
 @pytest.mark.parametrize("number", range(12 if _MORE else 1))
 def test_erased_rows_stay_erased_on_spark(tmp_path: Path, spark: Any, number: int) -> None:

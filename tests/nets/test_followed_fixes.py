@@ -89,6 +89,7 @@ def _follow(call: Call, home: Path, tally: Counter[str]) -> str | None:
     return f"{call}: {STEPS} errors after each other: {seen}"
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.filterwarnings("ignore")
 def test_of_tables_that_can_not_be_created(tmp_path: Path) -> None:
     draw = random.Random(os.environ["HOODOO_SEED"])
@@ -108,6 +109,7 @@ def test_of_tables_that_can_not_be_created(tmp_path: Path) -> None:
     assert tally["followed"] >= (300 if MORE else 10), tally
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.filterwarnings("ignore")
 def test_of_wrong_values_of_options(tmp_path: Path) -> None:
     """Whoever leaves the option out, or takes what was meant, has no error any more."""

@@ -44,6 +44,7 @@ def assert_healthy(life: LongLife) -> None:
     assert examine(str(life.path)).findings == ()
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("number", range(_FIRST, _FIRST + LIVES))
 def test_a_table_of_many_commits_has_no_finding(number: int, tmp_path: Path) -> None:
     life = born(number, tmp_path / "t")
@@ -56,6 +57,7 @@ def test_a_table_of_many_commits_has_no_finding(number: int, tmp_path: Path) -> 
         assert ended.value.code in (0, None)
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("number", range(_FIRST, _FIRST + OLD))
 def test_damage_of_an_old_table_is_found(number: int, tmp_path: Path) -> None:
     life = born(number, tmp_path / "t")

@@ -20,6 +20,7 @@ MORE = (os.environ.get("HOODOO_TRIALS") or "some") != "some"
 ROWS, CASES = (24, None) if MORE else (12, 60)
 
 
+@pytest.mark.sampled(1, among="long")
 def test_each_function_and_cast_beside_spark(spark: Any) -> None:
     """All of them with ``HOODOO_TRIALS=more``, else a part that is drawn."""
     draw = random.Random(os.environ["HOODOO_SEED"])

@@ -14,6 +14,7 @@ from evolved_trial import Trial
 SEED = int(os.environ.get("HOODOO_SEED") or "1")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", range(effort(10, 400)))
 def test_columns_by_hand(tmp_path: Path, number: int) -> None:
     Trial.of(SEED * 1000 + number, tmp_path / "t").live(14)

@@ -14,6 +14,7 @@ from log_compaction_trial import Trial
 SEED = int(os.environ.get("HOODOO_SEED") or random.randrange(1 << 32))
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("number", range(effort(3, 200)))
 def test_nothing_differs_after_a_log_compaction(number: int, tmp_path: Path) -> None:
     draw = random.Random(f"{SEED} log compactions {number}")

@@ -51,12 +51,14 @@ often = settings(
 pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning")
 
 
+@pytest.mark.sampled(1, among="long")
 @often
 @given(setup=setups(), ops=sequences())
 def test_writes(setup: Setup, ops: list[Op | Cluster | Switch]) -> None:
     trial(setup, ops)
 
 
+@pytest.mark.sampled(1, among="long")
 @often
 @given(setup=merged_setups(), ops=sequences(merged=True))
 def test_writes_that_are_merged_on_read(setup: Setup, ops: list[Op | Cluster | Switch]) -> None:
@@ -64,6 +66,7 @@ def test_writes_that_are_merged_on_read(setup: Setup, ops: list[Op | Cluster | S
 
 
 # --- what these trials have found -----------------------------------------------------------------------
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("logs", [False, True])
 def test_clustering_where_the_index_knows_a_key_that_is_gone(logs: bool) -> None:
     """Its row was marked as deleted, and compacted away: it does not go on in the file group that went."""

@@ -65,18 +65,21 @@ def run(kind: Any, setup: Setup, ops: list[Op], **more: Any) -> None:
         shutil.rmtree(folder)
 
 
+@pytest.mark.sampled(1, among="long")
 @few
 @given(setup=setups(), ops=some)
 def test_arrow_data(spark: Any, setup: Setup, ops: list[Op]) -> None:
     run(Trial, setup, ops)
 
 
+@pytest.mark.sampled(1, among="long")
 @few
 @given(setup=merged_setups(), ops=sequences(least=2, most=5, most_rows=8, merged=True))
 def test_tables_that_are_merged_on_read(spark: Any, setup: Setup, ops: list[Op]) -> None:
     run(Trial, setup, ops)
 
 
+@pytest.mark.sampled(1, among="long")
 @settings(few, max_examples=effort(2, 10))
 @given(setup=lives(merged=True), steps=life(merged=True, least=3, most=5))
 def test_lives(spark: Any, setup: Setup, steps: list[Step]) -> None:
@@ -90,6 +93,7 @@ def test_lives(spark: Any, setup: Setup, steps: list[Step]) -> None:
         shutil.rmtree(folder)
 
 
+@pytest.mark.sampled(1, among="long")
 @few
 @given(setup=setups(), ops=some)
 def test_dataframes(spark: Any, setup: Setup, ops: list[Op]) -> None:

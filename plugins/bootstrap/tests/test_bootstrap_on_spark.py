@@ -12,6 +12,7 @@ from parquet_folders import changed, content, rows_of, source, upserted
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.sampled(1, among="long")
 def test_on_spark(spark: Any, tmp_path: Path) -> None:
     expected = source(tmp_path / "source")
     before = content(tmp_path / "source")

@@ -93,6 +93,7 @@ def test_a_name_in_the_place_of_a_path(tmp_path: Path, glue: Any) -> None:
         hoodoo.open("glue://lake.other")
 
 
+@pytest.mark.sampled(1, among="long")
 def test_many_partitions(tmp_path: Path, glue: Any) -> None:
     options = {"hoodoo.catalogs": "glue://lake.t"}
     table = hoodoo.create(
@@ -102,6 +103,7 @@ def test_many_partitions(tmp_path: Path, glue: Any) -> None:
     assert len(GlueCatalog(glue, {}).partitions("lake.t")) == 230
 
 
+@pytest.mark.sampled(1, among="long")
 def test_no_right_and_no_entry_are_two(glue: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = GlueCatalog(glue, {})
     assert catalog.find("lake.t") is None

@@ -220,6 +220,7 @@ def test_a_broken_plugin_is_left_out(run: Run, monkeypatch: pytest.MonkeyPatch) 
     assert run("plugins")[0] == 0
 
 
+@pytest.mark.sampled(1, among="long")
 def test_help_imports_no_subcommand() -> None:
     code = (
         "import sys\n"
@@ -231,12 +232,14 @@ def test_help_imports_no_subcommand() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.sampled(1, among="long")
 def test_python_runs_the_package_as_the_command() -> None:
     line = [sys.executable, "-m", "hoodoo", "--version"]
     done = subprocess.run(line, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{hoodoo.__version__}\n", "")
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_reader_that_has_seen_enough_is_no_problem_of_the_table(tmp_path: Path) -> None:
     """``hoodoo ... | head -1``: the code is that of a broken pipe; 1 would say that something was found."""
     table = hoodoo.create(str(tmp_path / "t"), pa.schema([("id", pa.int64())]), record_key="id")

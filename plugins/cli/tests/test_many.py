@@ -83,6 +83,7 @@ def test_verify(run: Run, lake: Path) -> None:
     assert code == 1 and "trips: 1 finding." in out and "1 with findings" in " ".join(out.split())
 
 
+@pytest.mark.sampled(1, among="long")
 def test_doctor(run: Run, lake: Path) -> None:
     found = json.loads(run("doctor", lake, "--no-probe", "--json")[1])
     assert found["environment"].keys() == found["tables"][0]["result"].keys()
@@ -148,6 +149,7 @@ def test_the_price_of_a_store() -> None:
     assert Prices.of(["s3://=1"]).cost("/t", 1) is None
 
 
+@pytest.mark.sampled(1, among="long")
 def test_what_to_look_at(tmp_path: Path) -> None:
     """Each finding by a table that has it; now is later than the pending plan."""
     table = hoodoo.create(tmp_path / "t", [{"id": 1}], record_key="id", table_type="mor")

@@ -52,6 +52,7 @@ def test_an_empty_table(tmp_path: Path) -> None:
         assert table["layout_column"] == "ts"
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("version", [6, 9])
 def test_partitions(tmp_path: Path, version: int) -> None:
     table = create(tmp_path / "t", table_version=version)
@@ -165,6 +166,7 @@ def test_zero_has_no_sign(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_new_commit_has_another_mark(tmp_path: Path) -> None:
     table = create(tmp_path / "t")
     table.upsert(rows(range(4), 1))
@@ -216,6 +218,7 @@ def test_the_lock_of_the_process_that_serves(tmp_path: Path) -> None:
         assert said(server, "api/live")["locks"] == []
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("status", [200, 503])
 def test_the_health_of_a_process_that_serves(tmp_path: Path, status: int) -> None:
     create(tmp_path / "t")
@@ -259,6 +262,7 @@ def test_it_listens_on_loopback_only(tmp_path: Path) -> None:
             pass
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("host", "status"),
     [("127.0.0.1", 200), ("localhost:80", 200), ("[::1]:80", 200), ("evil.example", 403), ("10.0.0.7", 403)],
@@ -289,6 +293,7 @@ def test_loopback() -> None:
     assert not any(map(is_loopback, ("0.0.0.0", "::", "10.0.0.1", "example.org", "")))
 
 
+@pytest.mark.sampled(1, among="long")
 def test_another_address_is_warned_of(tmp_path: Path) -> None:
     table = create(tmp_path / "t")
     found = ended(run_ui(table.path, "--host", "0.0.0.0"))
@@ -413,6 +418,7 @@ def test_the_page_has_no_external_address_and_makes_no_markup() -> None:
 
 
 # --- what it costs ------------------------------------------------------------------------------------
+@pytest.mark.sampled(1, among="long")
 def test_a_look_costs_the_same_for_any_table(tmp_path: Path) -> None:
     def looks(name: str, commits: int, cities: int) -> Counter[str]:
         table = create(tmp_path / name)
@@ -504,6 +510,7 @@ def ended(process: subprocess.Popen[str]) -> str:
     return "".join(lines)
 
 
+@pytest.mark.sampled(1, among="long")
 def test_the_command(tmp_path: Path) -> None:
     table = create(tmp_path / "t")
     found = ended(run_ui(table.path, "--port", "0", "--no-open"))
@@ -511,6 +518,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert "Traceback" not in found
 
 
+@pytest.mark.sampled(1, among="long")
 def test_what_is_wrong_is_said_at_once(tmp_path: Path) -> None:
     with pytest.raises(NotATableError):
         ShownTable(str(tmp_path / "none")).live()

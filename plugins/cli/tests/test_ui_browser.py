@@ -31,6 +31,7 @@ def text(browser: Browser, section: str) -> str:
     return str(browser.value(f"document.querySelector('#{section}').innerText"))
 
 
+@pytest.mark.sampled(1, among="long")
 def test_it_shows_the_table_and_what_is_new(tmp_path: Path, browser: Browser) -> None:
     table = create(tmp_path / "t", "MERGE_ON_READ")
     table.handle.change_properties({"hoodie.table.name": ODD})  # as another program may write it
@@ -76,6 +77,7 @@ def test_services_add_no_rows(tmp_path: Path, browser: Browser) -> None:
         assert browser.value(label) == "Rows by commit of the 3 newest writes: 40 more"
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("width", [390, 1440])
 def test_a_table_that_scrolls_ends_below_a_row(
     tmp_path: Path, browser: Browser, width: int
@@ -98,6 +100,7 @@ def test_a_table_that_scrolls_ends_below_a_row(
         assert browser.value(scrolls)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1440])
 def test_no_screen_is_too_narrow(tmp_path: Path, browser: Browser, width: int, dark: bool) -> None:
@@ -120,6 +123,7 @@ def test_no_screen_is_too_narrow(tmp_path: Path, browser: Browser, width: int, d
         assert light is not dark
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_table_that_goes_away_is_said_and_comes_back(tmp_path: Path, browser: Browser) -> None:
     path, kept = tmp_path / "t", tmp_path / "kept"
     create(path).upsert(rows(range(4), 1))
@@ -139,6 +143,7 @@ def test_a_table_that_goes_away_is_said_and_comes_back(tmp_path: Path, browser: 
         browser.until("document.querySelector('#overview').innerText.includes('9')")
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("width", [390, 1440])
 def test_many_tables(tmp_path: Path, browser: Browser, width: int) -> None:
     create(tmp_path / f"team/{ODD}")

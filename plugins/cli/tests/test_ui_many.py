@@ -106,6 +106,7 @@ def test_a_table_that_fails_is_a_row_and_is_asked_again(
         until(server, lambda found: found["rows"][0].get("summary"))
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_row_leads_to_the_page_of_the_table(lake: Path) -> None:
     with page(lake) as server:
         assert "many.js" in get(server, "")[2]
@@ -236,6 +237,7 @@ def test_a_token_is_asked_for(lake: Path) -> None:
             assert asked(server, f"{path}?token={TOKEN}")[1]["Location"] == "/evil.example/"
 
 
+@pytest.mark.sampled(1, among="long")
 def test_another_address_than_loopback_has_a_token(lake: Path) -> None:
     command = [sys.executable, "-m", "hoodoo", "ui", str(lake), "--host", "0.0.0.0"]
     for given in (TOKEN, ""):

@@ -393,6 +393,7 @@ def test_a_listing_that_lacks_what_is_there_is_not_believed(
     assert texts(hoodoo.open(URI, {**options, "hoodoo.cloud.timeout": "20"})) == {1: "b", 2: "a"}
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_listing_that_ends_with_a_whole_page_is_continued(store: SmallS3) -> None:
     """Or is an error, where the server says that more is there and not how to get it."""
     found: Any = open_storage(URI, {**store.options, "hoodoo.cloud.timeout": "1"})
@@ -462,6 +463,7 @@ def test_what_was_carried_out_is_ours_whatever_the_answer_was(
     assert found.put_if_absent("x", b"1") is True
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("answer", ["400 RequestTimeout", "409 aborted", "200, a page with a tag"])
 def test_a_request_that_was_not_carried_out_is_sent_again(store: SmallS3, answer: str) -> None:
     found: Any = open_storage(URI, {**store.options, "hoodoo.cloud.timeout": "30"})

@@ -19,6 +19,7 @@ class TestOnStores(CatalogContract):
         return FileCatalog(open_storage(f"{uri}/{FOLDER}", options))
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("place", ["memory", "server"], indirect=True)
 def test_tables_by_name(place: tuple[str, Mapping[str, str]]) -> None:
     uri, options = place

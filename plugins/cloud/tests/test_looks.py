@@ -47,6 +47,7 @@ def place(request: pytest.FixtureRequest) -> tuple[str, dict[str, str]]:
     return uri, options
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("act", [_overwrite, _upsert])
 def test_a_read_makes_a_commit_visible_that_its_listings_lack(
     place: tuple[str, dict[str, str]], act: Act
@@ -61,6 +62,7 @@ def test_a_read_makes_a_commit_visible_that_its_listings_lack(
     assert texts(hoodoo.open(uri, options)) == new
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("writes", [False, True])
 def test_another_thread_sees_a_commit_while_a_look_is_answered(
     place: tuple[str, dict[str, str]], monkeypatch: pytest.MonkeyPatch, writes: bool

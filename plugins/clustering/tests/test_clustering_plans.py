@@ -297,6 +297,7 @@ EVERY = [Several(sorts=True), EachAlone(), AsTheyCome(), BySize(), BySize(("INST
 ENDS = st.none() | st.tuples(st.integers(0, 50), st.integers(0, 20)).map(lambda e: (e[0], sum(e)))
 
 
+@pytest.mark.sampled(1, among="long")
 @given(
     st.lists(st.tuples(st.integers(0, 120), ENDS, st.integers(0, 9)), max_size=12),
     st.integers(1, 100),

@@ -67,6 +67,7 @@ def test_z_order_takes_bits_in_turn(data: st.DataObject, columns: int, bits: int
         assert number == spelled(point, bits)
 
 
+@pytest.mark.sampled(1, among="long")
 @given(points=st.lists(st.tuples(*[st.integers(0, 2**64 - 1)] * 3), min_size=1, max_size=20))
 def test_of_64_bits_different_points_have_different_places(
     points: list[tuple[int, int, int]],

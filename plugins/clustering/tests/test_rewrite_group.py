@@ -155,6 +155,7 @@ def without_name(table: pa.Table) -> pa.Table:
     return table.drop_columns([FILE_NAME]).combine_chunks()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("memory", [64 << 20, 1 << 20])
 def test_rows_are_sorted_and_otherwise_as_they_were(group: Group, memory: int) -> None:
     table = rows(20_000)
@@ -196,6 +197,7 @@ def test_log_files_are_merged(group: Group) -> None:
     assert (low, high) == (0, 3049)
 
 
+@pytest.mark.sampled(1, among="long")
 def test_files_have_the_target_size_and_bounds_that_follow_each_other(group: Group) -> None:
     group.add(rows(60_000))
     target = 300 << 10
@@ -210,6 +212,7 @@ def test_files_have_the_target_size_and_bounds_that_follow_each_other(group: Gro
     assert [row["group"] for row in told] == [0] * len(told)
 
 
+@pytest.mark.sampled(1, among="long")
 def test_each_attempt_makes_the_same_files(group: Group) -> None:
     group.add(rows(30_000))
     step = group.step(By(("x",), 500), 200 << 10)
@@ -245,6 +248,7 @@ def test_a_run_that_was_undone_leaves_nothing(group: Group) -> None:
     assert not list(Path(group.storage.scratch()).glob("base-*"))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("order", [By(), By(("x",))])
 def test_keys_are_told_where_they_are_asked_for(group: Group, order: By) -> None:
     group.add(rows(9000))

@@ -87,6 +87,7 @@ def test_what_is_no_tag(tmp_path: Path) -> None:
     assert [one.instant for one in table.savepoints()] == [point], "it was there before"
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize(("kind", "version"), KINDS)
 def test_a_clone(tmp_path: Path, kind: str, version: int) -> None:
     table = made(tmp_path / "t", kind, version, index="record_index" if version == 9 else None)
@@ -104,6 +105,7 @@ def test_a_clone(tmp_path: Path, kind: str, version: int) -> None:
 
 
 # --- backups ----------------------------------------------------------------------------------------
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize(("kind", "version"), KINDS)
 def test_a_backup_follows_the_table(tmp_path: Path, kind: str, version: int) -> None:
     path, copy = tmp_path / "t", tmp_path / "b"
@@ -197,6 +199,7 @@ def test_damage_of_a_backup_is_found_and_mended(tmp_path: Path) -> None:
     assert state(copy) == state(tmp_path / "t")
 
 
+@pytest.mark.sampled(1, among="long")
 def test_cleans_without_end(tmp_path: Path) -> None:
     table, copy = made(tmp_path / "t"), tmp_path / "b"
 

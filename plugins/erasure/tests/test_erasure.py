@@ -47,6 +47,7 @@ def found(report: Any) -> set[tuple[str, str]]:
 
 
 # --- what it does -----------------------------------------------------------------------------------
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 @pytest.mark.parametrize("version", [6, 9])
 def test_short_keys_in_every_index(tmp_path: Path, kind: str, version: int) -> None:
@@ -115,6 +116,7 @@ def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict
         yield server.bucket(f"b-{uuid4().hex}"), server.options
 
 
+@pytest.mark.sampled(1, among="long")
 def test_on_an_object_store(bucket: tuple[str, dict[str, str]]) -> None:
     place, options = bucket
     table = hoodoo.create(
@@ -285,6 +287,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert hoodoo.open(str(path)).count() == 8
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_table_with_a_past_is_as_before_but_for_the_rows(tmp_path: Path) -> None:
     table = lived(str(tmp_path / "t"), 3, "MERGE_ON_READ", "record_index")
     before = owners(table)

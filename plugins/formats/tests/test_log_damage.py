@@ -253,6 +253,7 @@ def test_a_missing_file_and_one_that_shrank(tmp_path: Path) -> None:
         assert reader.blocks == blocks[:1] and not reader.damages
 
 
+@pytest.mark.sampled(1, among="long")
 def test_contents_flipped(log: tuple[bytes, tuple[LogBlock, ...]], tmp_path: Path) -> None:
     """The format has no checksum: a flip in a content is an error that names the block, another
     value, or, in bytes that mean nothing, nothing. It is never any other exception."""

@@ -49,6 +49,7 @@ def reader(folder: Path, rows: int = ROWS, **how: Any) -> ParquetReader:
     return ParquetReader(DirectoryStorage(folder), "f.parquet")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "how",
     [{}, {"data_page_version": "2.0"}, {"compression": "none"}, {"data_page_size": 1 << 14},

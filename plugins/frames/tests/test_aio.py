@@ -86,6 +86,7 @@ def test_errors_are_those_of_the_table(tmp_path: Path, table: hoodoo.Table) -> N
     asyncio.run(main())
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("at", ["put_file_if_absent", "put_if_absent", "list"])
 def test_a_write_that_is_canceled_has_ended_and_is_undone(table: hoodoo.Table, at: str) -> None:
     store, waiting = slow(table, at)

@@ -117,6 +117,7 @@ def test_limit(counted: Any) -> None:
             scan.limit(wrong)
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # ibis calls older names of duckdb's
 def test_data_fusion_and_ibis(table: hoodoo.Table) -> None:
     """Where they are installed."""

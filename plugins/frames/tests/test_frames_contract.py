@@ -50,6 +50,7 @@ class TestFunctions(FunctionContract):
         return list(hoodoo_functions())
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("lacking", ["frames", "libraries"])
 def test_what_is_not_installed_is_said(tmp_path: Path, lacking: str) -> None:
     path = str(tmp_path / "t")

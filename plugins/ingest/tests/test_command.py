@@ -46,6 +46,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert "Nothing is new." in run(file, "--dry-run")
 
 
+@pytest.mark.sampled(1, among="long")
 def test_sigterm_ends_it_after_the_round(tmp_path: Path) -> None:
     file = written(tmp_path, "[run]\ncontinuous = true\nevery = 0.1\n")
     put(tmp_path, "1.jsonl", [{"id": 1}])

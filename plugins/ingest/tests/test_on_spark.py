@@ -32,6 +32,7 @@ def spark() -> Iterator[Any]:
     session.stop()
 
 
+@pytest.mark.sampled(1, among="long")
 def test_files_by_spark(tmp_path: Path, spark: Any) -> None:
     how: dict[str, Any] = {
         "run": {"engine": "spark"},
@@ -47,6 +48,7 @@ def test_files_by_spark(tmp_path: Path, spark: Any) -> None:
     assert {row["id"]: row["city"] for row in rows} == {1: "OSLO", 2: "ROME"}
 
 
+@pytest.mark.sampled(1, among="long")
 def test_moments_of_messages(spark: Any) -> None:
     """Numbers are in the unit of the schema, texts are ISO, at any depth; others are bad rows."""
     at = pa.timestamp("ms", "UTC")

@@ -53,6 +53,7 @@ READERS: dict[str, Callable[[str], Any]] = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("reads", READERS)
 def test_one_bit_is_flipped(reads: str) -> None:
     text = record_schema(9)

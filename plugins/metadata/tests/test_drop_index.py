@@ -83,6 +83,7 @@ def test_one_of_hoodoos_own(tmp_path: Path) -> None:
     left(table, *ALL)
 
 
+@pytest.mark.sampled(1, among="long")
 def test_of_version_6(tmp_path: Path) -> None:
     """By a call, the global record index among them, and before a write; each is made again."""
     table = made(tmp_path / "t", version=6)
@@ -134,6 +135,7 @@ def test_while_somebody_makes_one(tmp_path: Path) -> None:
     left(table, "column_stats", "files", "partition_stats")
 
 
+@pytest.mark.sampled(1, among="long")
 def test_killed_at_any_operation(tmp_path: Path) -> None:
     """It is there, or gone; dropped again, nothing of it is left."""
     seen: list[RecordingStorage] = []

@@ -127,6 +127,7 @@ def without_note(path: Path) -> None:
     )
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 def test_entries_hold_after_each_action(kind: str, tmp_path: Path) -> None:
     table, draw = made(tmp_path / "t", kind), random.Random(7)
@@ -177,6 +178,7 @@ def test_one_of_another_engine_outlasts_a_conflict(tmp_path: Path, monkeypatch: 
     assert {f"expr_index_{name}" for name in INDEXES} <= set(again.config.metadata_partitions)
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("act", ["restore", "rollback", "drop"])
 def test_one_of_another_engine_outlasts_what_undoes_writes(act: str, tmp_path: Path) -> None:
     """Undoing is the first that Hoodoo does to it: it goes not, and is made again where it must be."""

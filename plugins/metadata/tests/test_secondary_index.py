@@ -136,6 +136,7 @@ def _rows(*given: tuple[str, str, str]) -> list[dict[str, Any]]:
     return [{"id": i, "at": at, "city": city, "n": 1, "fare": 1.0} for i, at, city in given]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 @pytest.mark.parametrize("way", ["switch_index", "rebuild_index"])
 def test_a_key_that_was_in_two_partition_paths_loses_no_value(
@@ -156,6 +157,7 @@ def test_a_key_that_was_in_two_partition_paths_loses_no_value(
     check(table, {"by_city": "city"})
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 def test_no_read_goes_by_it_while_keys_may_be_once_in_each_partition_path(
     tmp_path: Path, kind: str
@@ -249,6 +251,7 @@ def test_a_global_index_in_the_place_of_a_partitioned_one_is_refused(
     assert [i.name for i in table.indexes()] == before
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("other", ["n", "fare"])
 def test_one_that_another_engine_made_again(tmp_path: Path, other: str) -> None:
     """Spark Hudi drops and makes an index, and leaves Hoodoo's note of its column as it is."""

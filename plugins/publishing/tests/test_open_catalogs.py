@@ -56,6 +56,7 @@ def right(table: hoodoo.Table) -> list[str]:
     return texts(table.read().to_arrow(), table.schema.names)
 
 
+@pytest.mark.sampled(1, among="long")
 def test_iceberg_and_delta_in_glue(tmp_path: Path, glue: Any) -> None:
     places = "iceberg=glue://Lake.trips, delta=glue://lake.trips_delta"
     table = made(tmp_path / "t", **{"hoodoo.open.catalogs": places})
@@ -83,6 +84,7 @@ def test_iceberg_and_delta_in_glue(tmp_path: Path, glue: Any) -> None:
     )
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_hudi_entry_stays(tmp_path: Path, glue: Any) -> None:
     table = made(tmp_path / "t", **{"hoodoo.catalogs": "glue://db.t"})
     table.upsert(some_rows(range(3), 1))
@@ -120,6 +122,7 @@ def own(request: Any, lake: SqlCatalog, monkeypatch: pytest.MonkeyPatch) -> Iter
         yield RestCatalog("lake", uri=uri)
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_catalog_of_iceberg_follows(tmp_path: Path, own: Catalog) -> None:
     table = made(tmp_path / "t", **{"hoodoo.open.catalogs": "iceberg=iceberg://lake/db.trips"})
     lake = own
@@ -183,6 +186,7 @@ def test_what_others_wrote_is_not_lost(tmp_path: Path, lake: SqlCatalog) -> None
         other.publish("iceberg", catalog="iceberg://lake/db.t")
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_catalog_that_fails_delays_no_commit(
     tmp_path: Path, lake: SqlCatalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:

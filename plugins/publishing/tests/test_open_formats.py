@@ -41,6 +41,7 @@ def made(path: Path, **named: Any) -> hoodoo.Table:
     return hoodoo.create(str(path), SCHEMA, options=options, **chosen)
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("version", [6, 9])
 def test_each_commit_is_a_version(tmp_path: Path, version: int) -> None:
     table = made(tmp_path / "t", table_version=version)
@@ -179,6 +180,7 @@ def parted_rows(numbers: Any) -> pa.Table:
     return pa.Table.from_pylist(made, schema=PARTED)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("hive_style", ["true", "false"])
 @pytest.mark.parametrize("columns", ["city", "n", "day", ["city", "day"]])
 def test_readers_of_iceberg_prune_partitions(tmp_path: Path, columns: Any, hive_style: str) -> None:
@@ -254,6 +256,7 @@ def test_a_later_spec_leaves_old_snapshots(tmp_path: Path, monkeypatch: pytest.M
     check(table)
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_long_log_has_checkpoints(tmp_path: Path) -> None:
     table, path = made(tmp_path / "t", partition_by=()), tmp_path / "t"
     for value in range(1, 24):
@@ -266,6 +269,7 @@ def test_a_long_log_has_checkpoints(tmp_path: Path) -> None:
     check(table)
 
 
+@pytest.mark.sampled(1, among="long")
 def test_metadata_follows_the_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small manifests are merged, and what no snapshot and no log names is deleted."""
     module = "hoodoo_publishing.iceberg.metadata."
@@ -305,6 +309,7 @@ def test_metadata_follows_the_change(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert table.verify().ok
 
 
+@pytest.mark.sampled(1, among="long")
 def test_snapshots_of_archived_commits_stay(tmp_path: Path) -> None:
     """Also where an action before the active timeline, such as indexing, is not archived."""
     quiet = {"hoodie.clean.automatic": "false", "hoodie.metadata.enable": "true"}

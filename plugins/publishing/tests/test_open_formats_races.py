@@ -27,6 +27,7 @@ def ending(table: hoodoo.Table, at: int, when: Any) -> CrashingStorage:
     return store
 
 
+@pytest.mark.sampled(1, among="long")
 def test_two_writers(tmp_path: Path) -> None:
     made(tmp_path / "t").upsert(some_rows(range(3), 1))
     errors: list[BaseException] = []
@@ -118,6 +119,7 @@ class AtDeletion(Delegating):
         return done
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("action", ["rollback", "restore"])
 def test_readers_find_all_files_while_commits_are_undone(tmp_path: Path, action: str) -> None:
     table, path = made(tmp_path / "t"), str(tmp_path / "t")

@@ -329,6 +329,7 @@ def blocks(draw: st.DrawFn, partial: bool) -> list[Piece]:
     return made
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("merger", [Later(), Higher(), Adder()], ids=lambda m: type(m).__name__)
 @given(blocks(partial=False))
 @settings(max_examples=60, deadline=None)
@@ -337,6 +338,7 @@ def test_as_a_loop_does_it(merger: Any, pieces: list[Piece]) -> None:
     assert {key: _shown(list(row)) for key, row in found.items()} == looped(pieces, merger)
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("merger", [Later(), Higher()], ids=lambda m: type(m).__name__)
 @given(blocks(partial=True))
 @settings(max_examples=80, deadline=None)

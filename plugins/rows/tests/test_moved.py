@@ -34,6 +34,7 @@ def test_the_old_name_is_the_same_module() -> None:
     assert old is hoodoo_rows.testing.metered
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", sorted(moved()))
 def test_each_name_leads_somewhere(name: str) -> None:
     with pytest.warns(HoodooWarning, match=moved()[name]):

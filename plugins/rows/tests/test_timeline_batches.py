@@ -197,6 +197,7 @@ def test_an_old_copy_does_not_win(table: Table) -> None:
     assert table.has(Batch("a", 6, "q"))
 
 
+@pytest.mark.sampled(1, among="long")
 def test_the_list_does_not_grow_forever(table: Table) -> None:
     for n in range(REMEMBERED + 20):
         table.write(n + 1, Batch(f"s{n}", 0, "q"))
@@ -204,6 +205,7 @@ def test_the_list_does_not_grow_forever(table: Table) -> None:
     assert table.has(Batch("s20", 0, "q")) and table.has(Batch(f"s{REMEMBERED + 19}", 0, "q"))
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_stream_that_a_full_list_lacks_is_looked_up(table: Table) -> None:
     """Its own commits name it; a stream that is there, or a list that is not full, costs no more reads."""
     for n in range(REMEMBERED + 20):

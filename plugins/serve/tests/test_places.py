@@ -58,6 +58,7 @@ def value(metrics: Metrics, name: str, table: hoodoo.Table) -> float | None:
     return metrics.registry.get_sample_value(f"hoodoo_{name}", {"location": table.path})
 
 
+@pytest.mark.sampled(1, among="long")
 def test_tables_that_appear_are_taken_up_and_those_that_go_are_let_go(
     made: Made, tmp_path: Path
 ) -> None:
@@ -88,6 +89,7 @@ def test_tables_that_appear_are_taken_up_and_those_that_go_are_let_go(
         assert live and not well and "does not exist" in json.dumps(said["places"])
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_line_that_fails_removes_no_table(made: Made, tmp_path: Path) -> None:
     tables = [made("lake/a"), made("lake/b")]
     lines = tmp_path / "lines"
@@ -200,6 +202,7 @@ def test_few_threads_look_at_many_tables() -> None:
     assert most.pop("all") <= 3 and set(most.values()) == {1}
 
 
+@pytest.mark.sampled(1, among="long")
 def test_the_command(made: Made, tmp_path: Path) -> None:
     first, second = made("lake/a"), made("lake/b")
     lake = str(tmp_path / "lake")
@@ -220,6 +223,7 @@ def test_the_command(made: Made, tmp_path: Path) -> None:
         assert "hoodoo_served_tables 3.0" in asked(f"{url}/metrics")[1]
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize(
     ("given", "rule"),
     [

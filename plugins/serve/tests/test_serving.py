@@ -52,6 +52,7 @@ def asked(url: str) -> tuple[int, str]:
         return error.code, error.read().decode()
 
 
+@pytest.mark.sampled(1, among="long")
 def test_it_serves_and_ends_after_a_signal(made: Made) -> None:
     table = made()
     with started(table.path, "--every", "0.2", "--port", "0") as process:
@@ -96,6 +97,7 @@ def test_a_second_one_takes_over_from_one_that_hangs(made: Made) -> None:
         second.close()
 
 
+@pytest.mark.sampled(1, among="long")
 def test_once_has_exit_codes(made: Made, tmp_path: Path) -> None:
     table = made()
     whole = subprocess.run([*COMMAND, table.path, "--once"], capture_output=True, text=True)
@@ -112,6 +114,7 @@ def test_once_has_exit_codes(made: Made, tmp_path: Path) -> None:
     assert json.loads(none.stdout)[str(tmp_path / "none")]["role"] == "failed"
 
 
+@pytest.mark.sampled(1, among="long")
 def test_ill_health_is_said(made: Made, tmp_path: Path) -> None:
     table, gone = made(), str(tmp_path / "none")
     serving = Serving([TableServices(table.path, {}), TableServices(gone, {})], every=0.1)
@@ -161,6 +164,7 @@ def test_health_is_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
         health.stop()
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("wrong", [["--every", "0"], ["--at-once", "0"]])
 def test_wrong_arguments_are_refused(made: Made, wrong: list[str]) -> None:
     found = subprocess.run([*COMMAND, "x", *wrong], capture_output=True, text=True)

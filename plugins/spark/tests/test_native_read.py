@@ -74,6 +74,7 @@ def folders() -> set[str]:
     }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "settings",
     [
@@ -124,6 +125,7 @@ def test_what_spark_has_is_counted(spark: Any, root: Path, monkeypatch: pytest.M
     assert read(spark, root, new_files(root)) is None
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_file_that_is_lost_later_is_missed(spark: Any, root: Path) -> None:
     """Also after the cache has forgotten its rows: without an error they would be left out."""
     found = read(spark, root, new_files(root)).cache()
@@ -202,6 +204,7 @@ def test_old_dates(spark: Any, tmp_path: Path) -> None:
     assert (row.day, row.at) == ("1500-01-01", int(at.timestamp()) * 10**6)
 
 
+@pytest.mark.sampled(1, among="long")
 def test_arrow_scan(spark: Any) -> None:
     from hoodoo_spark.native_read import arrow_scan
 

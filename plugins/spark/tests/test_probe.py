@@ -104,6 +104,7 @@ def upgraded_on_the_driver_alone() -> Any:
     return Upgraded()
 
 
+@pytest.mark.sampled(1, among="long")
 def test_workers_of_another_version_of_a_serializer(engine: Any) -> None:
     """Refused before a write begins; and where nobody asked the workers, before one of them sends a row."""
     mine = upgraded_on_the_driver_alone()

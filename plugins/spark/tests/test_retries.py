@@ -44,6 +44,7 @@ def test_a_task_that_fails_twice(engine: Any, four: Any, workspace: Any, folder:
     assert marks(folder) == wanted
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_retry_adopts_the_staged_file(spark: Any, engine: Any, folder: Path) -> None:
     """The store did not know whether the first attempt's file landed. It did: the second attempt,
     whose random rows differ, takes it."""
@@ -61,6 +62,7 @@ def test_a_retry_adopts_the_staged_file(spark: Any, engine: Any, folder: Path) -
     assert not list(Path(storage.scratch()).glob("*.arrow")), "temporaries are left"
 
 
+@pytest.mark.sampled(1, among="long")
 def test_bad_data_is_met_once(engine: Any, four: Any, folder: Path) -> None:
     stream = engine.map(four, steps.Same(ROWS, str(folder)))
     with pytest.raises(DataError, match="key 70"):
@@ -68,6 +70,7 @@ def test_bad_data_is_met_once(engine: Any, four: Any, folder: Path) -> None:
     assert len(list(folder.iterdir())) == 4, "a task ran again for an error that stays"
 
 
+@pytest.mark.sampled(1, among="long")
 def test_other_errors_are_tried_again(engine: Any, folder: Path) -> None:
     from spark_helpers import FailsAtFirst, marks
 
@@ -78,6 +81,7 @@ def test_other_errors_are_tried_again(engine: Any, folder: Path) -> None:
     assert marks(folder) == {"task0": 4}
 
 
+@pytest.mark.sampled(1, among="long")
 def test_errors_of_the_store_are_tried_again(engine: Any, folder: Path) -> None:
     from spark_helpers import FailsAtFirst, marks
 
@@ -86,6 +90,7 @@ def test_errors_of_the_store_are_tried_again(engine: Any, folder: Path) -> None:
     assert marks(folder) == {"task0": 4}
 
 
+@pytest.mark.sampled(1, among="long")
 def test_errors_of_the_store_that_stay_keep_their_class(engine: Any, folder: Path) -> None:
     from spark_helpers import FailsAtFirst, marks
 
@@ -108,6 +113,7 @@ def test_tasks_are_tried_as_often_as_the_master_says(spark: Any) -> None:
     assert attempts(spark) == 4
 
 
+@pytest.mark.sampled(1, among="long")
 def test_an_error_with_rows_before_it(engine: Any, four: Any) -> None:
     """Rows that an exchange has already packed when the error comes are no obstacle."""
     wide = pa.table({"key": pa.array(range(60), pa.int64()), "name": ["x" * (1 << 20)] * 60})

@@ -40,6 +40,7 @@ def test_old_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
         check_pyspark()
 
 
+@pytest.mark.sampled(1, among="long")
 def test_everything_of_spark_says_how_it_is_installed(tmp_path: Path) -> None:
     """In a process that can't import it: the plugin is there, PySpark is not."""
     code = """

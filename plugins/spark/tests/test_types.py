@@ -175,6 +175,7 @@ def test_empty_children_without_offsets() -> None:
     assert sound(whole) is whole
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_frame_whose_lists_are_all_null(spark: Any, engine: Any) -> None:
     from hoodoo_rows.testing import engine_steps as steps
 

@@ -121,6 +121,7 @@ def test_a_failure_is_not_remembered(site: Path) -> None:
     assert load(REF).__class__.__name__ == "Layout"
 
 
+@pytest.mark.sampled(1, among="long")
 def test_in_another_process(site: Path) -> None:
     """The reference is all that travels, and the error comes back as data."""
     ship(site)

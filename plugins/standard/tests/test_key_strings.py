@@ -43,6 +43,7 @@ def outcomes() -> list[tuple[Case, str | None]]:
     return [outcome for group in recorded(LINES) for outcome in compared(group)]
 
 
+@pytest.mark.sampled(1, among="long")
 def test_all_strings_are_equal_or_a_known_difference(
     outcomes: list[tuple[Case, str | None]],
 ) -> None:

@@ -43,6 +43,7 @@ def generator_of(table: Path) -> KeyGenerator:
     return made
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", TABLES)
 def test_keys_and_paths(name: str, golden: Callable[[str], Path]) -> None:
     table = golden(name)

@@ -86,6 +86,7 @@ _SCHEMA = pa.schema(
 )
 
 
+@pytest.mark.sampled(1, among="long")
 @given(
     st.text(max_size=6), st.integers(-(2**63), 2**63 - 1), st.booleans(), st.dates(),
     st.booleans(), st.booleans(),

@@ -81,6 +81,7 @@ def test_other_kinds_of_rules(tmp_path: Path) -> None:
 
 
 # --- tables ---------------------------------------------------------------------------------------
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("version", [6, 9])
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 def test_a_life(tmp_path: Path, kind: str, version: int) -> None:
@@ -257,6 +258,7 @@ def test_rules_of_a_pending_rescale_do_not_count(tmp_path: Path) -> None:
     assert buckets(hoodoo.open(str(tmp_path / "t")))["p30"] == {0, 1, 2, 3, 4}
 
 
+@pytest.mark.sampled(1, among="long")
 def test_writers_beside_each_other_make_no_bucket_twice(tmp_path: Path) -> None:
     made(tmp_path / "t")
     failed: list[BaseException] = []

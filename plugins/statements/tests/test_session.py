@@ -149,6 +149,7 @@ def test_hudis_times_are_of_the_tables_zone(session: Any) -> None:
     assert instant_of("20260131123001500") == "20260131123001500"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "value",
     [
@@ -163,6 +164,7 @@ def test_parameters_are_values(session: Any, value: Any) -> None:
     assert session.sql("SELECT ? AS x, '?' AS y", [value]).to_pylist() == [{"x": wanted, "y": "?"}]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("text", "args", "error", "says"),
     [
@@ -307,6 +309,7 @@ def test_tables_are_created_and_dropped(tmp_path: Path) -> None:
     assert hoodoo.open(place).count() == 1
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -467,6 +470,7 @@ def test_procedures_of_hudi(tmp_path: Path) -> None:
     assert table.savepoints() == ()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("text", "says"),
     [

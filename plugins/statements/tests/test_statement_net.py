@@ -15,6 +15,7 @@ MORE = (os.environ.get("HOODOO_TRIALS") or "some") != "some"
 TRIALS = 100 if MORE else 5
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(TRIALS))
 @pytest.mark.parametrize("table_type", TABLE_TYPES if MORE else [None])
 def test_statements_agree_with_duckdb(seed: int, tmp_path: Path, table_type: str | None) -> None:

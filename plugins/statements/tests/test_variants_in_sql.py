@@ -33,6 +33,7 @@ def answers(table: Any, expression: str) -> list[Any]:
     return [row["found"] for row in hoodoo.sql(query, tables={"t": table}).to_pylist()]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("expression", "found"),
     [
@@ -75,6 +76,7 @@ def test_filters_groups_and_counts(table: Any) -> None:
     assert whole["v"].to_pylist() == [VALUES[0]]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("expression", "error", "why"),
     [

@@ -28,6 +28,7 @@ def spark() -> Any:
     )
 
 
+@pytest.mark.sampled(1, among="long")
 def test_frames_bring_and_get_them(tmp_path: Path, spark: Any) -> None:
     table = hoodoo.create(
         tmp_path / "t",
@@ -68,6 +69,7 @@ def test_bad_vectors_of_frames_are_refused(tmp_path: Path, spark: Any, array: st
     assert table.read().count() == 0
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("kind", ["cow", "mor"])
 def test_variants_of_frames_are_sparks_own(tmp_path: Path, spark: Any, kind: str) -> None:
     text = "'{\"k\": [' || id || ', null]}'"

@@ -81,6 +81,7 @@ def answered(found: pa.Table) -> list[tuple[str, float]]:
     return [(str(row["id"]), round(row["_distance"], 9)) for row in found.to_pylist()]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("table_type", "blocks"),
     [("COPY_ON_WRITE", "avro"), ("MERGE_ON_READ", "avro"), ("MERGE_ON_READ", "parquet")],

@@ -37,6 +37,7 @@ def read_by_hudi(path: Path) -> list[tuple[Any, ...]]:
 
 
 # --- there and back -------------------------------------------------------------------------------
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("options", [{}, INDEXED], ids=["plain", "indexed"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("way", [(9, 6), (8, 9, 8, 6)], ids=lambda way: "-".join(map(str, way)))
@@ -58,6 +59,7 @@ def test_there_and_back(
     assert [one.instant for one in opened(path).savepoints()] == [points[1]]
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_table_that_begins_at_version_9(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "t"
@@ -75,6 +77,7 @@ def test_a_table_that_begins_at_version_9(tmp_path: Path, kind: str) -> None:
         assert not opened(path).verify().findings
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("version", [6, 9])
 def test_no_partitions(tmp_path: Path, kind: str, version: int) -> None:
@@ -98,6 +101,7 @@ def test_an_empty_table(tmp_path: Path, version: int) -> None:
     assert table.count() == 1
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("version", [6, 9])
 @pytest.mark.parametrize("kind", KINDS)
 def test_archived_instants(tmp_path: Path, kind: str, version: int) -> None:
@@ -125,6 +129,7 @@ def test_archived_instants(tmp_path: Path, kind: str, version: int) -> None:
         assert old.action == "clean" or old.metadata().stats is not None
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("version", [6, 9])
 def test_clustered_and_rolled_back(tmp_path: Path, version: int) -> None:
     path = tmp_path / "t"
@@ -140,6 +145,7 @@ def test_clustered_and_rolled_back(tmp_path: Path, version: int) -> None:
     assert any(".clustering.requested" in name for name in names) == (version == 6)
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_pending_compaction_is_finished(tmp_path: Path) -> None:
     path = tmp_path / "t"
     points = lived(path, 6, "MERGE_ON_READ")
@@ -152,6 +158,7 @@ def test_a_pending_compaction_is_finished(tmp_path: Path) -> None:
     assert opened(path).handle.timeline().find(planned) is not None
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("bare", ["true", "false"])
 def test_keys_of_one_column_stay_as_they_are(tmp_path: Path, bare: str) -> None:
     path = tmp_path / "t"
@@ -167,6 +174,7 @@ def test_keys_of_one_column_stay_as_they_are(tmp_path: Path, bare: str) -> None:
         assert answers(path, [])["now"] == before["now"]
 
 
+@pytest.mark.sampled(1, among="long")
 def test_types_of_partition_columns(tmp_path: Path) -> None:
     path = tmp_path / "t"
     points = lived(path, 6, "COPY_ON_WRITE", partition_by=["region:SIMPLE"], key_generator="CUSTOM")
@@ -192,6 +200,7 @@ def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
     assert {p: p.stat().st_mtime_ns for p in path.rglob("*") if p.is_file()} == before
 
 
+@pytest.mark.sampled(1, among="long")
 def test_what_a_downgrade_loses(tmp_path: Path) -> None:
     path = tmp_path / "t"
     points = lived(path, 9, "MERGE_ON_READ", INDEXED)
@@ -216,6 +225,7 @@ def test_a_downgrade_in_a_store_that_sets_no_times_says_so() -> None:
     assert table.read(["id", "v"]).to_pylist() == [{"id": 1, "v": 1}]
 
 
+@pytest.mark.sampled(1, among="long")
 def test_repeating_the_call_deletes_the_old_timeline(tmp_path: Path) -> None:
     path = tmp_path / "t"
     points = lived(path, 6, "COPY_ON_WRITE")
@@ -297,6 +307,7 @@ def test_what_version_6_lacks(tmp_path: Path, how: dict[str, Any], match: str) -
     assert opened(path).config == before
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_write_that_overlapped_a_compaction(tmp_path: Path) -> None:
     """Version 9 has its log file in the slice of the compaction, version 6 in the one before."""
     path = tmp_path / "t"
@@ -329,6 +340,7 @@ def test_columns_that_were_renamed(tmp_path: Path) -> None:
         opened(path).downgrade(6)
 
 
+@pytest.mark.sampled(1, among="long")
 def test_a_secondary_index_of_an_upgraded_table(tmp_path: Path) -> None:
     """Its log files of before the upgrade count only where their instant is completed; that of a write that keeps the
     index is not yet."""
@@ -341,6 +353,7 @@ def test_a_secondary_index_of_an_upgraded_table(tmp_path: Path) -> None:
     assert not opened(path).verify().findings
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("ways", [(6, 8, 9), (8, 9, 8), (9, 8, 9)])
 def test_version_8_with_its_indexes(tmp_path: Path, ways: tuple[int, ...]) -> None:
     """What version 9 has in a second version is made again; log files stay between 8 and 9."""
@@ -365,6 +378,7 @@ def test_version_8_with_its_indexes(tmp_path: Path, ways: tuple[int, ...]) -> No
 
 
 # --- beside others --------------------------------------------------------------------------------
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("version", [6, 9])
 @pytest.mark.parametrize("step", [".requested", ".inflight", "ledger"])
 def test_beside_a_writer(tmp_path: Path, version: int, step: str) -> None:
@@ -390,6 +404,7 @@ def test_beside_a_writer(tmp_path: Path, version: int, step: str) -> None:
     assert not opened(path).verify().findings
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("version", [6, 9])
 def test_a_writer_that_dies_beside_it(tmp_path: Path, version: int, kind: str) -> None:
@@ -422,6 +437,7 @@ def test_a_writer_that_dies_beside_it(tmp_path: Path, version: int, kind: str) -
     assert {f.instant for f in files} <= known
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("version", [6, 9])
 def test_readers_at_every_step(tmp_path: Path, version: int) -> None:
     path = tmp_path / "t"

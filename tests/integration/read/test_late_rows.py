@@ -88,6 +88,7 @@ def test_of_row_groups_without_a_row_no_other_column_is_decoded(
     assert decoded.rows["text"] < decoded.rows["id"] <= ROWS
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("most", [1, 20, 500, 999, 1000])
 def test_rows_are_those_of_a_whole_read(tmp_path: Path, most: int) -> None:
     table = made(tmp_path / "t", options={"hoodie.parquet.block.size": "900000"})

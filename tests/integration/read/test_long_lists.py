@@ -27,6 +27,7 @@ def looked_at(table: hoodoo.Table, where: pc.Expression) -> tuple[int, int]:
     return len(scan.plan.slices), scan.to_arrow().num_rows
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("index", "left"), [("record_index", 1), ("bucket", 1), ("simple", 5)])
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 def test_of_record_keys(tmp_path: Path, index: str, left: int, table_type: str) -> None:
