@@ -104,6 +104,29 @@ def test_a_clone(tmp_path: Path, kind: str, version: int) -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_a_clone_has_the_columns_of_its_state(tmp_path: Path, kind: str) -> None:
+    """Columns that were dropped came back, a new order was lost, and after a new name there was an
+    error, which left an empty table behind."""
+    table = made(tmp_path / "t", kind)
+    table.tag("before")
+    table.alter(add={"more": "int"}, rename={"v": "value"}, reorder=["region"])
+    table.upsert([{"id": 1, "value": "new", "region": "b", "more": 7}])
+    table.tag("then")
+    rows = table.read().to_arrow().sort_by("id")
+    table.alter(drop=["value"])
+    for number, (state_of, names) in enumerate([
+        ("before", ["id", "v", "region"]), ("then", ["region", "id", "value", "more"]),
+        (None, ["region", "id", "more"]),
+    ]):  # fmt: skip
+        table.clone(tmp_path / f"c{number}", as_of=state_of)
+        clone = hoodoo.open(str(tmp_path / f"c{number}"))
+        assert clone.schema.names == clone.read().to_arrow().schema.names == names
+        if number:
+            assert clone.read().to_arrow().sort_by("id").equals(rows.select(names))
+            assert clone.upsert(rows.slice(0, 2).select(names)).updated == 2
+
+
 # --- backups ----------------------------------------------------------------------------------------
 @pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize(("kind", "version"), KINDS)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # What says something of the files or the states of one table alone.
 _OF_ONE = ("hoodoo.tag.", "hoodoo.index.unique", "hoodie.table.checksum", "hoodoo.rewrite")
+_SCHEMA = "hoodie.table.create.schema"
 
 
 def clone(table: TableHandle, path: str, as_of: str | date | int | None, shallow: bool) -> Table:
@@ -32,6 +33,9 @@ def clone(table: TableHandle, path: str, as_of: str | date | int | None, shallow
         )
     scan = Reads.read(table, as_of=as_of)
     said = {k: v for k, v in of_copy(table.config).items() if not k.startswith(_OF_ONE)}
+    if (instant := scan.plan.instant) is not None:  # columns may have changed since the creation
+        text = table.timeline().latest_schema_text(table.storage, instant)
+        said.update({_SCHEMA: text} if text else {})
     init_table(open_storage(path, table.options), TableConfig(said))
     made: Any = open_table(path, table.options, engine=table.default_engine)
     made.bulk_insert(scan)
