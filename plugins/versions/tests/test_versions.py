@@ -307,6 +307,29 @@ def test_what_version_6_lacks(tmp_path: Path, how: dict[str, Any], match: str) -
     assert opened(path).config == before
 
 
+@pytest.mark.parametrize(
+    ("index", "other"),
+    [("partitioned_record_index", "simple"), ("growing_record_index", "global_simple")],
+)
+def test_the_way_to_version_6_leads_out(tmp_path: Path, index: str, other: str) -> None:
+    """Of an index by partition path the fix named a global one, which refuses keys that lie in
+    several paths."""
+    path = tmp_path / "t"
+    hoodoo.create(str(path), SCHEMA, name="t", record_key="id", partition_by="region", index=index)
+    rows = batch({1: "a", 2: "b"}, "x", 1)
+    opened(path).upsert(rows)
+    if other == "simple":
+        opened(path).upsert(batch({1: "b"}, "y", 2))
+    before = opened(path).to_arrow().num_rows
+    with pytest.raises(UnsupportedTableError) as caught:
+        opened(path).downgrade(6)
+    assert f"table.switch_index('{other}')" in caught.value.fix
+    opened(path).switch_index(other)
+    assert opened(path).downgrade(6).after == 6
+    assert opened(path).upsert(rows).updated == 2
+    assert opened(path).to_arrow().num_rows == before
+
+
 @pytest.mark.sampled(1, among="long")
 def test_a_write_that_overlapped_a_compaction(tmp_path: Path) -> None:
     """Version 9 has its log file in the slice of the compaction, version 6 in the one before."""

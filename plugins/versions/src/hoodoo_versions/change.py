@@ -253,11 +253,13 @@ def _refuse_own_index(table: TableHandle, after: TableConfig) -> None:
         return
     plain = offer.name == _RECORD_INDEX and config.populate_meta_fields
     if not plain:
+        # A key may lie in several partition paths, unless the index is global.
+        other = "global_simple" if table.plugins().index.is_global else "simple"
         raise UnsupportedTableError(
             f"table {config.name}",
-            f"has the index {name}, which lies in a metadata table, and with Hoodoo version "
-            f"{after.version} has none such.",
-            "give it another index first: table.switch_index('global_simple').",
+            f"has the index {offer.name}, which lies in the metadata table, and tables of version "
+            f"{after.version} have none such.",
+            f"give it another index first: table.switch_index('{other}').",
         )
 
 
