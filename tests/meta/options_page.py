@@ -67,11 +67,10 @@ Most tables need none of these. Those that users set most often:
 | less memory | `hoodoo.memory.bytes` |
 | Spark Hudi as a second writer | `hoodie.write.lock.provider` |
 
-These keys are the `options` of `hoodoo.create` and `hoodoo.open`, and the `-o KEY=VALUE` of the commands. If Hudi has
-the option, the key is Hudi's name. Some keys are Hoodoo's own. Hoodoo checks all options of a call before it
-does anything. An unknown key is an error, and the message has the most similar keys. A key of Hudi that has no effect
-in Hoodoo gives a warning. A value of a wrong type or out of its bounds is an error, and the message has the right
-values. *Table*: the value is stored with the table when the table is created. A different value later is an error.
+These keys are the `options` of `hoodoo.create` and `hoodoo.open`, and the `-o KEY=VALUE` of the commands: Hudi's names, and some of
+Hoodoo's own. All are checked before anything is done. An unknown key, and a value of a wrong type or out of its bounds, is an error
+that says what is right. A key of Hudi that has no effect in Hoodoo gives a warning. *Table.*: the value is stored with the table when
+it is created; a different value later is an error.
 
 | type | values |
 |---|---|
@@ -85,8 +84,7 @@ values. *Table*: the value is stored with the table when the table is created. A
 | regular expression | a pattern of Python's module `re` |
 | text | any text |
 
-*Older* names are names that earlier versions of Hudi used. They have the same meaning. Two names of one option with
-different values are an error.
+*Older* names are those of earlier versions of Hudi. Two names of one option with different values are an error.
 
 ```python
 import hoodoo
@@ -135,13 +133,13 @@ def _by_family() -> Iterable[tuple[str, tuple[Option, ...]]]:
 
 
 def _table(options: Iterable[Option]) -> str:
-    lines = ["| option | type | default | stored in | purpose |", "|---|---|---|---|---|"]
+    lines = ["| option | type | default | purpose |", "|---|---|---|---|"]
     for o in sorted(options, key=lambda option: option.key):
         names = [f"Also: {', '.join(f'`{n}`' for n in o.aliases)}."] if o.aliases else []
         names += [f"Older: {', '.join(f'`{n}`' for n in o.older)}."] if o.older else []
-        what = " ".join([o.summary, *names]).replace("|", "\\|")
-        stored = "table" if o.table_property else ""
-        lines.append(f"| `{o.key}` | {_type(o)} | {_default(o)} | {stored} | {what} |")
+        stored = ["*Table.*"] if o.table_property else []
+        what = " ".join([*stored, o.summary, *names]).replace("|", "\\|")
+        lines.append(f"| `{o.key}` | {_type(o)} | {_default(o)} | {what} |")
     return "\n".join(lines) + "\n"
 
 

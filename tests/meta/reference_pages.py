@@ -144,14 +144,25 @@ def entry(call: str, member: Any, level: str = "###") -> list[str]:
     said = inspect.getdoc(member) or inspect.getdoc(shown) or _FIELDS.get(name, "")
     if name == "hookimpl":  # pluggy's own docstring speaks to others
         said = _FIELDS[name]
+    owner = call.partition(".")[0]
+    first = _first.setdefault((owner, name if len(said.split()) < 9 else "", said), name)
+    if first != name:
+        return lines + _another_name(first, call, shown)
     lines.append(_plain(_SESSION.sub("", said).rstrip()))
     lines += more(
         call, shown if callable(shown) and not isinstance(member, property) else None, said
     )
-    if call in GUIDES:
+    if call in GUIDES and f"docs/{GUIDES[call]}" not in said:
         page = GUIDES[call]
         lines += ["", f"More: [{page.partition('.')[0]}](../{page})."]
     return lines
+
+
+def _another_name(first: str, call: str, function: Callable[..., Any]) -> list[str]:
+    """A second name of one function."""
+    names = ", ".join(f"`{one}`" for one in arguments(call, function))
+    said = f"Another name of [{first}](#{first}), with its arguments ({names}) and errors."
+    return [said, *example(call)]
 
 
 def member(owner: str, name: str) -> Any:
