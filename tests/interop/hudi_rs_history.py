@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -33,6 +34,8 @@ COLUMNS = SCHEMA.names
 CITIES = ("oslo", "rome", "lima")
 KEYS = 24
 STEPS = (6, 16)
+_CLEANED = "a clean has deleted files that it needs"
+_FILES = re.compile(r"[\w=/.-]+\.(?:parquet|log\.[\w-]+)")  # of an error
 Row = dict[str, Any]
 
 
@@ -278,7 +281,11 @@ class History:
         try:
             self.table.restore(instant)
         except ConfigError as error:
-            if instant in active:
+            # Of a write that is known, a clean may have deleted the files; then they are gone.
+            gone = _FILES.findall(str(error)) if _CLEANED in str(error) else []
+            if any((self.path / name).exists() for name in gone) or (
+                not gone and instant in active
+            ):
                 raise Difference(f"restore to a write of the active timeline: {error}") from error
             raise
         self.states, self.rows = self.states[: at + 1], dict(rows)
@@ -383,7 +390,7 @@ REFUSALS = (
     ("rs_", "whose metadata table has the 'secondary_index_by_city' partition"),
     # A service came after it.
     ("hoodoo_rollback", "is not the newest completed write"),
-    ("hoodoo_restore", "a clean has deleted files that it needs"),
+    ("hoodoo_restore", _CLEANED),
     ("hoodoo_restore", "is no completed write of the active timeline"),  # it was archived
 )
 
