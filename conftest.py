@@ -11,6 +11,7 @@ import importlib.util
 import os
 import random
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -180,6 +181,15 @@ def spark_does_small_things_itself() -> Iterator[None]:
 _TOLD = "left to the trials"
 _SECONDS: Counter[str] = Counter()
 _SHOWN = 40
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """``structlog.testing.capture_logs`` leaves structlog configured, with its defaults: each line of the library
+    would go to the standard output of the tests that follow in the process."""
+    is_configured = getattr(sys.modules.get("structlog"), "is_configured", None)
+    if is_configured is not None and is_configured():
+        sys.modules["structlog"].reset_defaults()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
