@@ -8,11 +8,13 @@ import os
 import random
 import time
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import hoodoo
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from hoodoo.errors import (
@@ -80,6 +82,55 @@ def test_bounds_lose_no_row(tmp_path: Path) -> None:
     assert iceberg(path, row_filter="place = 'c/d'").num_rows == 13
     exact = row(0, 99)["long"]
     assert iceberg(path, row_filter=EqualTo("long", exact)).num_rows == 10
+
+
+def test_filters_of_a_dataset_lose_no_row(tmp_path: Path) -> None:
+    """The package deltalake takes a bound that the log lacks for null: filters of columns of
+    fractions, flags and decimals, and of columns that came later, had no rows."""
+    path = str(tmp_path / "t")
+    schema = pa.schema(
+        [("id", pa.int64()), ("fare", pa.float64()), ("paid", pa.bool_()), ("no", pa.int64()),
+         ("cost", pa.decimal128(9, 2)), ("seats", pa.int32()), ("text", pa.string())]
+    )  # fmt: skip
+    highest = "\U0010ffff" * 40  # no text of 32 characters is above it
+
+    def rows(first: int, **more: Any) -> list[dict[str, Any]]:
+        return [
+            {"id": n, "fare": n / 2, "paid": n % 2 == 0, "no": None, "cost": Decimal(n) / 4,
+             "seats": n, "text": highest if n == 7 else f"t{n}", **more}
+            for n in range(first, first + 3)
+        ]  # fmt: skip
+
+    def compare() -> None:
+        every = table.read().to_arrow()
+        for name in every.schema.names:
+            for value in {*every[name].to_pylist(), None}:
+                scalar = pa.scalar(value, every.schema.field(name).type)
+                asked = pc.field(name).is_null() if value is None else pc.field(name) == scalar
+                rows = every.filter(asked).num_rows
+                assert dataset(path).to_table(filter=asked).num_rows == rows, (name, value)
+
+    def dataset(path: str) -> Any:
+        return DeltaTable(path).to_pyarrow_dataset()
+
+    options = {"hoodoo.open.formats": "delta", "hoodie.parquet.small.file.limit": "0"}
+    table = hoodoo.create(path, schema, record_key="id", options=options)
+    table.upsert(rows(0))
+    compare()
+    # As it was published before, by a version without the property.
+    log = tmp_path / "t" / "_delta_log" / f"{0:020d}.json"
+    log.write_text(log.read_text().replace("delta.dataSkippingStatsColumns", "other"))
+    table = hoodoo.open(path)
+    table.upsert(rows(3))
+    compare()
+    table.upsert(rows(6))
+    compare()
+    table.alter(add={"late": "int"}, widen={"seats": "double"})
+    compare()
+    table.upsert(rows(9, late=4))
+    compare()
+    table.cluster()
+    compare()
 
 
 def test_nothing_else_writes_the_delta_table(tmp_path: Path) -> None:

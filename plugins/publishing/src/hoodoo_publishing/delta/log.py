@@ -22,7 +22,13 @@ from hoodoo.storage.api import Storage
 from hoodoo.storage.together import discard, together
 from hoodoo.timeline.names import parse_path
 
-from hoodoo_publishing.delta.types import has_naive_timestamps, schema_text, statistics
+from hoodoo_publishing.delta.types import (
+    bounded,
+    has_naive_timestamps,
+    lacks,
+    schema_text,
+    statistics,
+)
 from hoodoo_publishing.files import Head, Step, applied
 from hoodoo_publishing.footers import Footer
 
@@ -38,6 +44,9 @@ _NAIVE = "timestampNtz"
 # Readers of older versions may still read files that a newer version has removed: only Hudi's clean
 # deletes.
 _RETENTION = "interval 5200 weeks"
+# The columns with bounds in each file. The package deltalake takes a bound that is missing for null:
+# its dataset had no rows for a filter of another column.
+_SKIPPING = "delta.dataSkippingStatsColumns"
 _Action = dict[str, Any]
 
 
@@ -76,9 +85,9 @@ class DeltaLog:
 
     def shows(self, head: Head, schema: pa.Schema) -> bool:
         log: _Log | None = head.detail
-        return bool(
-            log and log.metadata and log.metadata.get("schemaString") == schema_text(schema)
-        )
+        if not (log and log.metadata and _SKIPPING in (log.metadata.get("configuration") or {})):
+            return False
+        return bool(log.metadata.get("schemaString") == schema_text(schema))
 
     def expire(self, storage: Storage, paths: Collection[str]) -> int:
         """Versions of a Delta table can't be removed: older ones can't be read after a clean, as
@@ -157,7 +166,12 @@ def _actions(
     log: _Log = head.detail or _Log()
     if log.protocol is None or (naive and _NAIVE not in (log.protocol.get("readerFeatures") or ())):
         yield {"protocol": protocol}
+    stats = {file.path: statistics(read[file.path], step.schema) for file in step.added}
     if not form.shows(head, step.schema):
+        gone = {file.path for file in step.removed}
+        stay = [add.get("stats") for path, add in log.adds.items() if path not in gone]
+        names = bounded(step.schema)
+        lacking = set[str]().union(*(lacks(text, names) for text in (*stay, *stats.values())))
         before = log.metadata or {}
         yield {
             "metaData": {
@@ -166,7 +180,10 @@ def _actions(
                 "format": {"provider": "parquet", "options": {}},
                 "schemaString": schema_text(step.schema),
                 "partitionColumns": [],
-                "configuration": {"delta.deletedFileRetentionDuration": _RETENTION},
+                "configuration": {
+                    "delta.deletedFileRetentionDuration": _RETENTION,
+                    _SKIPPING: ",".join(name for name in names if name not in lacking),
+                },
                 "createdTime": before.get("createdTime") or time,
             }
         }
@@ -191,7 +208,7 @@ def _actions(
                 "size": file.size,
                 "modificationTime": time,
                 "dataChange": change,
-                "stats": statistics(read[file.path], step.schema),
+                "stats": stats[file.path],
             }
         }
 

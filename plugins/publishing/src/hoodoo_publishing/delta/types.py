@@ -4,7 +4,7 @@ Serialization Format")."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
@@ -71,21 +71,24 @@ def _type(kind: pa.DataType, path: str) -> Any:
 
 
 def statistics(footer: Footer, schema: pa.Schema) -> str:
-    """The statistics of one file, as JSON."""
+    """The statistics of one file, as JSON: for each column of :func:`bounded` bounds, or that all
+    of it is null; else none for any column. Readers take one bound that is missing for null."""
     least: dict[str, Any] = {}
     most: dict[str, Any] = {}
     nulls: dict[str, int] = {}
     for field in schema:
-        column = footer.columns.get(field.name)
+        column, is_bounded = footer.columns.get(field.name), _is_bounded(field)
+        if column is None and is_bounded:  # younger than the file
+            nulls[field.name] = footer.rows
         if column is None:
             continue
         if column.nulls is not None:
             nulls[field.name] = column.nulls
-        kind = _type(field.type, field.name)
-        if kind in _BOUNDED and column.least is not None:
+        if is_bounded and column.nulls != column.values:
             low, high = _bound(column.least, False), _bound(column.most, True)
-            if low is not None and high is not None:
-                least[field.name], most[field.name] = low, high
+            if low is None or high is None:
+                return json.dumps({"numRecords": footer.rows}, separators=(",", ":"))
+            least[field.name], most[field.name] = low, high
     found: Mapping[str, Any] = {
         "numRecords": footer.rows,
         "minValues": least,
@@ -93,6 +96,26 @@ def statistics(footer: Footer, schema: pa.Schema) -> str:
         "nullCount": nulls,
     }
     return json.dumps(found, separators=(",", ":"), ensure_ascii=False)
+
+
+def bounded(schema: pa.Schema) -> list[str]:
+    """The columns whose types have bounds."""
+    return [field.name for field in schema if _is_bounded(field)]
+
+
+def _is_bounded(field: pa.Field) -> bool:
+    return _type(field.type, field.name) in _BOUNDED
+
+
+def lacks(stats: str | None, names: Iterable[str]) -> set[str]:
+    """Those of ``names`` of which the statistics of a file say no bounds, though they have some of
+    others."""
+    found = json.loads(stats or "{}")
+    least, nulls = found.get("minValues") or {}, found.get("nullCount") or {}
+    if not (least or nulls):
+        return set()
+    every = found.get("numRecords")
+    return {name for name in names if name not in least and nulls.get(name) != every}
 
 
 def _bound(value: Any, upper: bool) -> Any:
