@@ -44,8 +44,8 @@ _NAIVE = "timestampNtz"
 # Readers of older versions may still read files that a newer version has removed: only Hudi's clean
 # deletes.
 _RETENTION = "interval 5200 weeks"
-# The columns with bounds in each file. The package deltalake takes a bound that is missing for null:
-# its dataset had no rows for a filter of another column.
+# The columns with bounds in each file. The package deltalake takes a bound that is missing for
+# null: its dataset had no rows for a filter of another column.
 _SKIPPING = "delta.dataSkippingStatsColumns"
 _Action = dict[str, Any]
 
