@@ -25,6 +25,7 @@ from hoodoo.table.handle import TableHandle
 from hoodoo.timeline import properties
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import layout_of
+from hoodoo.timeline.publish import INDEXING
 from hoodoo.timeline.removed import taken_since
 from hoodoo.timeline.snapshot import Snapshot
 
@@ -83,7 +84,8 @@ class Copy:
                 raise ConfigError(
                     f"place {target.root}",
                     "is not empty, and no backup.",
-                    "Choose an empty place, or the place of an earlier backup of this table.",
+                    "Choose an empty place, or the place of an earlier backup of this table. What "
+                    "hoodoo restore-backup has made is complete: open it.",
                 )
             self._put_manifest()
             return
@@ -168,7 +170,10 @@ class Copy:
         ours = {*self.instants, *(e.name for e in seen.steps)}
         layout = layout_of(seen.config)
         for entry in self.target.list(seen.config.timeline_path):
-            if layout.parse_instant(entry.name) and entry.name not in ours:
+            found = layout.parse_instant(entry.name)
+            if found is None or entry.name in ours:
+                continue
+            if self.holds or found.action != INDEXING:  # that of a restore makes indexes at its end
                 raise ConfigError(
                     f"backup {self.target.root}",
                     f"has been written to ({entry.name}): a backup is only read.",

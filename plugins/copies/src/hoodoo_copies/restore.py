@@ -27,7 +27,7 @@ def restore_backup(backup: str, path: str, *, options: Mapping[str, Any] | None 
         )
     target = open_storage(path, typed_options(options))
     Copy(source.handle, target, holds=False).run(False)
-    target.delete_prefix(MANIFESTS)
     table = open_table(path, options)
     table.handle.participants.repair()
+    target.delete_prefix(MANIFESTS)  # until then a repeated call goes on
     return table

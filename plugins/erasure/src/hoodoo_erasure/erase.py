@@ -13,6 +13,7 @@ import pyarrow as pa
 from attrs import define, field
 from hoodoo.errors import CallError, CommitConflictError, ConfigError, UnsupportedTableError
 from hoodoo.kernel.log_files import log_files
+from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import in_role
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.table.call_action import installed_action
@@ -32,6 +33,10 @@ from hoodoo_erasure.sought import Sought
 
 _BOOTSTRAP = "hoodie.bootstrap.base.path"
 _METADATA = ".hoodie/metadata"
+_OWN_METADATA = "hoodoo.metadata.partitions"
+_TAG = "hoodoo.tag."  # with the name of a state behind it (hoodoo-copies)
+# The role of actions that delete what a plugin has stored of older states beside the table's files.
+FORGETS = "forgets"
 _PLANS = (
     ".clustering.requested",
     ".replacecommit.requested",
@@ -83,6 +88,9 @@ class Erasure:
         self._forget_bounds()
         self._rebuild()
         self._forget_decisions()
+        for offer in kernel().offers("action"):
+            if FORGETS in offer.registration.roles:
+                installed_action(table, offer.name).run(table)
         notes = (*before.paths, note)
         report = None
         if prove:
@@ -114,9 +122,13 @@ class Erasure:
                 )
         points = sorted(timeline.savepointed(pending=True))
         if points and not drops:
+            tags: dict[str, list[str]] = {}
+            for key, at in self._tags().items():
+                tags.setdefault(at, []).append(key.removeprefix(_TAG))
+            shown = [" ".join([one, *(f"(tag {n})" for n in tags.get(one, ()))]) for one in points]
             raise ConfigError(
                 f"table {config.name}",
-                f"has savepoints, which keep files that hold the rows: {', '.join(points)}.",
+                f"has savepoints, which keep files that hold the rows: {', '.join(shown)}.",
                 "Delete them (table.delete_savepoint), or drop all: drop_savepoints=True.",
             )
 
@@ -145,7 +157,13 @@ class Erasure:
             )
         return data
 
+    def _tags(self) -> dict[str, str]:
+        properties = self.table.config.properties
+        return {key: at for key, at in properties.items() if key.startswith(_TAG)}
+
     def _drop_savepoints(self) -> None:
+        if tags := self._tags():  # no name is left of a state that nobody can read
+            self.table.change_properties(dict.fromkeys(tags))
         service = installed_action(self.table, "savepoint")
         for instant in sorted(self.table.timeline().savepointed(pending=True)):
             service.delete(self.table, instant)
@@ -252,8 +270,12 @@ class Erasure:
 
     def _rebuild(self) -> None:
         table = self.table
+        own = (table.config.get(_OWN_METADATA) or "").split(",")
         if table.config.metadata_partitions:
             table.run("rebuild_index")
+        elif own[0]:  # without a name, the partition of files would come, too
+            for name in own:
+                table.run("rebuild_index", name=name)
         elif table.storage.list(_METADATA):
             # Of one that is switched off: nobody reads it, and nobody keeps it up to date.
             table.storage.delete_prefix(_METADATA)
@@ -289,13 +311,13 @@ class Erasure:
         if top in _PUBLISHED:
             name = _PUBLISHED[top]
             return (
-                f"older metadata of {name}, which is not changed: delete the folder {top}, and "
-                f'publish the table again: table.publish("{name}").'
+                f"metadata of {name}, which another process has published meanwhile. Repeat the "
+                "call."
             )
         if path.startswith(".hoodie/"):
             return (
-                "a partition path, a text that a writer put into a commit, or the plan of a "
-                "clustering that an older version of Hoodoo archived: these files are not changed. "
+                "a partition path, a text that a writer put into a commit, or what an older version "
+                "of Hoodoo noted of a clustering: these files are not changed. "
                 "Copy the rows into a new table."
             )
         return (

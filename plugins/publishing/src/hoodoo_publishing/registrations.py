@@ -25,6 +25,18 @@ def hoodoo_participants() -> Iterable[Registration]:
 
 
 @hookimpl
+def hoodoo_actions() -> Iterable[Registration]:
+    return [
+        Registration(
+            "renew_formats",
+            "hoodoo_publishing.renewal:Renewal.from_settings",
+            summary="deletes older states of the metadata of other formats",
+            roles=("forgets",),
+        )
+    ]
+
+
+@hookimpl
 def hoodoo_commands() -> Iterable[Registration]:
     return [
         Registration(

@@ -36,6 +36,10 @@ class Format(Protocol):
         """Base files ``paths`` are about to be deleted: list no state any more that has one of
         them. Returns the number of states that were removed."""
 
+    def renew(self, storage: Storage) -> list[str]:
+        """Make the newest state one that needs no file of older ones. Returns the files that nobody
+        needs then, but who reads an older state."""
+
     def repair(self, storage: Storage, head: Head) -> None:
         """Nothing is to be published after ``head``: write what readers find it by, if a process
         ended before it could."""

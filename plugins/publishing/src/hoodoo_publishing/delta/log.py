@@ -94,6 +94,17 @@ class DeltaLog:
         after VACUUM."""
         return 0
 
+    def renew(self, storage: Storage) -> list[str]:
+        """A checkpoint has the files of now, and nothing of those that were removed."""
+        head = self.head(storage)
+        found = [
+            (int(m[1]), m[0]) for e in storage.list(FOLDER) if (m := _VERSION.fullmatch(e.path))
+        ]
+        older = [path for version, path in found if version < head.version]
+        if older:
+            _checkpoint(storage, head.version, head.detail)
+        return older
+
     def repair(self, storage: Storage, head: Head) -> None:
         """Readers list the log: they find the newest version in any case."""
 

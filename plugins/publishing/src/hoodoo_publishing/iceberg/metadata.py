@@ -208,6 +208,49 @@ class IcebergMetadata:
         _sweep(storage, metadata, state.manifests)
         return last + 1
 
+    def renew(self, storage: Storage) -> list[str]:
+        """A snapshot of the same files is the only one, and has manifests of its own: those of before
+        have bounds of files that were removed."""
+        # Whoever has put manifests by now can't publish them after the version that is put here.
+        there = [e.path for e in storage.list(FOLDER) if e.path.endswith(".avro")]
+        head = self.head(storage)
+        state: _State | None = head.detail
+        older = [_path(number) for number in _versions(storage) if number <= head.version]
+        if state is None or state.current is None:
+            return []
+        metadata = json.loads(json.dumps(state.metadata))
+        before, root = state.current, metadata["location"]
+        sequence = metadata["last-sequence-number"] + 1
+        snapshot = _snapshot_id(before["summary"].get(INSTANT, ""), sequence)
+        token = uuid.uuid4().hex[:12]
+        put = _Puts(storage, token, metadata, snapshot, sequence)
+        kept = []
+        for number, manifest in enumerate(state.manifests):
+            entries = [{**entry, "status": EXISTING} for entry in manifest.live]
+            if entries:
+                kept.append(put(f"m{number}", entries, manifest.row["partition_spec_id"]))
+        name = f"{FOLDER}/snap-{snapshot}-1-{token}.avro"
+        rows = [manifest.row for manifest in kept]
+        storage.put(name, manifests.list_bytes(rows, snapshot, None, sequence))
+        time = metadata["last-updated-ms"] + 1
+        new = {
+            **before,
+            "snapshot-id": snapshot,
+            "sequence-number": sequence,
+            "timestamp-ms": time,
+            "manifest-list": f"{root}/{name}",
+            "summary": {**before["summary"], "operation": "replace", **_counts([], [], kept)},
+        }
+        new.pop("parent-snapshot-id", None)
+        metadata["snapshots"], metadata["current-snapshot-id"] = [new], snapshot
+        metadata["refs"] = {"main": {"snapshot-id": snapshot, "type": "branch"}}
+        metadata["snapshot-log"] = [{"snapshot-id": snapshot, "timestamp-ms": time}]
+        metadata["last-sequence-number"], metadata["metadata-log"] = sequence, []
+        if not _put(storage, metadata, head.version, time, ()):
+            discard(storage, [name, *(_below(root, row["manifest_path"]) for row in rows)])
+            return self.renew(storage)
+        return [*there, *older]
+
     def field_ids(self, head: Head, schema: pa.Schema) -> dict[str, int]:
         """The ids of the columns of ``schema``, at any depth, and of the meta columns."""
         ids = _ids(head.detail.metadata) if head.detail else Ids({}, 0)
@@ -550,6 +593,16 @@ def _entry(
 def _summary(
     step: Step, added: list[Row], deleted: list[Row], kept: list[Manifest]
 ) -> dict[str, str]:
+    return {
+        "operation": _operation(step, bool(added), bool(deleted)),
+        INSTANT: step.instant,
+        "hoodoo.completed": step.completed,
+        "hoodoo.operation": step.operation.value,
+        **_counts(added, deleted, kept),
+    }
+
+
+def _counts(added: list[Row], deleted: list[Row], kept: list[Manifest]) -> dict[str, str]:
     rows = [manifest.row for manifest in kept]
     counts = {
         "added-data-files": len(added),
@@ -562,13 +615,7 @@ def _summary(
         "total-position-deletes": 0,
         "total-equality-deletes": 0,
     }
-    return {
-        "operation": _operation(step, bool(added), bool(deleted)),
-        INSTANT: step.instant,
-        "hoodoo.completed": step.completed,
-        "hoodoo.operation": step.operation.value,
-        **{name: str(count) for name, count in counts.items()},
-    }
+    return {name: str(count) for name, count in counts.items()}
 
 
 def _operation(step: Step, adds: bool, deletes: bool) -> str:

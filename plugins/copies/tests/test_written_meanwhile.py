@@ -1,0 +1,357 @@
+"""A backup of a table that is written meanwhile is a state that the table had, also where the process
+ends at any storage operation, of the table or of the copy; so is what is made of it.
+
+Each case tries one history, with ``HOODOO_TRIALS=more`` ten, with ``HOODOO_TRIALS=all`` a hundred.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import hoodoo
+import pyarrow as pa
+import pytest
+from attrs import define, field
+from hoodoo import Table
+from hoodoo.errors import CommitConflictError, CorruptTableError, HoodooError
+from hoodoo.storage.api import Storage
+from hoodoo.table.settings import open_storage, typed_options
+from hoodoo.testing.stores import Crash, CrashingStorage, GatedStorage
+from hoodoo.timeline import properties
+from hoodoo_copies import restore
+from hoodoo_copies.backup import MANIFESTS, Copy
+from hoodoo_standard.engine.local import LocalEngine
+from hoodoo_standard.storage.local import LocalStorage
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "cloud/tests"))
+
+from servers import moto
+
+SEED = int(os.environ.get("HOODOO_SEED", "0") or 0)
+COUNT = {"more": 10, "all": 100}.get(os.environ.get("HOODOO_TRIALS") or "some", 1)
+SCHEMA = pa.schema(
+    [("id", pa.int64()), ("v", pa.string()), ("region", pa.string()), ("ts", pa.int64())]
+)
+FREQUENT = {"hoodie.clean.commits.retained": "1", "hoodie.keep.min.commits": "2",
+            "hoodie.keep.max.commits": "3"}  # fmt: skip
+KINDS = [
+    (kind, index, version)
+    for kind in ("COPY_ON_WRITE", "MERGE_ON_READ")
+    for index, version in (("bloom", 9), ("record_index", 9), ("simple", 8), ("simple", 6))
+]
+ACTIONS = ("upsert", "upsert", "upsert", "delete", "compact", "cluster", "clean", "archive", "rollback",
+           "tag", "overwrite", "pending")  # fmt: skip
+State = frozenset[tuple[int, str]]
+
+
+@define
+class Lake:
+    """A table at ``path``, all ``states`` that it has had, and somebody who writes to it."""
+
+    path: str
+    kind: str
+    index: str
+    version: int
+    chance: random.Random
+    store: Mapping[str, str] = field(factory=dict)
+    states: list[State] = field(factory=list)
+    number: int = 0
+    done: list[str] = field(factory=list)
+
+    def make(self) -> Lake:
+        options = dict(FREQUENT) if self.chance.random() < 0.7 else {}
+        hoodoo.create(
+            self.path, SCHEMA, record_key="id", partition_by="region", ordering="ts",
+            table_type=self.kind, table_version=self.version, index=self.index,
+            options={**options, **self.store},
+        )  # fmt: skip
+        self.states.append(frozenset())
+        for _ in range(self.chance.randrange(2, 6)):
+            self.act("upsert")
+        return self
+
+    def opened(self) -> Table:
+        return hoodoo.open(self.path, dict(self.store))
+
+    def rows(self) -> list[dict[str, Any]]:
+        self.number += 1
+        return [
+            {"id": i, "v": f"{self.number}", "region": "ab"[i % 2], "ts": self.number}
+            for i in self.chance.sample(range(20), 6)
+        ]
+
+    def act(self, what: str | None = None) -> None:
+        """Something is done to the table; the states in between are noted, too."""
+        what = what or self.chance.choice(ACTIONS)
+        table = self.opened()
+        try:
+            if what == "upsert":
+                table.upsert(self.rows())
+            elif what == "overwrite":
+                table.insert_overwrite(self.rows())
+            elif what == "delete":
+                table.delete(self.chance.sample(range(20), 3))
+            elif what == "cluster":
+                table.cluster(columns=["v"])
+            elif what == "pending":
+                table.schedule("compaction")
+            elif what == "tag":
+                table.tag(f"t{self.number}-{len(self.done)}")
+            elif what == "rollback":
+                instant = table.upsert(self.rows()).instant
+                self.states.append(state(self.opened()))
+                table.rollback(instant)
+            else:
+                getattr(table, what)()
+            self.done.append(what)
+        except HoodooError as error:  # this table has no such service, or a savepoint forbids it
+            self.done.append(f"({what}: {type(error).__name__})")
+        self.states.append(state(self.opened()))
+
+    def gate(self, often: float, most: int) -> Any:
+        """Before an operation of the backup, now and then somebody writes."""
+        left, at_work = [most], [False]
+
+        def gate(op: str, name: str) -> None:
+            if left[0] and not at_work[0] and self.chance.random() < often:
+                left[0] -= 1
+                at_work[0] = True
+                try:
+                    self.act()
+                finally:
+                    at_work[0] = False
+
+        return gate
+
+
+def state(table: Table) -> State:
+    return frozenset(
+        (row["id"], row["v"]) for row in table.read(["id", "v"]).to_arrow().to_pylist()
+    )
+
+
+def handle(storage: Storage, store: Mapping[str, str]) -> Any:
+    plain = storage.inner if hasattr(storage, "inner") else storage
+    return Table(storage, properties.load(plain), dict(store), LocalEngine(1)).handle
+
+
+def storage_at(path: str, store: Mapping[str, str]) -> Storage:
+    return open_storage(path, typed_options(store)) if store else LocalStorage(path, durable=False)
+
+
+def copied(lake: Lake, target: str, often: float = 0.1) -> None:
+    """One backup, beside which somebody writes. Cleans that come too often are an error."""
+    gate = lake.gate(often, 6)
+    source = GatedStorage(storage_at(lake.path, lake.store), gate)
+    copy = GatedStorage(storage_at(target, lake.store), gate)
+    with suppress(CommitConflictError):
+        Copy(handle(source, lake.store), copy).run(True)
+        return
+    Copy(lake.opened().handle, storage_at(target, lake.store)).run(True)
+
+
+def check(lake: Lake, target: str, since: int) -> State:
+    """The copy is a state that the table had at the begin of the backup (the ``since``-th) or later."""
+    found = hoodoo.open(target, dict(lake.store))
+    now = state(found)
+    assert now in lake.states[since:], (lake, sorted(now))
+    report = found.verify()
+    assert report.ok, (lake, report.findings)
+    return now
+
+
+def history(root: str, number: int, kind: str, index: str, version: int, store: Any) -> None:
+    chance = random.Random(f"{SEED + number} {kind} {index} {version}")
+    lake = Lake(f"{root}/t{number}", kind, index, version, chance, store).make()
+    target = f"{root}/b{number}"
+    now: State = frozenset()
+    for _ in range(3):
+        since = len(lake.states) - 1
+        copied(lake, target)
+        now = check(lake, target, since)
+        lake.act()
+    made = hoodoo.restore_backup(target, f"{root}/r{number}", options=store)
+    assert state(made) == now and made.verify().ok, lake
+    made.upsert([{"id": 77, "v": "x", "region": "a", "ts": 9999}])
+    assert state(hoodoo.open(f"{root}/r{number}", store)) == now | {(77, "x")}, lake
+    # What was held for the backup is given back.
+    backups = [
+        one for one in lake.opened().savepoints() if (one.comment or "").startswith("backup ")
+    ]
+    assert not backups, lake
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize(("kind", "index", "version"), KINDS)
+def test_written_meanwhile(tmp_path: Path, kind: str, index: str, version: int) -> None:
+    for number in range(COUNT):
+        history(str(tmp_path), number, kind, index, version, {})
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with moto(tmp_path_factory.mktemp("moto")) as found:
+        yield found
+
+
+@pytest.mark.trial
+@pytest.mark.parametrize(("kind", "index", "version"), KINDS)
+def test_written_meanwhile_on_an_object_store(
+    server: Any, kind: str, index: str, version: int
+) -> None:
+    for number in range(COUNT):
+        place = server.bucket(f"b-{uuid4().hex}")
+        history(place, number, kind, index, version, server.options)
+
+
+# --- killed at every operation ----------------------------------------------------------------------
+@define
+class Killed:
+    """A lake with a backup, a few states old, of which each trial has copies of its own."""
+
+    base: Path
+    lake: Lake
+
+    @classmethod
+    def prepared(cls, tmp_path: Path, kind: str, index: str, version: int) -> Killed:
+        place = tmp_path / "work"
+        chance = random.Random(f"{SEED} killed {kind} {index}")
+        lake = Lake(str(place / "t"), kind, index, version, chance).make()
+        lake.opened().backup(place / "b")
+        for what in ("upsert", "delete", "tag", "upsert", None, "clean", "archive", None):
+            lake.act(what)
+        shutil.copytree(place, tmp_path / "base")
+        return cls(tmp_path / "base", lake)
+
+    def trial(self, name: str) -> Lake:
+        """At the same place as before: a backup knows of which table it is."""
+        place = self.base.parent / "work"
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(self.base, place)
+        past = self.lake
+        chance = random.Random(f"{SEED} {name}")
+        return Lake(past.path, past.kind, past.index, past.version, chance, {}, [*past.states])
+
+    def backup(self, lake: Lake, of_source: bool, at: int, when: Any) -> CrashingStorage:
+        """One backup whose process ends at the ``at``-th operation, beside somebody who writes."""
+        target = str(Path(lake.path).parent / "b")
+        source, copy = (LocalStorage(path, durable=False) for path in (lake.path, target))
+        storage = CrashingStorage(source if of_source else copy, at, when)
+        gate = lake.gate(0.03, 3) if at else lambda op, name: None
+        gated = GatedStorage(storage, gate)
+        pair: list[Storage] = [gated, copy] if of_source else [source, gated]
+        plain = properties.load(source)
+        table = Table(pair[0], plain, {}, LocalEngine(1))
+        with suppress(Crash, CommitConflictError):
+            Copy(table.handle, pair[1]).run(False)
+        return storage
+
+
+def killed(found: Killed, of_source: bool, at: int, when: str) -> None:
+    where = f"{when} operation {at} of the {'table' if of_source else 'copy'}"
+    lake = found.trial(where)
+    target = str(Path(lake.path).parent / "b")
+    found.backup(lake, of_source, at, when)
+    with suppress(CorruptTableError):  # the files of a state in between have been cleaned
+        assert state(hoodoo.open(target)) in lake.states, (where, lake)
+    lake.act("upsert")
+    since = len(lake.states) - 1
+    lake.opened().backup(target, verify=True)
+    assert check(lake, target, since) == lake.states[-1], (where, lake)
+    held = [one for one in lake.opened().savepoints() if (one.comment or "").startswith("backup ")]
+    assert not held, (where, lake)
+
+
+WHEN = ("before", "after", "torn")
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize(("kind", "index", "version"), KINDS)
+def test_killed_somewhere(tmp_path: Path, kind: str, index: str, version: int) -> None:
+    found = Killed.prepared(tmp_path, kind, index, version)
+    chance = random.Random(f"{SEED} {kind} {index}")
+    for of_source in (False, True):
+        count = found.backup(found.trial("whole"), of_source, 0, "before").count
+        for at in chance.sample(range(1, count + 1), min(count, 2)):
+            killed(found, of_source, at, chance.choice(WHEN))
+
+
+@pytest.mark.trial
+@pytest.mark.parametrize("when", WHEN)
+@pytest.mark.parametrize(("kind", "index", "version"), KINDS)
+def test_killed_at_every_operation(
+    tmp_path: Path, kind: str, index: str, version: int, when: str
+) -> None:
+    found = Killed.prepared(tmp_path, kind, index, version)
+    for of_source in (False, True):
+        count = found.backup(found.trial("whole"), of_source, 0, "before").count
+        assert count, "nothing was done"
+        for at in range(1, count + 1):
+            killed(found, of_source, at, when)
+
+
+# --- a table is made of a backup --------------------------------------------------------------------
+def restored(backup: str, path: Path, monkeypatch: pytest.MonkeyPatch, at: int, when: Any) -> int:
+    """A restore whose process ends at the ``at``-th operation; how many there were."""
+    storage = CrashingStorage(LocalStorage(str(path), durable=False), at, when)
+
+    def opened(where: str, options: Any = None, **how: Any) -> Table:
+        if where != str(path):
+            return hoodoo.open(where, options)
+        return Table(storage, properties.load(storage.inner), {}, LocalEngine(1))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(restore, "open_storage", lambda where, options: storage)
+        patch.setattr(restore, "open_table", opened)
+        with suppress(Crash):
+            hoodoo.restore_backup(backup, str(path))
+    assert storage.crashed == bool(at)
+    return storage.count
+
+
+def restore_killed(
+    backup: str, path: Path, patch: Any, at: int, when: str, states: list[State]
+) -> None:
+    rows = states[-1]
+    shutil.rmtree(path, ignore_errors=True)
+    restored(backup, path, patch, at, when)
+    with suppress(HoodooError):  # it is no table yet, or says that files are missing
+        assert state(hoodoo.open(str(path))) in states, (at, when)
+    if (path / ".hoodie/hoodie.properties").exists() and not [*(path / MANIFESTS).glob("*")]:
+        table = hoodoo.open(str(path))  # it had ended
+    else:
+        table = hoodoo.restore_backup(backup, str(path))
+    assert state(table) == rows and table.verify().ok, (at, when)
+    assert table.config.index_name == hoodoo.open(backup).config.index_name
+    table.upsert([{"id": 77, "v": "x", "region": "a", "ts": 9999}])
+    assert state(hoodoo.open(str(path))) == rows | {(77, "x")}, (at, when)
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.trial)])
+@pytest.mark.parametrize(("kind", "index", "version"), KINDS)
+def test_a_restore_is_killed(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    index: str,
+    version: int,
+    every: bool,
+) -> None:
+    found = Killed.prepared(tmp_path, kind, index, version)
+    backup, path = str(tmp_path / "work/b"), tmp_path / "r"
+    found.lake.opened().backup(backup)
+    assert state(hoodoo.open(backup)) == found.lake.states[-1]
+    count = restored(backup, path, monkeypatch, 0, "before")
+    chance = random.Random(f"{SEED} {kind} {index}")
+    for at in range(1, count + 1) if every else chance.sample(range(1, count + 1), 2):
+        for when in WHEN if every else [chance.choice(WHEN)]:
+            restore_killed(backup, path, monkeypatch, at, when, found.lake.states)
