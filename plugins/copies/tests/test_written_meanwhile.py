@@ -1,5 +1,5 @@
-"""A backup of a table that is written meanwhile is a state that the table had, also where the process
-ends at any storage operation, of the table or of the copy; so is what is made of it.
+"""A backup of a table that is written meanwhile is a state that the table had, also where the
+process ends at any storage operation, of the table or of the copy; so is what is made of it.
 
 Each case tries one history, with ``HOODOO_TRIALS=more`` ten, with ``HOODOO_TRIALS=all`` a hundred.
 """
@@ -47,8 +47,10 @@ KINDS = [
     for kind in ("COPY_ON_WRITE", "MERGE_ON_READ")
     for index, version in (("bloom", 9), ("record_index", 9), ("simple", 8), ("simple", 6))
 ]
-ACTIONS = ("upsert", "upsert", "upsert", "delete", "compact", "cluster", "clean", "archive", "rollback",
-           "tag", "overwrite", "pending")  # fmt: skip
+ACTIONS = (
+    *("upsert",) * 3, "delete", "compact", "cluster", "clean", "archive", "rollback", "tag",
+    "overwrite", "pending",
+)  # fmt: skip
 State = frozenset[tuple[int, str]]
 
 
@@ -159,7 +161,7 @@ def copied(lake: Lake, target: str, often: float = 0.1) -> None:
 
 
 def check(lake: Lake, target: str, since: int) -> State:
-    """The copy is a state that the table had at the begin of the backup (the ``since``-th) or later."""
+    """The copy is a state that the table had at the begin (the ``since``-th) or later."""
     found = hoodoo.open(target, dict(lake.store))
     now = state(found)
     assert now in lake.states[since:], (lake, sorted(now))
@@ -212,7 +214,7 @@ def test_written_meanwhile_on_an_object_store(
         history(place, number, kind, index, version, server.options)
 
 
-# --- killed at every operation ----------------------------------------------------------------------
+# --- killed at every operation ------------------------------------------------------------------
 @define
 class Killed:
     """A lake with a backup, a few states old, of which each trial has copies of its own."""
@@ -298,7 +300,7 @@ def test_killed_at_every_operation(
             killed(found, of_source, at, when)
 
 
-# --- a table is made of a backup --------------------------------------------------------------------
+# --- a table is made of a backup ----------------------------------------------------------------
 def restored(backup: str, path: Path, monkeypatch: pytest.MonkeyPatch, at: int, when: Any) -> int:
     """A restore whose process ends at the ``at``-th operation; how many there were."""
     storage = CrashingStorage(LocalStorage(str(path), durable=False), at, when)

@@ -18,7 +18,7 @@ _HEADER = struct.Struct(
 
 
 def blocks(data: bytes) -> Iterator[bytes]:
-    """The plain bytes of each block, wherever it begins: keys and values stand in them as they are."""
+    """The plain bytes of each block, wherever it begins: keys and values stand in them."""
     for match in _BLOCK.finditer(data):
         at = match.start()
         if len(data) - at < _HEADER.size:

@@ -1,5 +1,5 @@
 """What is in the files of a folder, looked at without hoodoo-erasure and without Hoodoo's readers:
-Parquet by pyarrow, Avro by fastavro, HFiles by a dump, gzip by zlib, wherever in a file they are."""
+Parquet by pyarrow, Avro by fastavro, HFiles by a dump, gzip by zlib, wherever they are."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def values(path: str, value: Any, depth: int) -> Iterator[bytes]:
 
 
 def forms(text: str) -> set[bytes]:
-    """The bytes that ``text`` may stand as: plain, in JSON, in a URL; a long whole number also as eight
-    bytes, or as Avro writes it."""
+    """The bytes that ``text`` may stand as: plain, in JSON, in a URL; a long whole number also as
+    eight bytes, or as Avro writes it."""
     found = {text.encode(), json.dumps(text)[1:-1].encode(), quote(text, safe="").encode()}
     if text.isdecimal() and len(text) > 8:
         number = int(text)

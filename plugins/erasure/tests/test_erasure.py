@@ -252,7 +252,7 @@ def test_a_report_is_signed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["delta", "iceberg"])
 def test_published_metadata_is_renewed(tmp_path: Path, form: str) -> None:
-    """Older metadata of other formats has ranges of values; also of one that is published no longer."""
+    """Older metadata of other formats has ranges of values; also of one that is not kept up."""
     place = str(tmp_path / "t")
     table = hoodoo.create(place, SCHEMA, record_key="person",
                           options={"hoodoo.open.formats": form})  # fmt: skip

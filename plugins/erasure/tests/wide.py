@@ -150,8 +150,10 @@ class Past:
             getattr(table, what)()
 
 
-STEPS = ("upsert", "upsert", "upsert", "delete", "compact", "cluster", "log_compact", "index", "archive",
-         "savepoint", "tag", "rollback", "publish", "pending", "overwrite", "clean", "rebuild_index")  # fmt: skip
+STEPS = (
+    *("upsert",) * 3, "delete", "compact", "cluster", "log_compact", "index", "archive",
+    "savepoint", "tag", "rollback", "publish", "pending", "overwrite", "clean", "rebuild_index",
+)  # fmt: skip
 _VIRTUAL = {"hoodie.populate.meta.fields": "false"}
 
 

@@ -316,8 +316,8 @@ class Erasure:
             )
         if path.startswith(".hoodie/"):
             return (
-                "a partition path, a text that a writer put into a commit, or what an older version "
-                "of Hoodoo noted of a clustering: these files are not changed. "
+                "a partition path, a text that a writer put into a commit, or what an older "
+                "version of Hoodoo noted of a clustering: these files are not changed. "
                 "Copy the rows into a new table."
             )
         return (

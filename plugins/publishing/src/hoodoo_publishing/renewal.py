@@ -10,11 +10,14 @@ from hoodoo.storage.together import discard
 
 from hoodoo_publishing import options
 from hoodoo_publishing.catalogs.faces import Faces, faces
+from hoodoo_publishing.files import Head
 from hoodoo_publishing.formats import FORMATS, named
 from hoodoo_publishing.participant import publish
 
 if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle
+
+_NOTHING = (Head(), Head(0))
 
 
 @frozen
@@ -29,8 +32,7 @@ class Renewal:
     def run(self, table: TableHandle) -> None:
         """Raises what ``table.publish`` raises: older states are there then."""
         storage, config = table.storage, table.config
-        heads = [(form, form.head(storage)) for form in named(FORMATS)]
-        forms = [form for form, head in heads if head.version > 0 or head.detail is not None]
+        forms = [form for form in named(FORMATS) if form.head(storage) not in _NOTHING]
         if not forms:
             return
         publish(table.participants.request(), forms)

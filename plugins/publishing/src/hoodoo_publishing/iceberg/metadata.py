@@ -209,8 +209,8 @@ class IcebergMetadata:
         return last + 1
 
     def renew(self, storage: Storage) -> list[str]:
-        """A snapshot of the same files is the only one, and has manifests of its own: those of before
-        have bounds of files that were removed."""
+        """A snapshot of the same files is the only one, and has manifests of its own: older
+        ones have bounds of files that were removed."""
         # Whoever has put manifests by now can't publish them after the version that is put here.
         there = [e.path for e in storage.list(FOLDER) if e.path.endswith(".avro")]
         head = self.head(storage)
