@@ -67,10 +67,11 @@ Most tables need none of these. Those that users set most often:
 | less memory | `hoodoo.memory.bytes` |
 | Spark Hudi as a second writer | `hoodie.write.lock.provider` |
 
-These keys are the `options` of `hoodoo.create` and `hoodoo.open`, and the `-o KEY=VALUE` of the commands: Hudi's names, and some of
-Hoodoo's own. All are checked before anything is done. An unknown key, and a value of a wrong type or out of its bounds, is an error
-that says what is right. A key of Hudi that has no effect in Hoodoo gives a warning. *Table.*: the value is stored with the table when
-it is created; a different value later is an error.
+These keys are the `options` of `hoodoo.create` and `hoodoo.open`, and the `-o KEY=VALUE` of the
+commands: Hudi's names, and some of Hoodoo's own. All are checked before anything is done. An
+unknown key, and a value of a wrong type or out of its bounds, is an error that says what is right.
+A key of Hudi that has no effect in Hoodoo gives a warning. *Table.*: the value is stored with the
+table when it is created; a different value later is an error.
 
 | type | values |
 |---|---|
@@ -84,7 +85,8 @@ it is created; a different value later is an error.
 | regular expression | a pattern of Python's module `re` |
 | text | any text |
 
-*Older* names are those of earlier versions of Hudi. Two names of one option with different values are an error.
+*Older* names are those of earlier versions of Hudi. Two names of one option with different values
+are an error.
 
 ```python
 import hoodoo

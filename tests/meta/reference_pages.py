@@ -106,6 +106,7 @@ _PAGE = re.compile(r"\bdocs/([\w/-]+)\.md\b")
 _SESSION = re.compile(r"\n\n>>> (?:.+\n?)*")
 # A docstring that leaves the arguments to another call of the page.
 _TWIN = re.compile(r"arguments are those of ``(\w+)``")
+_TWINS = re.compile(r"\s*The (?:other )?arguments are\s+those of ``\w+``\.")
 _CLASS = inspect.Parameter("cls", inspect.Parameter.POSITIONAL_ONLY)
 MADE = "<!-- Made by tests/meta/reference_pages.py: change the docstrings. -->"
 
@@ -148,7 +149,9 @@ def entry(call: str, member: Any, level: str = "###") -> list[str]:
     first = _first.setdefault((owner, name if len(said.split()) < 9 else "", said), name)
     if first != name:
         return lines + _another_name(first, call, shown)
-    lines.append(_plain(_SESSION.sub("", said).rstrip()))
+    listed = callable(shown) and not isinstance(member, property) and _unsaid(call, shown, said)
+    plain = _TWINS.sub("", said) if listed else said  # the list says it
+    lines.append(_plain(_SESSION.sub("", plain).rstrip()))
     lines += more(
         call, shown if callable(shown) and not isinstance(member, property) else None, said
     )
@@ -182,10 +185,7 @@ def more(call: str, function: Callable[..., Any] | None, said: str) -> list[str]
     """Arguments and errors that the docstring does not name, and an example that runs."""
     lines: list[str] = []
     if function is not None:
-        left = [one for one in arguments(call, function) if not re.search(rf"``{one}\b", said)]
-        left = [
-            one for one in left if one != "engine" or not call.startswith("table.")
-        ]  # the page says it once
+        left = _unsaid(call, function, said)
         texts = [(one, ARGUMENTS.get(f"{call}.{one}") or ARGUMENTS[one]) for one in left]
         of_read = _TWIN.search(" ".join(said.split()))
         if of_read and texts:
@@ -196,6 +196,12 @@ def more(call: str, function: Callable[..., Any] | None, said: str) -> list[str]
     if ERRORS.get(call, "Raises no error.") != "Raises no error.":
         lines += ["", _errors(call)]
     return lines + example(call)
+
+
+def _unsaid(call: str, function: Callable[..., Any], said: str) -> list[str]:
+    """Arguments that a docstring does not name; of ``engine`` the page says it once."""
+    left = [one for one in arguments(call, function) if not re.search(rf"``{one}\b", said)]
+    return [one for one in left if one != "engine" or not call.startswith("table.")]
 
 
 def _explained(call: str, texts: list[tuple[str, str]]) -> list[str]:

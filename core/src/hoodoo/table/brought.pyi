@@ -90,21 +90,18 @@ class Brought:
         """Rewrite file groups with a good size and order. No row changes, and writers can continue.
 
         ``plan`` groups files: ``size``, ``several``, ``single_file``, ``copy``, ``key_range``,
-        ``commit_time``, ``overlap``, ``random``, the name of a plugin, a Java class name or an object.
-        ``order`` sorts their rows: ``linear``, ``zorder``, ``hilbert``, ``single_file``, ``combine``
-        (not sorted), or again a name, a Java class name or an object. ``columns`` are the columns to
-        sort by. ``target_file_size`` is in bytes. ``partitions`` are partition paths, or an object that
-        filters them; the default comes from the options. ``options`` are further options. Arguments
-        that you do not give come from the table's ``hoodie.clustering.*`` options.
+        ``commit_time``, ``overlap``, ``random``. ``order`` sorts their rows: ``linear``, ``zorder``,
+        ``hilbert``, ``single_file``, ``combine`` (not sorted). Both take the name of a plugin, a Java
+        class name or an object, too. ``columns`` are the columns to sort by. ``target_file_size`` is in
+        bytes. ``partitions`` are partition paths, or an object that filters them. ``options`` are
+        further options. What you do not give comes from the table's ``hoodie.clustering.*`` options.
 
-        Two kinds of file slices are left out: those that were written by a clustering with the same
-        order, columns and target size and have not changed since; and base files that are not smaller
-        than the small file limit, which is by default at most the target size. ``notes`` of the commit
-        say what was left out, and why.
-
-        Clusterings that were planned before are run first, except those that another tool has begun. If
-        there is nothing to do, the commit has an empty instant. Raises CommitConflictError if the
-        clustering gives way to a write."""
+        File slices that such a clustering wrote, and that have not changed since, are left out, and
+        base files that are not smaller than the small file limit: ``notes`` of the commit say so.
+        Pending clusterings are run first, except those that another tool has begun. If there is nothing
+        to do, the commit has an empty instant. Raises CommitConflictError if the clustering gives way
+        to a write.
+        """
     def clusterings(self) -> tuple[PendingClustering, ...]:
         """The clusterings that are planned and not completed, the oldest first."""
     def optimize(
@@ -116,13 +113,11 @@ class Brought:
         engine: str | Engine | None = None,
     ) -> tuple[Commit, ...]:
         """Make reads fast: compact the log files of a merge-on-read table, then cluster small files
-        into larger ones. No row changes. Returns the commits of what was done, an empty tuple if there
-        was nothing to do.
+        into larger ones. No row changes. Returns the commits of what was done.
 
-        ``columns`` are the columns to sort by, and ``order`` is ``linear``, ``zorder``, ``hilbert`` or
-        what else ``cluster`` takes; by default ``linear`` for one column, and ``zorder`` for several.
-        ``target_file_size`` is in bytes. Old files stay until they are cleaned (``table.clean``).
-        Raises what ``compact`` and ``cluster`` raise.
+        ``columns`` are the columns to sort by, and ``order`` is that of ``cluster``; by default
+        ``linear`` for one column, and ``zorder`` for several. ``target_file_size`` is in bytes. Old
+        files stay until they are cleaned. Raises what ``compact`` and ``cluster`` raise.
         """
     def run_cluster(
         self, instant: str, *, order: Any = None, engine: str | Engine | None = None
@@ -342,22 +337,16 @@ class Brought:
         self, since: str | date, until: str | date | None = None, index: str | None = None
     ) -> Query:
         """The changes in the record index after ``since`` and up to ``until`` (by default: now):
-        ``record_key``, ``partition_path``, ``file_id``, and the ``instant`` of the change. Lazy:
-        planning opens no data file. If a key changed more than once, only the newest change is
-        returned. Path and file id are null if the key was deleted. An update of a row in its file group
-        is not a change. ``index`` names the index, if the table has several.
+        ``record_key``, ``partition_path``, ``file_id``, and the ``instant`` of the change. Lazy. Only
+        the newest change of a key is returned; path and file id are null if the key was deleted. An
+        update of a row in its file group is no change. ``index`` names the index, if there are several.
 
-        If the changes since then are no longer stored separately in the index, the states of the table
-        at ``since`` and at ``until`` are compared instead: this reads the record keys of the file
-        slices that differ. Then ``instant`` is null, and a key that came and went between them is not
-        returned.
+        If the index does not store these changes separately any more, the record keys of the states
+        at ``since`` and ``until`` are compared: then ``instant`` is null, and a key that came and went
+        between them is not returned.
 
-        The times are those of ``incremental``, including ``"earliest"``. Raises ConfigError for invalid
-        times, if the table has no record index, and if a state must be compared whose files have been
-        cleaned away, or whose instants are archived.
-
-        >>> table.location_changes(commit.instant).to_arrow().num_rows
-        0
+        The times are those of ``incremental``. Raises ConfigError for invalid times, if there is no
+        record index, and for states whose files have been cleaned, or whose instants are archived.
         """
     # hoodoo-publishing
     def publish(
@@ -368,9 +357,9 @@ class Brought:
         keep: bool = False,
     ) -> tuple[str, ...]:
         """Write the metadata of other formats for the newest state of the table: ``"delta"``,
-        ``"iceberg"``, or both. By default those of the table's property ``hoodoo.open.formats``, which
-        are also written after each action. ``keep`` stores ``formats`` in this property: from now on
-        they, and no others, are written after each action; ``""`` switches all off.
+        ``"iceberg"``, or both; by default those of the property ``hoodoo.open.formats``. With ``keep``,
+        ``formats`` are stored there: they, and no others, are written after each action; ``""``
+        switches all off.
 
         ``catalog``: catalogs that show the table as the format, by default those of the property
         ``hoodoo.open.catalogs``: ``"glue://db.trips"``, ``"hms://host:9083/db.trips"``, or
@@ -378,13 +367,9 @@ class Brought:
         ``"iceberg=glue://db.trips"`` if several formats are published. ``keep`` stores them, too.
 
         Returns ``<format> <instant>`` of each new version, and ``<format>=<catalog>`` of each entry
-        that has changed; nothing if all are up to date. Raises
-        ConfigError for an unknown format, for a merge-on-read table without
-        ``hoodoo.open.read.optimized``, SchemaError for a column that the format has no type for, and
-        CommitConflictError if other processes are always first; then the error of a catalog.
-
-        >>> table.publish("delta")
-        ('delta 20261128104500123',)
+        that has changed. Raises ConfigError for an unknown format, and for a merge-on-read table
+        without ``hoodoo.open.read.optimized``, SchemaError for a column that the format has no type
+        for, and CommitConflictError if other processes are always first; then the error of a catalog.
         """
     # hoodoo-rows
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -543,25 +528,25 @@ class Brought:
         engine: str | Engine | None = None,
     ) -> Comparison:
         """Look keys up in two indexes, and report the differences. ``a`` and ``b`` are names, Java
-        class names or objects.
+        class names or objects. Changes nothing.
 
-        Without ``since``, all keys of the table are compared; with ``since``, the keys of rows that
-        were written by commits after it and up to ``until`` (by default: now). So a separate job can
-        check each new commit. If all keys are compared, stale entries are reported, too: entries of a
-        stored index for keys that the table does not have. Changes nothing. Raises ConfigError for
-        invalid times and names, and CorruptTableError if an index cannot be read."""
+        With ``since``, the keys of rows that commits after it and up to ``until`` (by default: now)
+        wrote. Without it, all keys of the table, and stale entries are reported, too: entries of a
+        stored index for keys that the table does not have. Raises ConfigError for invalid times and
+        names, and CorruptTableError if an index cannot be read.
+        """
     def delete_savepoint(self, instant: str) -> None:
         """Delete the savepoint of ``instant``; a later clean may delete its files."""
     def enable_virtual_keys(self, kept: Sequence[str] = ...) -> None:
         """Do not store record keys from now on: they are made from the columns of a row (RFC-21).
 
-        Changes only the table's properties: files with stored keys do not change, but their stored keys
-        are no longer used. ``kept`` names the meta columns that rows still store; with all five of
-        them, you can return to stored keys. Does nothing if keys are already virtual. If the table has
-        a record index, it is first built again, which reads all keys; see docs/virtual-keys.md.
+        Changes only the table's properties: stored keys are no longer used. ``kept`` names the meta
+        columns that rows still store; with all five of them, you can return to stored keys. A record
+        index is first built again, which reads all keys; see docs/virtual-keys.md.
 
         Raises ConfigError if readers could not make the keys, or if a stored key differs from the key
-        that its columns give."""
+        that its columns give.
+        """
     def locate(
         self,
         keys: Any,
@@ -571,19 +556,13 @@ class Brought:
         engine: str | Engine | None = None,
     ) -> pa.Table:
         """Find the rows of ``keys``. Returns ``record_key``, ``partition_path``, ``file_id`` and
-        ``instant``, the instant in the name of the file slice. A key that the table does not have is
-        not in the result; a key in several file groups is returned once for each.
+        ``instant``, the instant in the name of the file slice, once for each file group with the key.
 
         ``keys`` are those of ``delete``: data with the key columns, or a list if the key is one column.
         Without the partition columns, a key is found in every partition path. The keys are looked up in
-        the table's index, or in the one that ``index`` names; the answers of an index that computes
-        file groups, and keys of log files, are compared with the rows. With ``as_of``, the files of
-        that time are read, because indexes describe only the present. Changes nothing. Raises
-        ConfigError for an invalid time, for a time whose files have been cleaned, and for ``as_of``
-        together with ``index``.
-
-        >>> table.locate([3]).to_pylist()
-        [{'record_key': '3', 'partition_path': 'oslo', 'file_id': '...-0', 'instant': '20260101120000000'}]
+        the table's index, or in the one that ``index`` names. With ``as_of``, the files of that time
+        are read. Raises ConfigError for an invalid time, for a time whose files have been cleaned, and for
+        ``as_of`` together with ``index``.
         """
     def rebuild_index(
         self,
@@ -599,20 +578,20 @@ class Brought:
         """Rebuild the metadata table from the table's files, beside writers. Returns its partitions.
 
         ``name`` is one partition (``record_index``), or an index that is stored there
-        (``partitioned_record_index``, ``growing_record_index``); it is created, or built again.
-        ``files`` is created with it if it is missing. Without ``name``, all existing partitions are
-        rebuilt, and at least ``files``. Readers do not use them until they are complete. ``source`` is
-        an index (``bloom``, ``simple``, an object) from whose answers a record index is built.
+        (``partitioned_record_index``, ``growing_record_index``), which is created or built again; by
+        default all, and at least ``files``. Readers do not use them until they are complete. ``source``
+        is an index (``bloom``, ``simple``, an object) from whose answers a record index is built.
 
         ``buckets`` is the number of file groups of a record index (in each partition path, if it is
         partitioned), or the first number of buckets of a growing one. ``hash``, ``scaling`` and ``cap``
         are for a growing record index, as the options ``hoodoo.index.hash``, ``.scaling`` and
-        ``.bucket.cap``; the table stores them. Arguments that you do not give do not change.
+        ``.bucket.cap``; the table stores them.
 
         A new global index becomes the table's index, if the table has no bound index yet and each key
-        is in one place: see ``switch_index``. Raises ConfigError for a partition that Hoodoo does not
-        support, or that cannot be built in this way; UnsupportedTableError for a partition that tables
-        of this version cannot have; and CommitConflictError if another process is rebuilding."""
+        is in one place. Raises ConfigError for a partition that cannot be built in this way,
+        UnsupportedTableError for one that tables of this version cannot have, and CommitConflictError
+        if another process is rebuilding.
+        """
     def restore(self, instant: str | int) -> Restored:
         """Undo all actions after the completed write ``instant``, forever: afterwards the table has the
         rows that ``read(as_of=instant)`` returns. Numbers of commits and tags are taken, too. Stop
@@ -635,23 +614,19 @@ class Brought:
         progress: Progress = ...,
     ) -> Rewritten:
         """Write the base files of the table again, with other ``options``: the codec, the size of
-        row groups and pages, or bloom filters. No row changes, and you can read and write the table
-        during this time.
+        row groups and pages, or bloom filters. No row changes, and readers and writers can continue.
 
         ``where`` chooses the files that may contain rows for which the condition is true, and
         ``partitions`` those of some partition paths. ``evolved=True`` chooses only files whose
-        columns are not those of the table now: after it, no read needs to convert columns.
-        ``virtual_keys=True`` makes the record keys virtual first, and chooses the files that still
-        store them. ``target_file_size``, in bytes, clusters the chosen partition paths into larger
-        files first, with new file groups.
+        columns are not those of the table now. ``virtual_keys=True`` makes the record keys virtual
+        first, and chooses the files that still store them. ``target_file_size``, in bytes, clusters the
+        chosen partition paths into larger files first, with new file groups.
 
-        File groups are rewritten in commits of a few file groups, which keep their ids, rows and
-        commit times. Slices with log files are compacted. If a call was interrupted, repeat it: file
-        groups that were rewritten, or written by others since it began, are left out. So is
-        everything in a second call with the same options; ``again=True`` begins again. The old files
-        stay for time travel until they are cleaned. ``dry_run`` changes nothing and counts what would
-        be rewritten, without ``target_file_size``. ``progress`` gets step, done and total, in file
-        groups, after each commit.
+        Otherwise file groups keep their ids, rows and commit times. Slices with log files are
+        compacted. Repeat an interrupted call: file groups that were written since it began are left
+        out, also in a second call with the same options; ``again=True`` begins again. ``dry_run``
+        counts what would be rewritten, without ``target_file_size``. ``progress`` gets step, done and
+        total, in file groups, after each commit.
 
         Raises UnknownOptionError and ConfigError for invalid options, SchemaError for a column that
         does not exist, and CommitConflictError if other writers cause a conflict again and again.
@@ -659,14 +634,13 @@ class Brought:
     def rewrite_keys(
         self, virtual: bool = True, *, engine: str | Engine | None = None, progress: Progress = ...
     ) -> RewrittenKeys:
-        """Rewrite the files that still store record keys although keys are virtual. If they are not
-        virtual yet, first enable virtual keys as ``enable_virtual_keys`` does.
+        """Rewrite the files that still store record keys although keys are virtual, as
+        ``enable_virtual_keys`` makes them first if necessary.
 
-        File groups are rewritten one after another, in commits of a few file groups: you can read and
-        write the table during this time, and call it again after an interruption. The old files stay
-        for time travel until they are cleaned. Slices with log files are compacted. ``virtual=False``
-        returns to stored keys; it needs a table in which all rows store all meta columns. ``progress``
-        gets step, done and total, in file groups, after each commit.
+        File groups are rewritten one after another, beside readers and writers; call it again after an
+        interruption. Slices with log files are compacted. ``virtual=False`` returns to stored keys; it
+        needs a table in which all rows store all meta columns. ``progress`` gets step, done and total,
+        in file groups, after each commit.
 
         Raises ConfigError, and CommitConflictError if other writers cause a conflict again and again.
         """
@@ -708,18 +682,14 @@ class Brought:
         """Give the table another index, a name or an object, for all writers. Returns how the index
         agrees with the files.
 
-        First checks that the index finds every row; a stored index that does not exist is built.
-        Writers can continue: a write that began with the old index and commits afterwards is repeated.
-        The call reads all record keys, and looks them up.
+        A stored index that does not exist is built, and the index has to find every row. Writers can
+        continue: a write that began with the old index is repeated. The call reads all record keys.
 
         If the rows do not fit the index, nothing is changed, and the error names keys:
         DuplicateKeyError for keys in several partition paths with a global index; DataError for rows
         that an index of partition paths would not find; ConfigError for an index that computes other
         places for rows, and for one that the table cannot have; CorruptTableError for a stored index
         that differs from the files.
-
-        >>> table.switch_index("record_index").same
-        True
         """
     def vacuum(self, retention_hours: int | None = None) -> Cleaned:
         """Delete files that neither recent readers nor a savepoint need: ``clean`` by the name that
@@ -822,23 +792,18 @@ class Brought:
     ) -> pa.Table:
         """The ``k`` rows of the newest snapshot whose vectors in ``column`` are nearest to ``vector``,
         the nearest first, as a pyarrow Table with the distance in the column ``_distance``. The search
-        is exact: it compares all rows.
+        is exact.
 
         ``column`` has lists of float, double or int8, of one length; rows with null are left out.
         ``vector`` is a list, a NumPy or an Arrow array of that length. A 2-D array is a vector in each
-        row: then the result has ``k`` rows for each, and the number of the vector in the column
-        ``_query``. ``metric`` is ``"l2"`` (Euclidean distance), ``"cosine"`` (1 minus the cosine; 1.0
-        for a vector of zeros), or ``"dot"`` (the negated inner product), as in Hudi's
-        ``hudi_vector_search``. Rows at the same distance are ordered by record key and partition path.
-
-        ``where`` and ``columns`` are those of ``read``; ``columns`` need not contain ``column``.
+        row: the result has ``k`` rows for each, with its number in the column ``_query``. ``metric`` is
+        ``"l2"`` (Euclidean distance), ``"cosine"`` (1 minus the cosine; 1.0 for a vector of zeros), or
+        ``"dot"`` (the negated inner product), as in Hudi's ``hudi_vector_search``. ``where`` and
+        ``columns`` are those of ``read``; ``columns`` need not contain ``column``.
 
         Raises SchemaError for a column that is missing or has no vectors, for stored vectors of another
         length, with NaN or null; ConfigError for a vector that is none, an unknown ``metric`` and for
         ``k`` below 1.
-
-        >>> table.search("embedding", [0.1, 0.7], k=2)["_distance"].to_pylist()
-        [0.0, 0.5]
         """
     # hoodoo-versions
     def downgrade(self, version: int = 6, *, dry_run: bool = False) -> VersionChange:

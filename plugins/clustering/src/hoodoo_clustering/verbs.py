@@ -30,21 +30,18 @@ def cluster(
     """Rewrite file groups with a good size and order. No row changes, and writers can continue.
 
     ``plan`` groups files: ``size``, ``several``, ``single_file``, ``copy``, ``key_range``,
-    ``commit_time``, ``overlap``, ``random``, the name of a plugin, a Java class name or an object.
-    ``order`` sorts their rows: ``linear``, ``zorder``, ``hilbert``, ``single_file``, ``combine``
-    (not sorted), or again a name, a Java class name or an object. ``columns`` are the columns to
-    sort by. ``target_file_size`` is in bytes. ``partitions`` are partition paths, or an object that
-    filters them; the default comes from the options. ``options`` are further options. Arguments
-    that you do not give come from the table's ``hoodie.clustering.*`` options.
+    ``commit_time``, ``overlap``, ``random``. ``order`` sorts their rows: ``linear``, ``zorder``,
+    ``hilbert``, ``single_file``, ``combine`` (not sorted). Both take the name of a plugin, a Java
+    class name or an object, too. ``columns`` are the columns to sort by. ``target_file_size`` is in
+    bytes. ``partitions`` are partition paths, or an object that filters them. ``options`` are
+    further options. What you do not give comes from the table's ``hoodie.clustering.*`` options.
 
-    Two kinds of file slices are left out: those that were written by a clustering with the same
-    order, columns and target size and have not changed since; and base files that are not smaller
-    than the small file limit, which is by default at most the target size. ``notes`` of the commit
-    say what was left out, and why.
-
-    Clusterings that were planned before are run first, except those that another tool has begun. If
-    there is nothing to do, the commit has an empty instant. Raises CommitConflictError if the
-    clustering gives way to a write."""
+    File slices that such a clustering wrote, and that have not changed since, are left out, and
+    base files that are not smaller than the small file limit: ``notes`` of the commit say so.
+    Pending clusterings are run first, except those that another tool has begun. If there is nothing
+    to do, the commit has an empty instant. Raises CommitConflictError if the clustering gives way
+    to a write.
+    """
     found: Commit = run(
         table,
         "clustering",
@@ -68,13 +65,11 @@ def optimize(
     engine: str | Engine | None = None,
 ) -> tuple[Commit, ...]:
     """Make reads fast: compact the log files of a merge-on-read table, then cluster small files
-    into larger ones. No row changes. Returns the commits of what was done, an empty tuple if there
-    was nothing to do.
+    into larger ones. No row changes. Returns the commits of what was done.
 
-    ``columns`` are the columns to sort by, and ``order`` is ``linear``, ``zorder``, ``hilbert`` or
-    what else ``cluster`` takes; by default ``linear`` for one column, and ``zorder`` for several.
-    ``target_file_size`` is in bytes. Old files stay until they are cleaned (``table.clean``).
-    Raises what ``compact`` and ``cluster`` raise.
+    ``columns`` are the columns to sort by, and ``order`` is that of ``cluster``; by default
+    ``linear`` for one column, and ``zorder`` for several. ``target_file_size`` is in bytes. Old
+    files stay until they are cleaned. Raises what ``compact`` and ``cluster`` raise.
     """
     done: list[Commit] = []
     if table.config.table_type == "MERGE_ON_READ":

@@ -40,22 +40,16 @@ def location_changes(
     index: str | None = None,
 ) -> Query:
     """The changes in the record index after ``since`` and up to ``until`` (by default: now):
-    ``record_key``, ``partition_path``, ``file_id``, and the ``instant`` of the change. Lazy:
-    planning opens no data file. If a key changed more than once, only the newest change is
-    returned. Path and file id are null if the key was deleted. An update of a row in its file group
-    is not a change. ``index`` names the index, if the table has several.
+    ``record_key``, ``partition_path``, ``file_id``, and the ``instant`` of the change. Lazy. Only
+    the newest change of a key is returned; path and file id are null if the key was deleted. An
+    update of a row in its file group is no change. ``index`` names the index, if there are several.
 
-    If the changes since then are no longer stored separately in the index, the states of the table
-    at ``since`` and at ``until`` are compared instead: this reads the record keys of the file
-    slices that differ. Then ``instant`` is null, and a key that came and went between them is not
-    returned.
+    If the index does not store these changes separately any more, the record keys of the states
+    at ``since`` and ``until`` are compared: then ``instant`` is null, and a key that came and went
+    between them is not returned.
 
-    The times are those of ``incremental``, including ``"earliest"``. Raises ConfigError for invalid
-    times, if the table has no record index, and if a state must be compared whose files have been
-    cleaned away, or whose instants are archived.
-
-    >>> table.location_changes(commit.instant).to_arrow().num_rows
-    0
+    The times are those of ``incremental``. Raises ConfigError for invalid times, if there is no
+    record index, and for states whose files have been cleaned, or whose instants are archived.
     """
     found = Reads.query(table, "location_changes", since=since, until=until, index=index)
     assert isinstance(found, Query)

@@ -23,9 +23,9 @@ def publish(
     keep: bool = False,
 ) -> tuple[str, ...]:
     """Write the metadata of other formats for the newest state of the table: ``"delta"``,
-    ``"iceberg"``, or both. By default those of the table's property ``hoodoo.open.formats``, which
-    are also written after each action. ``keep`` stores ``formats`` in this property: from now on
-    they, and no others, are written after each action; ``""`` switches all off.
+    ``"iceberg"``, or both; by default those of the property ``hoodoo.open.formats``. With ``keep``,
+    ``formats`` are stored there: they, and no others, are written after each action; ``""``
+    switches all off.
 
     ``catalog``: catalogs that show the table as the format, by default those of the property
     ``hoodoo.open.catalogs``: ``"glue://db.trips"``, ``"hms://host:9083/db.trips"``, or
@@ -33,13 +33,9 @@ def publish(
     ``"iceberg=glue://db.trips"`` if several formats are published. ``keep`` stores them, too.
 
     Returns ``<format> <instant>`` of each new version, and ``<format>=<catalog>`` of each entry
-    that has changed; nothing if all are up to date. Raises
-    ConfigError for an unknown format, for a merge-on-read table without
-    ``hoodoo.open.read.optimized``, SchemaError for a column that the format has no type for, and
-    CommitConflictError if other processes are always first; then the error of a catalog.
-
-    >>> table.publish("delta")
-    ('delta 20261128104500123',)
+    that has changed. Raises ConfigError for an unknown format, and for a merge-on-read table
+    without ``hoodoo.open.read.optimized``, SchemaError for a column that the format has no type
+    for, and CommitConflictError if other processes are always first; then the error of a catalog.
     """
     table.refresh()
     names = [formats] if isinstance(formats, str) else formats

@@ -178,13 +178,13 @@ def savepoints(table: TableHandle) -> tuple[Savepoint, ...]:
 def enable_virtual_keys(table: TableHandle, kept: Sequence[str] = (COMMIT_TIME,)) -> None:
     """Do not store record keys from now on: they are made from the columns of a row (RFC-21).
 
-    Changes only the table's properties: files with stored keys do not change, but their stored keys
-    are no longer used. ``kept`` names the meta columns that rows still store; with all five of
-    them, you can return to stored keys. Does nothing if keys are already virtual. If the table has
-    a record index, it is first built again, which reads all keys; see docs/virtual-keys.md.
+    Changes only the table's properties: stored keys are no longer used. ``kept`` names the meta
+    columns that rows still store; with all five of them, you can return to stored keys. A record
+    index is first built again, which reads all keys; see docs/virtual-keys.md.
 
     Raises ConfigError if readers could not make the keys, or if a stored key differs from the key
-    that its columns give."""
+    that its columns give.
+    """
     installed_action(table, "rewrite_keys").enable(table, kept)
 
 
@@ -195,14 +195,13 @@ def rewrite_keys(
     engine: str | Engine | None = None,
     progress: Progress = silent,
 ) -> RewrittenKeys:
-    """Rewrite the files that still store record keys although keys are virtual. If they are not
-    virtual yet, first enable virtual keys as ``enable_virtual_keys`` does.
+    """Rewrite the files that still store record keys although keys are virtual, as
+    ``enable_virtual_keys`` makes them first if necessary.
 
-    File groups are rewritten one after another, in commits of a few file groups: you can read and
-    write the table during this time, and call it again after an interruption. The old files stay
-    for time travel until they are cleaned. Slices with log files are compacted. ``virtual=False``
-    returns to stored keys; it needs a table in which all rows store all meta columns. ``progress``
-    gets step, done and total, in file groups, after each commit.
+    File groups are rewritten one after another, beside readers and writers; call it again after an
+    interruption. Slices with log files are compacted. ``virtual=False`` returns to stored keys; it
+    needs a table in which all rows store all meta columns. ``progress`` gets step, done and total,
+    in file groups, after each commit.
 
     Raises ConfigError, and CommitConflictError if other writers cause a conflict again and again.
     """
@@ -227,23 +226,19 @@ def rewrite(
     progress: Progress = silent,
 ) -> Rewritten:
     """Write the base files of the table again, with other ``options``: the codec, the size of
-    row groups and pages, or bloom filters. No row changes, and you can read and write the table
-    during this time.
+    row groups and pages, or bloom filters. No row changes, and readers and writers can continue.
 
     ``where`` chooses the files that may contain rows for which the condition is true, and
     ``partitions`` those of some partition paths. ``evolved=True`` chooses only files whose
-    columns are not those of the table now: after it, no read needs to convert columns.
-    ``virtual_keys=True`` makes the record keys virtual first, and chooses the files that still
-    store them. ``target_file_size``, in bytes, clusters the chosen partition paths into larger
-    files first, with new file groups.
+    columns are not those of the table now. ``virtual_keys=True`` makes the record keys virtual
+    first, and chooses the files that still store them. ``target_file_size``, in bytes, clusters the
+    chosen partition paths into larger files first, with new file groups.
 
-    File groups are rewritten in commits of a few file groups, which keep their ids, rows and
-    commit times. Slices with log files are compacted. If a call was interrupted, repeat it: file
-    groups that were rewritten, or written by others since it began, are left out. So is
-    everything in a second call with the same options; ``again=True`` begins again. The old files
-    stay for time travel until they are cleaned. ``dry_run`` changes nothing and counts what would
-    be rewritten, without ``target_file_size``. ``progress`` gets step, done and total, in file
-    groups, after each commit.
+    Otherwise file groups keep their ids, rows and commit times. Slices with log files are
+    compacted. Repeat an interrupted call: file groups that were written since it began are left
+    out, also in a second call with the same options; ``again=True`` begins again. ``dry_run``
+    counts what would be rewritten, without ``target_file_size``. ``progress`` gets step, done and
+    total, in file groups, after each commit.
 
     Raises UnknownOptionError and ConfigError for invalid options, SchemaError for a column that
     does not exist, and CommitConflictError if other writers cause a conflict again and again.
@@ -266,13 +261,13 @@ def compare_indexes(
     engine: str | Engine | None = None,
 ) -> Comparison:
     """Look keys up in two indexes, and report the differences. ``a`` and ``b`` are names, Java
-    class names or objects.
+    class names or objects. Changes nothing.
 
-    Without ``since``, all keys of the table are compared; with ``since``, the keys of rows that
-    were written by commits after it and up to ``until`` (by default: now). So a separate job can
-    check each new commit. If all keys are compared, stale entries are reported, too: entries of a
-    stored index for keys that the table does not have. Changes nothing. Raises ConfigError for
-    invalid times and names, and CorruptTableError if an index cannot be read."""
+    With ``since``, the keys of rows that commits after it and up to ``until`` (by default: now)
+    wrote. Without it, all keys of the table, and stale entries are reported, too: entries of a
+    stored index for keys that the table does not have. Raises ConfigError for invalid times and
+    names, and CorruptTableError if an index cannot be read.
+    """
     found: Comparison = run(
         table, "compare_indexes", a=a, b=b, since=since, until=until, engine=engine
     )
@@ -288,19 +283,13 @@ def locate(
     engine: str | Engine | None = None,
 ) -> pa.Table:
     """Find the rows of ``keys``. Returns ``record_key``, ``partition_path``, ``file_id`` and
-    ``instant``, the instant in the name of the file slice. A key that the table does not have is
-    not in the result; a key in several file groups is returned once for each.
+    ``instant``, the instant in the name of the file slice, once for each file group with the key.
 
     ``keys`` are those of ``delete``: data with the key columns, or a list if the key is one column.
     Without the partition columns, a key is found in every partition path. The keys are looked up in
-    the table's index, or in the one that ``index`` names; the answers of an index that computes
-    file groups, and keys of log files, are compared with the rows. With ``as_of``, the files of
-    that time are read, because indexes describe only the present. Changes nothing. Raises
-    ConfigError for an invalid time, for a time whose files have been cleaned, and for ``as_of``
-    together with ``index``.
-
-    >>> table.locate([3]).to_pylist()
-    [{'record_key': '3', 'partition_path': 'oslo', 'file_id': '...-0', 'instant': '20260101120000000'}]
+    the table's index, or in the one that ``index`` names. With ``as_of``, the files of that time
+    are read. Raises ConfigError for an invalid time, for a time whose files have been cleaned, and for
+    ``as_of`` together with ``index``.
     """
     found: pa.Table = run(table, "locate_keys", keys=keys, as_of=as_of, index=index, engine=engine)
     return found
@@ -320,20 +309,20 @@ def rebuild_index(
     """Rebuild the metadata table from the table's files, beside writers. Returns its partitions.
 
     ``name`` is one partition (``record_index``), or an index that is stored there
-    (``partitioned_record_index``, ``growing_record_index``); it is created, or built again.
-    ``files`` is created with it if it is missing. Without ``name``, all existing partitions are
-    rebuilt, and at least ``files``. Readers do not use them until they are complete. ``source`` is
-    an index (``bloom``, ``simple``, an object) from whose answers a record index is built.
+    (``partitioned_record_index``, ``growing_record_index``), which is created or built again; by
+    default all, and at least ``files``. Readers do not use them until they are complete. ``source``
+    is an index (``bloom``, ``simple``, an object) from whose answers a record index is built.
 
     ``buckets`` is the number of file groups of a record index (in each partition path, if it is
     partitioned), or the first number of buckets of a growing one. ``hash``, ``scaling`` and ``cap``
     are for a growing record index, as the options ``hoodoo.index.hash``, ``.scaling`` and
-    ``.bucket.cap``; the table stores them. Arguments that you do not give do not change.
+    ``.bucket.cap``; the table stores them.
 
     A new global index becomes the table's index, if the table has no bound index yet and each key
-    is in one place: see ``switch_index``. Raises ConfigError for a partition that Hoodoo does not
-    support, or that cannot be built in this way; UnsupportedTableError for a partition that tables
-    of this version cannot have; and CommitConflictError if another process is rebuilding."""
+    is in one place. Raises ConfigError for a partition that cannot be built in this way,
+    UnsupportedTableError for one that tables of this version cannot have, and CommitConflictError
+    if another process is rebuilding.
+    """
     said = {"buckets": buckets, "hash": hash, "scaling": scaling, "cap": cap}
     shape = {word: value for word, value in said.items() if value is not None}
     found: tuple[str, ...] = run(
@@ -348,18 +337,14 @@ def switch_index(
     """Give the table another index, a name or an object, for all writers. Returns how the index
     agrees with the files.
 
-    First checks that the index finds every row; a stored index that does not exist is built.
-    Writers can continue: a write that began with the old index and commits afterwards is repeated.
-    The call reads all record keys, and looks them up.
+    A stored index that does not exist is built, and the index has to find every row. Writers can
+    continue: a write that began with the old index is repeated. The call reads all record keys.
 
     If the rows do not fit the index, nothing is changed, and the error names keys:
     DuplicateKeyError for keys in several partition paths with a global index; DataError for rows
     that an index of partition paths would not find; ConfigError for an index that computes other
     places for rows, and for one that the table cannot have; CorruptTableError for a stored index
     that differs from the files.
-
-    >>> table.switch_index("record_index").same
-    True
     """
     found: Comparison = run(table, "switch_index", index=index, engine=engine)
     return found

@@ -25,23 +25,18 @@ def search(
 ) -> pa.Table:
     """The ``k`` rows of the newest snapshot whose vectors in ``column`` are nearest to ``vector``,
     the nearest first, as a pyarrow Table with the distance in the column ``_distance``. The search
-    is exact: it compares all rows.
+    is exact.
 
     ``column`` has lists of float, double or int8, of one length; rows with null are left out.
     ``vector`` is a list, a NumPy or an Arrow array of that length. A 2-D array is a vector in each
-    row: then the result has ``k`` rows for each, and the number of the vector in the column
-    ``_query``. ``metric`` is ``"l2"`` (Euclidean distance), ``"cosine"`` (1 minus the cosine; 1.0
-    for a vector of zeros), or ``"dot"`` (the negated inner product), as in Hudi's
-    ``hudi_vector_search``. Rows at the same distance are ordered by record key and partition path.
-
-    ``where`` and ``columns`` are those of ``read``; ``columns`` need not contain ``column``.
+    row: the result has ``k`` rows for each, with its number in the column ``_query``. ``metric`` is
+    ``"l2"`` (Euclidean distance), ``"cosine"`` (1 minus the cosine; 1.0 for a vector of zeros), or
+    ``"dot"`` (the negated inner product), as in Hudi's ``hudi_vector_search``. ``where`` and
+    ``columns`` are those of ``read``; ``columns`` need not contain ``column``.
 
     Raises SchemaError for a column that is missing or has no vectors, for stored vectors of another
     length, with NaN or null; ConfigError for a vector that is none, an unknown ``metric`` and for
     ``k`` below 1.
-
-    >>> table.search("embedding", [0.1, 0.7], k=2)["_distance"].to_pylist()
-    [0.0, 0.5]
     """
     scan = Reads.read(table, columns, where)
     wanted = scan.schema.names

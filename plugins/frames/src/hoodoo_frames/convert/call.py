@@ -29,19 +29,20 @@ def convert(
     **table: Any,
 ) -> hoodoo.Table:
     """Copy a directory of Parquet files, a Delta Lake table or an Iceberg table into a new Hudi
-    table, and return the new table.
+    table, in one commit, and return the new table.
 
     ``source`` is a path or URI, a ``deltalake.DeltaTable``, a ``pyiceberg`` table, or a pyarrow
     Dataset. It is only read. ``to`` is the path of the new table, neither within the source nor
-    around it; the default is the path of the source with ``_hudi`` at its end. ``record_key`` is
+    around it; by default that of the source with ``_hudi`` at its end. ``record_key`` is
     required: the columns that identify a row, or () for generated keys. ``partition_by`` is by
     default the partitioning of the source. ``as_of`` is a version of a Delta Lake table, or the id
     of a snapshot of an Iceberg table. ``options`` and the other arguments are those of ``create``.
 
-    All rows are written in one commit. If reading or writing fails, the new table exists and is
-    empty, and can be deleted. Raises DuplicateKeyError if two rows have the same key and no
-    ``ordering`` says which one is newer, ConfigError for a source that cannot be converted or a
-    path that overlaps with it, and the errors of ``create`` and of writes."""
+    If reading or writing fails, the new table exists and is empty. Raises DuplicateKeyError if two
+    rows have the same key and no ``ordering`` says which one is newer, ConfigError for a source
+    that cannot be converted or a path that overlaps with it, and the errors of ``create`` and of
+    writes.
+    """
     if record_key is None:
         raise CallError(
             "hoodoo.convert",
