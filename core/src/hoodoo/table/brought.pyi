@@ -561,8 +561,8 @@ class Brought:
         ``keys`` are those of ``delete``: data with the key columns, or a list if the key is one column.
         Without the partition columns, a key is found in every partition path. The keys are looked up in
         the table's index, or in the one that ``index`` names. With ``as_of``, the files of that time
-        are read. Raises ConfigError for an invalid time, for a time whose files have been cleaned, and for
-        ``as_of`` together with ``index``.
+        are read. Raises ConfigError for an invalid time, for a time whose files have been cleaned, and
+        for ``as_of`` together with ``index``.
         """
     def rebuild_index(
         self,

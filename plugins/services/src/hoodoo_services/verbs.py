@@ -288,8 +288,8 @@ def locate(
     ``keys`` are those of ``delete``: data with the key columns, or a list if the key is one column.
     Without the partition columns, a key is found in every partition path. The keys are looked up in
     the table's index, or in the one that ``index`` names. With ``as_of``, the files of that time
-    are read. Raises ConfigError for an invalid time, for a time whose files have been cleaned, and for
-    ``as_of`` together with ``index``.
+    are read. Raises ConfigError for an invalid time, for a time whose files have been cleaned, and
+    for ``as_of`` together with ``index``.
     """
     found: pa.Table = run(table, "locate_keys", keys=keys, as_of=as_of, index=index, engine=engine)
     return found
