@@ -226,6 +226,9 @@ def _operator_cases(draw: random.Random) -> Iterator[Case]:
         "cast(cast(a_double as string) as double)", "coalesce(null, a_text)", "nullif(a_int, 1)", "X'1F' = a_bytes", "0.5", "1e3",
         *(f"(a_int, a_text) {sign} (b_int, b_text)" for sign in compared),
         "(a_int, a_text) in ((b_int, b_text), (a_int, c_text))", "(a_int, a_text) not in ((1, 'a'), (2, 'b'))",
+        "a_money / 7.0", "a_money / 3", "1 / a_money", "a_money / b_money * 100", "a_exact / a_money", "a_day >= date '2020-02-29'",
+        "a_day < date '2020-01-31' + interval 1 month", "a_moment < timestamp '2020-01-01 10:00:00.5'", "a_local = '2020-02-30'",
+        "a_day <> date '2020-02-30'", "a_int <> 0 and a_text = 'a' and 10 / a_int > 1 and a_int = b_int", "2000000000 + 2000000000",
         "(a_double, a_day) = (b_double, b_day)", r"r'a\\_b'", "size(array())",
     ):  # fmt: skip
         yield Case("text", text)

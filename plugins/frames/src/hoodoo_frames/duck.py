@@ -15,13 +15,16 @@ from hoodoo_frames.plain_files import plain_files
 _PATTERN = frozenset("*?[")
 
 
-def to_duckdb(self: Rows, connection: Any = None) -> Any:
+def to_duckdb(self: Rows, connection: Any = None, *, slices_of: Rows | None = None) -> Any:
     """This read as a DuckDB relation of ``connection``, or of DuckDB's default connection: use
     ``.filter(...)``, ``.aggregate(...)``, or ``.create_view("trips")`` for SQL.
 
     If all rows are in plain Parquet files on this machine, DuckDB reads the files itself; otherwise
     it reads the dataset (``to_dataset``). The relation shows the state at the time when the read
     was planned.
+
+    ``slices_of``: the same read with a filter, for a query that filters itself. It says which file
+    slices suffice; the relation may have more rows of them than the filter lets through.
 
     Raises EngineError if DuckDB is not installed.
     """
@@ -30,7 +33,8 @@ def to_duckdb(self: Rows, connection: Any = None) -> Any:
     except ImportError as error:
         raise absent("to_duckdb", "duckdb") from error
     connection = duckdb.default_connection() if connection is None else connection
-    files = plain_files(self, self) if self.schema.names else None
+    some = self if slices_of is None else slices_of
+    files = plain_files(self, some) if self.schema.names else None
     if files and not any(_PATTERN & set(path) for path in files):
         try:
             found = connection.read_parquet(files, hive_partitioning=False).project(_listed(self))
@@ -38,7 +42,7 @@ def to_duckdb(self: Rows, connection: Any = None) -> Any:
                 return found
         except duckdb.Error:  # it has no TRY; of other errors, the read itself says what is wrong
             pass
-    return connection.from_arrow(RowsDataset(self))
+    return connection.from_arrow(RowsDataset(some))
 
 
 def _listed(rows: Rows) -> str:

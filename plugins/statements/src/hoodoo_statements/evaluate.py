@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -46,8 +48,10 @@ def sql_type(kind: pa.DataType) -> str | None:
 
 @define
 class Evaluator:
-    """Computes expressions in one thread: tasks run beside each other. Text of dates is of UTC."""
+    """Computes expressions, in one thread where tasks run beside each other. Text of dates is of
+    UTC."""
 
+    threads: int = 1
     _connection: Any = None
 
     def columns(
@@ -79,24 +83,29 @@ class Evaluator:
         order = np.lexsort((of, at))
         return at[order], of[order]
 
-    def query(self, text: str, **tables: Any) -> pa.Table:
+    def query(
+        self, text: str, tables: Mapping[str, Any], narrower: Mapping[str, Scan] | None = None
+    ) -> pa.Table:
         """What a whole query answers of ``tables``, by their names: Arrow tables, and scans, whose
-        rows are read as DuckDB asks for them."""
+        rows are read as DuckDB asks for them. ``narrower``: of some of the scans, the same with a
+        filter that the query has, too."""
         connection, scans = self._opened(), {n: t for n, t in tables.items() if isinstance(t, Scan)}
         plain = {name: rows for name, rows in tables.items() if name not in scans}
+        some = narrower or {}
         try:
             for name, scan in scans.items():
                 if kernel().find("function", "Scan.to_duckdb") is not None:
-                    scan.to_duckdb(connection).create_view(name)
+                    relation: Any = scan.to_duckdb(connection, slices_of=some.get(name))
+                    relation.create_view(name)
                 else:
-                    plain[name] = scan.to_arrow()
+                    plain[name] = some.get(name, scan).to_arrow()
             return self._query(text, "query", **plain)
         except DataError as error:
             if "hoodoo.errors." in str(
                 error.__context__
             ):  # of a read: it raises its own error here
-                for scan in scans.values():
-                    scan.to_arrow()
+                for name, scan in scans.items():
+                    some.get(name, scan).to_arrow()
             raise
         finally:
             for name in scans.keys() - plain.keys():
@@ -122,11 +131,19 @@ class Evaluator:
                 connection.unregister(name)
 
     def _opened(self) -> Any:
+        _duckdb()
         if self._connection is None:
-            settings = {"threads": 1, "autoinstall_known_extensions": False}
-            self._connection = _duckdb().connect(":memory:", config=settings)
+            self._connection = _database(self.threads, os.getpid()).cursor()
             self._connection.execute("SET TimeZone = 'UTC'")
         return self._connection
+
+
+@lru_cache(maxsize=2)
+def _database(threads: int, process: int) -> Any:
+    """Empty: opening one takes longer than a small query. Tables and views have names of one query
+    in it."""
+    settings = {"threads": threads, "autoinstall_known_extensions": False}
+    return _duckdb().connect(":memory:", config=settings)
 
 
 def _shown(rows: Any) -> Any:

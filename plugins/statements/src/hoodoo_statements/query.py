@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -38,7 +39,7 @@ class Query:
 
     known: Mapping[str, Any]
     spark: Any = None
-    evaluator: Evaluator = field(factory=Evaluator)
+    evaluator: Evaluator = field(factory=lambda: Evaluator(os.cpu_count() or 1))
 
     def run(self, tree: Any) -> Any:
         """The answer: a pyarrow Table, or a DataFrame. ConfigError for names that mean nothing."""
@@ -48,7 +49,8 @@ class Query:
             tree = at_moment(named(tree), datetime.now(timezone.utc))
         tables = (node.parts for node in tree.find_all(exp.Table))
         wanted = [".".join(part.name for part in parts).lower() for parts in tables]
-        read = self._tables(tree)
+        narrower: dict[str, Scan] = {}
+        read = self._tables(tree, narrower)
         if self.spark is not None:
             return self._on_spark(tree, read)
         # DuckDB itself asks a scan for what the query needs of it.
@@ -59,7 +61,7 @@ class Query:
                 made = for_duckdb(tree, {name: found.schema for name, found in rows.items()})
         except Refused as refused:
             raise ConfigError(f"query {text!r}", f"{refused.why}.", refused.fix) from None
-        answer = self.evaluator.query(made.sql("duckdb"), **rows)
+        answer = self.evaluator.query(made.sql("duckdb"), rows, narrower)
         asked = (known for name, known in self.known.items() if name.lower() in wanted)
         return with_bytes(answer, blobs, asked) if blobs else answer
 
@@ -74,8 +76,9 @@ class Query:
         found = self.evaluator.columns(plain, listed, "insert")
         return pa.table(found, names=[column.name for column in columns])
 
-    def _tables(self, tree: Any) -> dict[str, Any]:
-        """What the tables of ``tree`` are, by the names that they get there."""
+    def _tables(self, tree: Any, narrower: dict[str, Scan]) -> dict[str, Any]:
+        """What the tables of ``tree`` are, by the names that they get there. Into ``narrower`` go
+        the reads with a filter that the query has as well."""
         lower = {name.lower(): found for name, found in self.known.items()}
         within = {cte.alias_or_name.lower() for cte in tree.find_all(exp.CTE)}
         read: dict[str, Any] = {}
@@ -103,7 +106,11 @@ class Query:
                     "Name a table of Hoodoo there: hoodoo.open(path).",
                 )
             node.set("version", None)
-            read[called] = self._read(found, tree, node, len(nodes) == 1, as_of)
+            read[called], filtered = self._read(found, tree, node, len(nodes) == 1, as_of)
+            if filtered is not None and self.spark is None:
+                narrower[called] = filtered
+            elif filtered is not None:
+                read[called] = filtered
             if not node.alias:
                 alias = name if name.lower() in shared else node.name
                 qualify(tree, [part.name.lower() for part in node.parts], alias)
@@ -113,12 +120,12 @@ class Query:
             node.set("catalog", None)
         return read
 
-    def _read(self, found: Any, tree: Any, node: Any, alone: bool, as_of: Any) -> Any:
-        """Of a table at the time ``as_of``, the columns that the query names anywhere; of the only
-        one, what its condition lets through."""
+    def _read(self, found: Any, tree: Any, node: Any, alone: bool, as_of: Any) -> tuple[Any, Any]:
+        """Of a table at the time ``as_of``, the columns that the query names anywhere; and of the
+        only one, what its condition lets through, or None."""
         search = search_of(node)
         if not isinstance(found, Table):
-            return found if search is None else search.rows(found, ())
+            return (found if search is None else search.rows(found, ())), None
         schema = found.schema if as_of is None else found.read(as_of=as_of).schema
         columns = list[str]()
         whole = pa.schema([*schema, *META_FIELDS])
@@ -128,17 +135,19 @@ class Query:
         else:
             columns = schema.names
         if search is not None:
-            return search.rows(found, columns)
+            return search.rows(found, columns), None
+        whole_read = found.read(columns, as_of=as_of)
         where = tree.args.get("where") if alone and _is_of(tree, node) else None
         if where is not None and not list(tree.find_all(exp.Subquery, exp.CTE)):
             names = frozenset(t.alias_or_name.lower() for t in tree.find_all(exp.Table))
             try:
                 scope = Scope("table", whole, None, names)
                 filtered = implied(checked(where.this, scope, "where").tree, whole)
-                return found.read(columns, filtered, as_of)
+                if filtered is not None:
+                    return whole_read, found.read(columns, filtered, as_of)
             except HoodooError:
                 pass  # the query says what is wrong with it
-        return found.read(columns, as_of=as_of)
+        return whole_read, None
 
     def _on_spark(self, tree: Any, read: Mapping[str, Any]) -> Any:
         # The DataFrames travel with the query: over Connect it is looked at when it runs, and names

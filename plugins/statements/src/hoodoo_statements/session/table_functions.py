@@ -100,7 +100,7 @@ def _images(changes: pa.Table) -> pa.Table:
         "SELECT left(op, 1) AS op, instant AS ts_ms, CAST(to_json(before) AS VARCHAR) AS before, "
         "CAST(to_json(after) AS VARCHAR) AS after FROM changes"
     )
-    return Evaluator().query(text, changes=changes)
+    return Evaluator().query(text, {"changes": changes})
 
 
 def _timeline(called: str, arguments: list[Any], names: SessionNames) -> Any:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from datetime import datetime
+
 import pyarrow as pa
 
 from hoodoo_statements.spark_sql.kinds import (
@@ -9,12 +12,14 @@ from hoodoo_statements.spark_sql.kinds import (
     BINARY,
     BOOLEAN,
     DATE,
+    FLOAT,
     NULL,
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
     WHOLE,
     Made,
+    digits_of,
     duckdb_name,
     is_decimal,
     is_fractional,
@@ -36,6 +41,10 @@ _ODD_DATE = rf"^{_AROUND}([+-]?[0-9]{{4,7}}|[0-9]{{1,2}}:|T)"
 _CLOCK = r"([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:\.([0-9]{0,9}))?"
 _ZONE = r"(Z|UTC|[+-][0-9]{2}:[0-9]{2})?"
 _TIME = rf"^{_AROUND}([0-9]{{4}})(?:-([0-9]{{1,2}})(?:-([0-9]{{1,2}})(?:[ T]{_CLOCK} ?{_ZONE})?)?)?{_AROUND}$"
+# As nearly all texts of times are: what DuckDB and Python read as Spark does.
+_USUAL_TIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.([0-9]{3}|[0-9]{6}))?)?"
+)
 _TRUE = "'t', 'true', 'y', 'yes', '1'"
 _FALSE = "'f', 'false', 'n', 'no', '0'"
 
@@ -55,8 +64,37 @@ def cast(of: Made, to: pa.DataType, tried: bool = False) -> Made | None:
         return Made(f"CAST(NULL AS {name})", to)
     if kind == pa.list_(NULL) and pa.types.is_list(to):
         return Made(f"CAST({of.sql} AS {name})", to, of.raises)
+    if isinstance(of.literal, str) and (value := _constant(of.literal, to)):
+        return Made(value, to)
     made = _between(of.sql, kind, to, tried)
-    return None if made is None else Made(made, to, True)
+    return None if made is None else Made(made, to, of.raises or not _always_fits(kind, to))
+
+
+def _constant(text: str, to: pa.DataType) -> str | None:
+    """``text`` as a value of a time, if it is in the usual form: DuckDB plans with constants, and
+    can leave out files and rows by them. None: the cast reads it."""
+    if (to != DATE and to not in _TIMES) or not _USUAL_TIME.fullmatch(text):
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if to == DATE:
+        return f"DATE '{moment.date().isoformat()}'"
+    zone = "+00:00" if to == TIMESTAMP else ""
+    return f"{duckdb_name(to)} '{moment.isoformat(sep=' ')}{zone}'"
+
+
+def _always_fits(kind: pa.DataType, to: pa.DataType) -> bool:
+    """Whether each value of ``kind`` is one of ``to``, so that the cast is no error of any row."""
+    if kind in WHOLE and to in WHOLE:
+        return WHOLE.index(kind) <= WHOLE.index(to)
+    if is_decimal(to) and (kind in WHOLE or is_decimal(kind)):
+        own = digits_of(kind)
+        return bool(own.scale <= to.scale and own.precision - own.scale <= to.precision - to.scale)
+    if is_fractional(to):
+        return kind in WHOLE or kind == FLOAT
+    return to == STRING and (kind in WHOLE or kind == BOOLEAN or is_decimal(kind))
 
 
 def _between(sql: str, kind: pa.DataType, to: pa.DataType, tried: bool) -> str | None:

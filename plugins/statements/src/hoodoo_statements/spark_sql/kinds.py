@@ -232,6 +232,8 @@ def compared(a: pa.DataType | None, b: pa.DataType | None) -> pa.DataType | None
     found = common(a, b)
     if found is not None:
         return found
+    if is_decimal(a) and is_decimal(b):  # of too many digits together: values that need them raise
+        return decimal(MOST_DIGITS, max(a.scale, b.scale))  # type: ignore[union-attr]
     for one, other in ((a, b), (b, a)):
         if one == STRING and other is not None:
             if other in WHOLE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
@@ -12,6 +13,7 @@ from attrs import frozen
 from sqlglot import exp
 
 from hoodoo_statements.spark_sql.casts import cast
+from hoodoo_statements.spark_sql.decimals import quotient
 from hoodoo_statements.spark_sql.functions import (
     AGGREGATES,
     FUNCTIONS,
@@ -63,6 +65,7 @@ _UNITS = {"DAY": "DAY", "WEEK": "WEEK", "MONTH": "MONTH", "YEAR": "YEAR",
 _DAYS = ("DAY", "WEEK", "MONTH", "YEAR")
 # sqlglot has nodes of their own for these calls, whatever it is made to read.
 _SPECIAL = {exp.Ceil: "ceil", exp.Floor: "floor", exp.Concat: "concat", exp.Substring: "substring"}
+_CONSTANT = re.compile(r"(DATE|TIMESTAMP|TIMESTAMPTZ) '[^']*'")
 _LONGEST = 200_000  # characters of text that DuckDB gets for one expression
 
 
@@ -159,7 +162,13 @@ class Translator:
         whens = " ".join(
             f"WHEN {'NOT ' if is_and else ''}{p.sql} THEN {decided}" for p in parts[:-1]
         )
-        return Made(f"(CASE {whens} ELSE {plain} END)", BOOLEAN, True)
+        made = f"(CASE {whens} ELSE {plain} END)"
+        if is_and:  # also beside it, where DuckDB can join and leave out rows by them
+            first = next(n for n, p in enumerate(parts) if p.raises)
+            joins = zip(parts, flat(tree))
+            able = [p.sql for n, (p, of) in enumerate(joins) if n < first or _joins(p, of)]
+            made = f"({' AND '.join([*able, made])})"
+        return Made(made, BOOLEAN, True)
 
     def _true(self, given: Made, where: str) -> Made:
         if given.kind not in (None, BOOLEAN, NULL):
@@ -252,11 +261,9 @@ class Translator:
         one, other = self._as(a, kind), self._as(b, kind)
         if sign == "%":
             return modulo([one, other])
-        return Made(
-            f"({one.sql} {sign} {other.sql})",
-            kind,
-            not is_fractional(kind) or one.raises or other.raises,
-        )
+        fits = is_fractional(kind) or _result_fits(sign, one, other)
+        raises = not fits or one.raises or other.raises
+        return Made(f"({one.sql} {sign} {other.sql})", kind, raises)
 
     def _of_decimals(self, sign: str, a: Made, b: Made) -> Made:
         """Of the digits that Spark gives the result; refused where it would leave some out."""
@@ -265,9 +272,12 @@ class Translator:
         assert a.kind is not None and b.kind is not None
         one, other = digits_of(a.kind, a.literal), digits_of(b.kind, b.literal)
         if sign == "/":
-            raise Refused(
-                "has / of decimals", "Divide doubles: cast(... AS DOUBLE), or 2D for 2.0."
-            )
+            divided = quotient(self._as(a, one), self._as(b, other))
+            if divided is None:
+                raise Refused(
+                    f"has / of {spark_name(one)} and {spark_name(other)}", "Divide doubles: cast(... AS DOUBLE), or 2D for 2.0."
+                )  # fmt: skip
+            return divided
         whole = max(one.precision - one.scale, other.precision - other.scale)
         scale = max(one.scale, other.scale)
         if sign == "*":
@@ -289,7 +299,8 @@ class Translator:
         sql = f"({sides[0].sql} {sign} {sides[1].sql})"
         if sign == "%":
             sql = _not_zero(sides[1], sql)
-        return Made(f"CAST({sql} AS {duckdb_name(kind)})", kind, True)
+        raises = sign == "%" or digits > MOST_DIGITS or any(side.raises for side in sides)
+        return Made(f"CAST({sql} AS {duckdb_name(kind)})", kind, raises)
 
     def _later(self, given: Made, sign: str, tree: Any) -> Made:
         unit = str(tree.args.get("unit") or "").upper().removesuffix("S")
@@ -306,7 +317,8 @@ class Translator:
             )  # fmt: skip
         span = f"INTERVAL '{'-' if negative else ''}{text.strip()} {_UNITS[unit]}'"
         if given.kind == DATE and unit in _DAYS:
-            return Made(f"CAST({given.sql} {sign} {span} AS DATE)", DATE, True)
+            made = f"CAST({given.sql} {sign} {span} AS DATE)"
+            return Made(made, DATE, not _CONSTANT.fullmatch(given.sql))
         if given.kind == TIMESTAMP:
             made = f"CAST(CAST({given.sql} AS TIMESTAMP) {sign} {span} AS TIMESTAMPTZ)"
             return Made(made, TIMESTAMP, True)
@@ -344,7 +356,7 @@ class Translator:
             return Made(f"({' OR '.join(part.sql for part in parts)})", BOOLEAN, raises)
         of = self._node(tree.this)
         if query is not None:
-            return Made(f"({of.sql} IN {self._subquery_text(query)})", BOOLEAN, True)
+            return Made(f"({of.sql} IN {self._subquery_text(query)})", BOOLEAN, of.raises)
         if not tree.expressions:
             raise Refused("has IN of nothing that is known here", self.instead)
         values = [self._node(n) for n in tree.expressions]
@@ -620,6 +632,8 @@ class Translator:
         if len(given) != 1:
             raise Refused(f"calls {name}() of {len(given)} values", self.instead)
         of, found = self._node(given[0]), AGGREGATES[name]
+        if found.sql.startswith("avg") and is_decimal(of.kind):
+            return self._average(of, distinct, "")
         if name in ("sum", "avg", "mean") and (of.kind is None or found.kind(of.kind) is None):
             raise Refused(
                 f"calls {name}({spark_name(of.kind)})", "Cast the values, such as to DOUBLE."
@@ -630,6 +644,19 @@ class Translator:
         sql = found.sql.replace("({0})", f"({distinct}{of.sql})", 1).replace("{0}", of.sql)
         exact = name == "sum" and kind is not None and not is_fractional(kind)
         return Made(f"CAST({sql} AS {duckdb_name(kind)})" if exact and kind else sql, kind, True)
+
+    def _average(self, of: Made, distinct: str, over: str) -> Made:
+        """Of decimals, with the digits that Spark gives it. ``over``: the window."""
+        assert of.kind is not None
+        total = Made(f"sum({distinct}{of.sql}){over}", decimal(MOST_DIGITS, of.kind.scale))
+        count = Made(f"nullif(count({distinct}{of.sql}){over}, 0)", BIGINT)
+        kind = decimal(min(of.kind.precision + 4, MOST_DIGITS), of.kind.scale + 4)
+        found = quotient(total, count, kind) if kind.scale <= kind.precision else None
+        if found is None:
+            raise Refused(
+                f"calls avg({spark_name(of.kind)})", "Cast the values, such as to DOUBLE."
+            )
+        return found
 
     def _window(self, tree: Any) -> Made:
         if not self.rows:
@@ -674,7 +701,7 @@ class Translator:
     def _subquery(self, tree: Any) -> Made:
         if not self.rows:
             raise Refused("has a query", self.instead)
-        return Made(self._subquery_text(tree), tree.meta.get("kind"), True)
+        return Made(self._subquery_text(tree), tree.meta.get("kind"))
 
     def _subquery_text(self, query: Any) -> str:
         if not self.rows:
@@ -683,7 +710,23 @@ class Translator:
         return text if text.startswith("(") else f"({text})"
 
     def _exists(self, tree: Any) -> Made:
-        return Made(f"EXISTS {self._subquery_text(tree.this)}", BOOLEAN, True)
+        return Made(f"EXISTS {self._subquery_text(tree.this)}", BOOLEAN)
+
+
+def _result_fits(sign: str, a: Made, b: Made) -> bool:
+    """Whether both are whole numbers of the text, and what comes out is an INT."""
+    if not isinstance(a.literal, int) or not isinstance(b.literal, int):
+        return False
+    found = {"+": a.literal + b.literal, "-": a.literal - b.literal, "*": a.literal * b.literal}
+    return sign in found and abs(found[sign]) < 1 << 31
+
+
+def _joins(made: Made, of: Any) -> bool:
+    """Whether the condition ``of`` says that two columns are equal: what tables are joined by."""
+    sides = (of.args.get("this"), of.args.get("expression"))
+    return (
+        isinstance(of, exp.EQ) and not made.raises and all(isinstance(s, exp.Column) for s in sides)
+    )
 
 
 def _number(text: str) -> Made:
