@@ -10,6 +10,11 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, HoodooError, OptionConflictError
 from hoodoo.model.meta import META_COLUMNS
+from hoodoo.table.table import Table
+from hoodoo.testing.stores import GatedStorage
+from hoodoo.timeline import properties
+from hoodoo_standard.engine.local import LocalEngine
+from hoodoo_standard.storage.local import LocalStorage
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -415,3 +420,24 @@ def test_an_index_is_made_while_a_compaction_is_pending(
         found.run_compaction(planned)
     assert stored(hoodoo.open(found.path)) == [("a", "x", 4), ("b", "x", 3)]
     assert found.verify().ok
+
+
+def test_an_overwrite_beside_a_group_that_a_write_has_begun(tmp_path: Path) -> None:
+    """The name of a log file does not say in version 6 that its write is pending: the overwrite named the group, the
+    write was undone, and a replacecommit of a group without any file was refused as damaged."""
+    found = table(
+        tmp_path, index="bucket", table_type="MERGE_ON_READ", table_version=6,
+        options={"hoodie.bucket.index.num.buckets": "2"},
+    )  # fmt: skip
+    found.upsert(rows(("a", "x", 1)))
+    ended: list[str] = []
+
+    def gate(op: str, path: str) -> None:
+        if path.endswith(".deltacommit") and op == "put_if_absent" and not ended:
+            ended.append(path)
+            hoodoo.open(found.path).insert_overwrite_table(rows(("b", "x", 2)))
+
+    store = GatedStorage(LocalStorage(str(tmp_path / "t")), gate)
+    Table(store, properties.load(store), {}, LocalEngine(1)).upsert(rows(("c", "new", 3)))
+    assert ended
+    assert stored(hoodoo.open(found.path)) == [("b", "x", 2), ("c", "new", 3)]

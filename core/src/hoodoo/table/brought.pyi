@@ -9,7 +9,7 @@ import pyarrow as pa
 from hoodoo_catalogs.sync import Synced
 from hoodoo_cli.reports.figures import TableStats
 from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter
-from hoodoo_clustering.outcome import PendingClustering
+from hoodoo_clustering.outcome import BucketsResized, PendingClustering
 from hoodoo_copies.outcome import BackedUp
 from hoodoo_erasure.outcome import Erased
 from hoodoo_metadata.life.indexes import Index
@@ -118,6 +118,32 @@ class Brought:
         ``columns`` are the columns to sort by, and ``order`` is that of ``cluster``; by default
         ``linear`` for one column, and ``zorder`` for several. ``target_file_size`` is in bytes. Old
         files stay until they are cleaned. Raises what ``compact`` and ``cluster`` raise.
+        """
+    def resize_buckets(
+        self,
+        buckets: int | None = None,
+        *,
+        expressions: str | None = None,
+        dry_run: bool = False,
+        engine: str | Engine | None = None,
+    ) -> BucketsResized:
+        """Give the partition paths of a table with a bucket index other numbers of buckets. No row
+        changes.
+
+        ``buckets`` is the number of each path, or of the paths without a rule if the table has rules by
+        path. ``expressions`` are these rules, ``regex,number`` with ``;`` between them; an empty text
+        removes them. What you do not give stays. The file groups of the paths whose number changes are rewritten, in one commit.
+        Readers and writers can continue: a write that began before this commit is repeated, and this
+        commit is repeated if another write came in between. After a crash the table has the old or the
+        new numbers: repeat the call.
+
+        ``dry_run``: change nothing, and say what would be rewritten. Raises UnsupportedTableError for
+        another index, ConfigError for a number or rules that are invalid, and CommitConflictError if a
+        compaction or a clustering is pending for the file groups, or if other writers come in between
+        too often.
+
+        >>> hoodoo.open("buckets").resize_buckets(4).partitions
+        ('',)
         """
     def run_cluster(
         self, instant: str, *, order: Any = None, engine: str | Engine | None = None

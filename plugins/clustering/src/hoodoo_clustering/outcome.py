@@ -25,3 +25,18 @@ class PendingClustering:
     outputs: int
     running: bool
     partitions: tuple[str, ...] = field(repr=listed)
+
+
+@frozen
+class BucketsResized:
+    """The outcome of ``resize_buckets``. ``partitions`` are the partition paths that get another
+    number of buckets; ``files`` and ``bytes`` are what is rewritten. ``before`` and ``after`` are
+    the properties of the table that say the numbers. An empty ``instant`` means that nothing was
+    done: for a dry run, or because the numbers are the same."""
+
+    instant: str
+    partitions: tuple[str, ...] = field(default=(), repr=listed)
+    files: int = 0
+    bytes: int = 0
+    before: Mapping[str, str] = field(factory=dict, repr=listed)
+    after: Mapping[str, str] = field(factory=dict, repr=listed)

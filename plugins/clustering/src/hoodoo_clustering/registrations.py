@@ -45,7 +45,13 @@ def hoodoo_actions() -> Iterable[Registration]:
             summary="small files are rewritten as larger files with sorted rows",
             check="hoodoo_clustering.settings:check_options",
             verbs={name: f"hoodoo_clustering.verbs:{name}" for name in _VERBS},
-        )
+        ),
+        Registration(
+            "resize_buckets",
+            "hoodoo_clustering.resize:ResizeAction.from_settings",
+            summary="partition paths of a table with a bucket index get other numbers of buckets",
+            verbs={"resize_buckets": "hoodoo_clustering.verbs:resize_buckets"},
+        ),
     ]
 
 
@@ -102,6 +108,11 @@ def hoodoo_commands() -> Iterable[Registration]:
             "cluster",
             "hoodoo_clustering.commands.cluster:cluster",
             summary="Rewrite small files as larger files with sorted rows; no row changes.",
+        ),
+        Registration(
+            "resize-buckets",
+            "hoodoo_clustering.commands.resize:resize_buckets",
+            summary="Give the partition paths of a table other numbers of buckets; no row changes.",
         ),
         Registration(
             "layout",

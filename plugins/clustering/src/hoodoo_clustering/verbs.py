@@ -13,7 +13,7 @@ from hoodoo.table.running import run, run_planned, schedule
 from hoodoo_rows.api import Commit
 
 from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter
-from hoodoo_clustering.outcome import PendingClustering
+from hoodoo_clustering.outcome import BucketsResized, PendingClustering
 
 
 def cluster(
@@ -141,4 +141,41 @@ def cancel_clustering(table: TableHandle, instant: str) -> RolledBack:
 def clusterings(table: TableHandle) -> tuple[PendingClustering, ...]:
     """The clusterings that are planned and not completed, the oldest first."""
     found: tuple[PendingClustering, ...] = installed_action(table, "clustering").pending(table)
+    return found
+
+
+def resize_buckets(
+    table: TableHandle,
+    buckets: int | None = None,
+    *,
+    expressions: str | None = None,
+    dry_run: bool = False,
+    engine: str | Engine | None = None,
+) -> BucketsResized:
+    """Give the partition paths of a table with a bucket index other numbers of buckets. No row
+    changes.
+
+    ``buckets`` is the number of each path, or of the paths without a rule if the table has rules by
+    path. ``expressions`` are these rules, ``regex,number`` with ``;`` between them; an empty text
+    removes them. What you do not give stays. The file groups of the paths whose number changes are rewritten, in one commit.
+    Readers and writers can continue: a write that began before this commit is repeated, and this
+    commit is repeated if another write came in between. After a crash the table has the old or the
+    new numbers: repeat the call.
+
+    ``dry_run``: change nothing, and say what would be rewritten. Raises UnsupportedTableError for
+    another index, ConfigError for a number or rules that are invalid, and CommitConflictError if a
+    compaction or a clustering is pending for the file groups, or if other writers come in between
+    too often.
+
+    >>> hoodoo.open("buckets").resize_buckets(4).partitions
+    ('',)
+    """
+    found: BucketsResized = run(
+        table,
+        "resize_buckets",
+        buckets=buckets,
+        expressions=expressions,
+        dry_run=dry_run,
+        engine=engine,
+    )
     return found

@@ -38,8 +38,9 @@ def tagged(schema: pa.Schema) -> pa.Schema:
 
 
 def bucketed(schema: pa.Schema) -> pa.Schema:
-    """A keyed schema plus the bucket of the key."""
-    return schema.append(pa.field(BUCKET, pa.int32()))
+    """A keyed schema plus the bucket of the key; rows of an earlier attempt may have one."""
+    there = BUCKET in schema.names
+    return schema if there else schema.append(pa.field(BUCKET, pa.int32()))
 
 
 def routed(schema: pa.Schema) -> pa.Schema:

@@ -80,6 +80,10 @@ class CommitCheck:
         for other in fresh.writes():
             if other.requested in self._known:
                 continue
+            if self.kind.alone:
+                raise self._conflict(other, "this one changes where all rows belong")
+            if other.action == "replacecommit":
+                self._same_counts(fresh)
             metadata = fresh.metadata(storage, other)
             if mine is None:
                 replaced = self.replaced if self.kind.replaces is not Replaces.NOTHING else ()
@@ -177,11 +181,26 @@ class CommitCheck:
             )
         if at_once(self.target.storage) > 1:  # they may have been read before the timeline
             self._same_participants(then, now)
-        if any(then.get(key) != now.get(key) for key in (HUDI_INDEX, OWN_INDEX)):
+        says = (HUDI_INDEX, OWN_INDEX, *getattr(self.target.index, "properties", ()))
+        if any(then.get(key) != now.get(key) for key in says):
             raise CommitConflictError(
                 f"instant {self.instant.requested}",
                 "the table has another index since this write began.",
                 "Repeat the write: then it uses the new one.",
+            )
+
+    def _same_counts(self, fresh: Timeline) -> None:
+        """A key belongs into the bucket for which this write has taken it: who changes the numbers
+        of buckets may have touched no file group that this write knows."""
+        index, seen = self.target.index, self.target.snapshot
+        if isinstance(index, CountsBuckets) and (
+            index.counts_of(Snapshot(seen.storage, self.target.timeline))
+            != index.counts_of(Snapshot(seen.storage, fresh))
+        ):
+            raise CommitConflictError(
+                f"instant {self.instant.requested}",
+                "partition paths have other numbers of buckets since this write began.",
+                "Repeat the write: then it goes by the new ones.",
             )
 
     def _same_participants(self, then: TableConfig, now: TableConfig) -> None:
@@ -344,6 +363,14 @@ class NamesBuckets(Protocol):
         """The bucket of a file group in its partition path."""
 
 
+@runtime_checkable
+class CountsBuckets(Protocol):
+    """What a PathIndex has in addition whose numbers of buckets may become others."""
+
+    def counts_of(self, snapshot: Snapshot) -> object:
+        """The numbers of buckets as of a timeline: equal where they are the same."""
+
+
 def _grouping(target: WriteTarget) -> Callable[[str, str], tuple[str, str]]:
     """What names a file group: with buckets, two new file groups of one bucket are the same."""
     index = target.index
@@ -464,8 +491,9 @@ def taken_files_conflict(
         # Its own instant does not count: on an error its files have been deleted by now.
         done, known = {i for i in fresh.completed() if i != own}, {*seen.completed()}
         came = {i for i in done - known if any_commit or i.traits.undoes or i.traits.deletes}
-        listed = properties.load(seen.storage).metadata_partitions
-        same = not came and done >= known and listed == seen.config.metadata_partitions
+        # They say where keys belong, too.
+        now, then = properties.load(seen.storage).properties, seen.config.properties
+        same = not came and done >= known and now == then
         if same and not any(i.traits.undoes for i in fresh.pending()):
             raise
         raise CommitConflictError(

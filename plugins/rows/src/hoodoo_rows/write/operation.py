@@ -21,7 +21,8 @@ class WriteKind:
     """``looks_up``: the index is asked. ``matches``: a stored row of the same key is replaced.
     ``fills``: inserts go to small files first. ``direct``: tasks write what they read, no exchange.
     ``deletes``: every row is a delete of its key. ``begins_logs``: where the table is merged on
-    read and the index knows keys in logs, new file groups begin with a log file."""
+    read and the index knows keys in logs, new file groups begin with a log file. ``alone``: no other
+    write may come in between, whatever it touches."""
 
     operation: Operation
     looks_up: bool = False
@@ -30,6 +31,7 @@ class WriteKind:
     direct: bool = False
     deletes: bool = False
     begins_logs: bool = False
+    alone: bool = False
     replaces: Replaces = Replaces.NOTHING
 
     def action(self, merge_on_read: bool) -> str:
@@ -51,3 +53,5 @@ DELETE = WriteKind(Operation.DELETE, looks_up=True, matches=True, deletes=True)
 INSERT_OVERWRITE = WriteKind(Operation.INSERT_OVERWRITE, replaces=Replaces.PARTITIONS)
 INSERT_OVERWRITE_TABLE = WriteKind(Operation.INSERT_OVERWRITE_TABLE, replaces=Replaces.TABLE)
 DELETE_PARTITION = WriteKind(Operation.DELETE_PARTITION, replaces=Replaces.PARTITIONS)
+# Where each row lies follows from another rule afterwards; no row changes.
+RELOCATE = WriteKind(Operation.CLUSTER, alone=True, replaces=Replaces.TABLE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from functools import partial
@@ -33,6 +33,7 @@ from hoodoo_rows.write.transaction import (
 
 C = TypeVar("C", Commit, "Commit | None")
 Files = Callable[[Instant], tuple[WriteStat, ...]]
+Rewrites = Callable[[Instant], WriteResult]
 
 
 def run(request: WriteRequest, data: Any) -> Commit:
@@ -81,7 +82,7 @@ def drop_partitions(
                 paths = choose(target)
                 if paths is None:
                     return each.done(None)
-                replaced = replaced_groups(target.slices, paths)
+                replaced = replaced_groups(target.settled, paths)
                 give_way(request, target, (), replaced)
                 write = Transaction.begin(request, target, each.beats)
                 write.replaced, write.replaced_paths = replaced, paths
@@ -106,6 +107,33 @@ def commit_files(
                     return each.done(None)
                 write = Transaction.begin(request, target, each.beats)
                 return each.done(_committed(write, files, new))
+    raise AssertionError("not reached")
+
+
+def replace_files(
+    request: WriteRequest,
+    work: Callable[[WriteTarget], tuple[Mapping[str, tuple[str, ...]], Rewrites] | None],
+) -> Commit | None:
+    """A replacecommit of files with the rows of those that leave the table. ``work`` returns the
+    file groups that leave, by partition path, and a function that makes the new files for an
+    instant that is inflight, or None if nothing is left to do; then there is no commit.
+
+    Raises as :func:`run`.
+    """
+    with attempts(request) as each:
+        for target in each:
+            with each.repeated():
+                made = work(target)
+                if made is None:
+                    return each.done(None)
+                replaced, files = made
+                give_way(request, target, (), replaced)
+                write = Transaction.begin(request, target, each.beats)
+                write.replaced, write.replaced_paths = replaced, None
+                with write.undone_on_error():
+                    write.wrote(files(write.inflight()))
+                    write.settle()
+                    return each.done(write.decide())
     raise AssertionError("not reached")
 
 

@@ -178,6 +178,13 @@ class WriteTarget:
     def slices(self) -> tuple[FileSlice, ...]:
         return self.snapshot.slices
 
+    @property
+    def settled(self) -> tuple[FileSlice, ...]:
+        """The slices without those that a pending write has begun with a log file, whose name does
+        not say so in version 6: they may never have been."""
+        pending = {i.requested for i in self.timeline.pending()}
+        return tuple(s for s in self.slices if s.base_file or s.instant not in pending)
+
     def within(self, paths: Collection[str] | None) -> WriteTarget:
         """The same for a write that uses only the slices of these partition paths; None: all."""
         return self if paths is None else evolve(self, snapshot=self.snapshot.within(paths))

@@ -219,7 +219,7 @@ class Transaction:
         it."""
         self.planned, self.replaced_paths = planned, replaced_partitions(prepared)
         if self.request.kind.replaces is not Replaces.NOTHING:
-            self.replaced = replaced_groups(self.target.slices, self.replaced_paths)
+            self.replaced = replaced_groups(self.target.settled, self.replaced_paths)
         give_way(self.request, self.target, planned.groups, self.replaced)
         if at_once(self.target.storage) > 1:  # while the request is confirmed
             self.inflight()

@@ -6,7 +6,7 @@ writers that disagree about it duplicate keys); here it is a property of the tab
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,11 @@ from hoodoo_standard.options import (
     hash_fields,
     path_buckets,
 )
+
+if TYPE_CHECKING:
+    from hoodoo.timeline.snapshot import Snapshot
+
+    from hoodoo_standard.index.resizing import Resizing
 
 _DIGITS = 8
 
@@ -62,6 +67,8 @@ class BucketIndex:
 
     buckets: int
     hash_fields: tuple[str, ...]
+    # Of the table: a write that began when they were others has taken keys into other buckets.
+    properties: ClassVar[tuple[str, ...]] = (PATH_BUCKETS.key,)
 
     @classmethod
     def from_settings(cls, settings: Settings) -> BucketIndex:
@@ -74,6 +81,16 @@ class BucketIndex:
     @property
     def moves_partitions(self) -> bool:
         return False
+
+    def resized(self, snapshot: Snapshot, number: int | None, expressions: str | None) -> Resizing:
+        """What it comes to that paths get other numbers; see :meth:`Resizing.of`."""
+        from hoodoo_standard.index.bucket_rows import refuse_other_counts
+        from hoodoo_standard.index.path_counts import PathCounts
+        from hoodoo_standard.index.resizing import Resizing, everywhere
+
+        refuse_other_counts(snapshot)
+        now = PathCounts(everywhere(self.buckets), self.buckets, self.hash_fields)
+        return Resizing.of(now, number, expressions)
 
     def bucket(self, record_keys: pa.Array) -> pa.Array:
         positive = fields_hash(record_keys, self.hash_fields) & np.int32(0x7FFFFFFF)

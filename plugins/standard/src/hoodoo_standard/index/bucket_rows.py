@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping
 from functools import partial
 
 from attrs import define, field, frozen
-from hoodoo.errors import CorruptTableError, HoodooError, UnsupportedTableError
+from hoodoo.errors import CommitConflictError, CorruptTableError, HoodooError, UnsupportedTableError
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import ComputedIndex
 from hoodoo.hookspecs.participant import ActionChange
@@ -27,6 +27,7 @@ from hoodoo.model.instant import Instant
 from hoodoo.participants.listing import build
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.properties import load
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import FileSystemView, Key
@@ -67,13 +68,21 @@ def buckets_of(index: object, snapshot: Snapshot) -> Buckets | None:
     return index.counts_of(snapshot) if isinstance(index, PathBucketIndex) else None
 
 
-def _refuse_other_counts(snapshot: Snapshot) -> None:
+def refuse_other_counts(snapshot: Snapshot) -> None:
     """UnsupportedTableError for a writer with one number of buckets where the table says that its
-    partition paths have numbers of their own."""
+    partition paths have numbers of their own; CommitConflictError where its properties say so
+    since the write began."""
     counts = path_counts.stored(snapshot)
     if counts is not None:
-        properties = snapshot.config.properties
-        noted = BUCKETS.stored(properties) is not None and PATH_BUCKETS.stored(properties) is None
+        then, now = snapshot.config.properties, load(snapshot.storage).properties
+        if PATH_BUCKETS.stored(now) != PATH_BUCKETS.stored(then):
+            raise CommitConflictError(
+                f"table {snapshot.config.name}",
+                "its partition paths have got numbers of buckets of their own since this write "
+                "began.",
+                "Repeat the write: then it goes by them.",
+            )
+        noted = BUCKETS.stored(then) is not None and PATH_BUCKETS.stored(then) is None
         raise UnsupportedTableError(
             f"table {snapshot.config.name}",
             f"has a number of buckets for each partition path ({path_counts.FOLDER}), and this "
@@ -127,7 +136,7 @@ class BucketRows:
         timeline = change.timeline
         snapshot = Snapshot(change.storage, timeline)
         if isinstance(plain(change.index), BucketIndex):
-            _refuse_other_counts(snapshot)
+            refuse_other_counts(snapshot)
         if self.index is None:
             return
         self._look(change, snapshot)

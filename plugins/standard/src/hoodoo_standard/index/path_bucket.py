@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +24,9 @@ from hoodoo_standard.index.path_counts import PathCounts
 from hoodoo_standard.index.plan import KeyReader
 from hoodoo_standard.index.strange_keys import StrangeKeys
 from hoodoo_standard.options import BUCKETS, PATH_BUCKETS, hash_fields
+
+if TYPE_CHECKING:
+    from hoodoo_standard.index.resizing import Resizing
 
 _NAMESPACE = uuid.UUID("6d1f2c0a-6f1e-4d0c-9a57-0a4a1f6b7c52")
 
@@ -54,6 +58,12 @@ class PathBucketIndex:
     def counts_of(self, snapshot: Snapshot) -> PathCounts:
         """The numbers that the table has now."""
         return path_counts.stored(snapshot, self.counts.hash_fields) or self.counts
+
+    def resized(self, snapshot: Snapshot, number: int | None, expressions: str | None) -> Resizing:
+        """What it comes to that paths get other numbers; see :meth:`Resizing.of`."""
+        from hoodoo_standard.index.resizing import Resizing
+
+        return Resizing.of(self.counts_of(snapshot), number, expressions)
 
     def in_paths(
         self,

@@ -107,6 +107,11 @@ def first(storage: Storage, counts: PathCounts) -> None:
     storage.put_if_absent(f"{FOLDER}/{FIRST}{_SUFFIX}", counts.encode(FIRST))
 
 
+def note(storage: Storage, counts: PathCounts, instant: str) -> None:
+    """Note rules that count once ``instant`` is completed."""
+    storage.put(f"{FOLDER}/{instant}{_SUFFIX}", counts.encode(instant))
+
+
 def forget(storage: Storage, instant: str) -> None:
     """The rules that an action would have brought that is undone."""
     if any(entry.name == f"{instant}{_SUFFIX}" for entry in storage.list(FOLDER)):
