@@ -1,5 +1,6 @@
-"""A process that ends at any storage operation of ``resize_buckets``, and writers at any of its operations: no row is
-lost or there twice, for readers at once and after the next writer, which needs no manual step."""
+"""A process that ends at any storage operation of ``resize_buckets``, and writers at any of its
+operations: no row is lost or there twice, for readers at once and after the next writer, which
+needs no manual step."""
 
 from __future__ import annotations
 
@@ -25,14 +26,14 @@ RULES = {"hoodie.bucket.index.partition.expressions": "^eu$,4"}
 SAMPLED = effort(3, 12)
 
 
-def rows(ids: range, ts: int, *regions: str) -> pa.Table:
+def batch(ids: range, ts: int, *regions: str) -> pa.Table:
     each = [(f"k{i}", region, ts) for region in regions or ("eu", "us") for i in ids]
     return pa.table(dict(zip(SCHEMA.names, zip(*each, strict=True), strict=True)), schema=SCHEMA)
 
 
-FIRST, LAST = rows(range(12), 1), rows(range(8, 20), 3)
+FIRST, LAST = batch(range(12), 1), batch(range(8, 20), 3)
 # Other keys of what is there, of a bucket that is not there, of a path that is not there.
-BESIDE = pa.concat_tables([rows(range(6, 14), 2, "us"), rows(range(4), 2, "new")])
+BESIDE = pa.concat_tables([batch(range(6, 14), 2, "us"), batch(range(4), 2, "new")])
 
 
 def seen(path: Path) -> list[tuple[str, str, int]]:
@@ -49,7 +50,8 @@ def made(path: Path, kind: str, version: int, rules: bool) -> Path:
     number = {"hoodie.bucket.index.num.buckets": "2" if rules else "4"}
     table = hoodoo.create(
         str(path), SCHEMA, name="t", record_key="id", partition_by="region", ordering="ts",
-        table_type=kind, index="bucket", table_version=version, options=number | (RULES if rules else {}),
+        table_type=kind, index="bucket", table_version=version,
+        options=number | (RULES if rules else {}),
     )  # fmt: skip
     table.upsert(FIRST)
     table.upsert(FIRST.slice(0, 3))
@@ -115,8 +117,8 @@ def test_crash(
 def beside(
     base: Path, path: Path, at: int, first: Callable[[Table], object], second: Callable[[], object]
 ) -> int:
-    """``first`` on a copy of ``base`` at ``path``, with ``second`` before its operation ``at``, from 1; how many it
-    has."""
+    """``first`` on a copy of ``base`` at ``path``, with ``second`` before its operation ``at``,
+    from 1; how many it has."""
     shutil.copytree(base, path)
     count = 0
 
@@ -135,8 +137,8 @@ def beside(
 @pytest.mark.parametrize("rules", [False, True], ids=["one number", "rules"])
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind[0]} {kind[1]}")
 def test_beside(tmp_path: Path, kind: tuple[str, int], rules: bool, first: str) -> None:
-    """A whole write before any operation of the resize, and a whole resize before any operation of a write: both are
-    done, whoever has to begin again."""
+    """A whole write before any operation of the resize, and a whole resize before any operation of a
+    write: both are done, whoever has to begin again."""
     base = made(tmp_path / "base", *kind, rules)
     works = {"resize": resize, "write": lambda table: table.upsert(BESIDE)}
     (other,) = works.keys() - {first}

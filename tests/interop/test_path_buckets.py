@@ -67,8 +67,8 @@ def test_by_turns(both: Both, maker: str, kind: str) -> None:
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 @pytest.mark.parametrize("maker", ["hoodoo", "spark"])
 def test_resized(both: Both, maker: str, kind: str) -> None:
-    """Spark Hudi goes by the numbers that `resize_buckets` gives the paths, of tables of either, without another
-    option."""
+    """Spark Hudi uses the numbers that `resize_buckets` gives the paths, of tables of either,
+    without another option."""
     both.setup(Model(), SCHEMA, 9, "BUCKET", False, ["region"], table_type=kind)
     if maker == "hoodoo":
         both.create({})

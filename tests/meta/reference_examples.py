@@ -303,6 +303,13 @@ assert (commit.updated, commit.inserted) == (1, 1)""",
     "table.cancel_clustering": 'table.append(rows([63]))\ntable.cancel_clustering(table.schedule_clustering(columns="fare"))',
     "table.clusterings": "assert not table.clusterings()",
     "table.optimize": 'table.append(rows([64]))\nassert table.optimize("fare")[0].files',
+    "table.resize_buckets": """\
+few = hoodoo.create(
+    "few", schema, record_key="id", partition_by="city", index="bucket",
+    options={"hoodie.bucket.index.num.buckets": "2"},
+)
+few.insert(rows(range(9)))
+assert few.resize_buckets(4).partitions == ("oslo",)""",
     "table.vacuum": "assert table.vacuum(retention_hours=24).files == ()  # all of it is younger",
     "table.clean": "assert table.clean(commits_retained=2).instant",
     "table.schedule_clean": "plan = table.schedule_clean(commits_retained=1)",

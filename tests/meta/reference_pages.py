@@ -51,6 +51,7 @@ GUIDES = {
     "table.clean": "maintenance.md#clean",
     "table.vacuum": "maintenance.md#clean",
     "table.optimize": "clustering.md",
+    "table.resize_buckets": "indexes.md#another-number-of-buckets",
     "table.history": "reading.md#time-travel",
     "table.archive": "maintenance.md#archive",
     "table.savepoint": "maintenance.md#undo",

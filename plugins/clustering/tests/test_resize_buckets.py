@@ -1,4 +1,4 @@
-"""``resize_buckets``: other numbers of buckets, by one call and one command; rows, times, indexes and refusals."""
+"""``resize_buckets``: other numbers of buckets; rows, their times, indexes, and who is refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NUMBER, RULES = "hoodie.bucket.index.num.buckets", "hoodie.bucket.index.partitio
 FOLDER = ".hoodie/.bucket_index/partition_bucket_index_meta/configs"
 
 
-def rows(count: int, ts: int, *paths: str) -> pa.Table:
+def batch(count: int, ts: int, *paths: str) -> pa.Table:
     each = [(f"k{n}", path, ts) for n in range(count) for path in paths or ("a", "b")]
     return pa.table(dict(zip(SCHEMA.names, zip(*each, strict=True), strict=True)), schema=SCHEMA)
 
@@ -52,9 +52,9 @@ def everything(table: Any) -> list[dict[str, Any]]:
 def test_a_life(tmp_path: Path, kind: str, version: int, keys: str) -> None:
     """No row changes, nor its time of commit; an open table goes by the new numbers."""
     table = made(tmp_path / "t", kind, version, **{"hoodie.populate.meta.fields": keys})
-    table.upsert(rows(40, 1))
-    table.upsert(rows(8, 2))
-    table.delete(rows(3, 3))
+    table.upsert(batch(40, 1))
+    table.upsert(batch(8, 2))
+    table.delete(batch(3, 3))
     other = hoodoo.open(table.path)
     assert other.read(where="id = 'k7'").to_arrow().num_rows == 2
     for number in (6, 1, 4):
@@ -66,8 +66,8 @@ def test_a_life(tmp_path: Path, kind: str, version: int, keys: str) -> None:
         assert hoodoo.open(table.path).config.get(NUMBER) == str(number)
         read = other.read(where="id = 'k7'")
         assert read.to_arrow().num_rows == len(read.plan.slices) == 2
-        assert other.upsert(rows(40, 3 + number)).instant
-        other.delete(rows(3, 30))
+        assert other.upsert(batch(40, 3 + number)).instant
+        other.delete(batch(3, 30))
         assert len(everything(table)) == 74
         assert table.verify().ok
     if keys == "true":
@@ -79,7 +79,7 @@ def test_a_life(tmp_path: Path, kind: str, version: int, keys: str) -> None:
 
 def test_rules_by_path(tmp_path: Path) -> None:
     table = made(tmp_path / "t")
-    table.upsert(rows(60, 1, "a", "b", "c"))
+    table.upsert(batch(60, 1, "a", "b", "c"))
     before = {s.file_id for s in table.file_slices() if s.partition_path == "c"}
     found = table.resize_buckets(expressions="^a$,2;^b,5")
     assert found.partitions == ("a", "b")
@@ -87,7 +87,7 @@ def test_rules_by_path(tmp_path: Path) -> None:
     assert {s.file_id for s in table.file_slices() if s.partition_path == "c"} == before
     # The rules stay; the number of the others becomes another.
     assert table.resize_buckets(3).partitions == ("c",)
-    table.upsert(rows(60, 2, "a", "b", "c", "d"))
+    table.upsert(batch(60, 2, "a", "b", "c", "d"))
     assert buckets(table)["d"] == {0, 1, 2} and len(everything(table)) == 240
     newest = max((tmp_path / "t" / FOLDER).iterdir(), key=lambda path: path.name)
     said = json.loads(newest.read_text())
@@ -99,19 +99,19 @@ def test_rules_by_path(tmp_path: Path) -> None:
 def test_nothing_moves_and_the_numbers_count(tmp_path: Path) -> None:
     table = made(tmp_path / "t")
     assert table.resize_buckets(2).instant
-    table.upsert(rows(40, 1))
+    table.upsert(batch(40, 1))
     assert buckets(table) == {"a": {0, 1}, "b": {0, 1}}
 
 
 def test_a_restore_takes_it_back(tmp_path: Path) -> None:
     table = made(tmp_path / "t", "MERGE_ON_READ")
-    first = table.upsert(rows(40, 1)).instant
+    first = table.upsert(batch(40, 1)).instant
     table.resize_buckets(7)
-    table.upsert(rows(60, 2))
+    table.upsert(batch(60, 2))
     table.restore(first)
     assert buckets(table) == {key: set(range(4)) for key in "ab"}
     assert len(list((tmp_path / "t" / FOLDER).iterdir())) == 1
-    table.upsert(rows(50, 3))
+    table.upsert(batch(50, 3))
     assert len(everything(table)) == 100
     assert buckets(table) == {key: set(range(4)) for key in "ab"}
 
@@ -123,17 +123,17 @@ def test_indexes_of_the_metadata_table_follow(tmp_path: Path) -> None:
         "hoodie.metadata.index.column.stats.enable": "true",
     }
     table = made(tmp_path / "t", "MERGE_ON_READ", **options)
-    table.upsert(rows(40, 1))
-    table.upsert(rows(10, 2))
+    table.upsert(batch(40, 1))
+    table.upsert(batch(10, 2))
     table.resize_buckets(3)
     assert table.verify().ok
-    table.upsert(rows(50, 3))
+    table.upsert(batch(50, 3))
     assert table.verify().ok and len(everything(table)) == 100
 
 
 def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
     table = made(tmp_path / "t")
-    table.upsert(rows(40, 1))
+    table.upsert(batch(40, 1))
 
     def there() -> dict[str, bytes]:
         files = (p for p in (tmp_path / "t").rglob("*") if p.is_file())
@@ -171,8 +171,8 @@ def test_another_index(tmp_path: Path, index: str) -> None:
 
 def test_a_pending_compaction(tmp_path: Path) -> None:
     table = made(tmp_path / "t", "MERGE_ON_READ")
-    table.upsert(rows(40, 1))
-    table.upsert(rows(40, 2))
+    table.upsert(batch(40, 1))
+    table.upsert(batch(40, 2))
     instant = table.schedule_compaction()
     with pytest.raises(CommitConflictError, match=f"compaction {instant} is pending"):
         table.resize_buckets(8)
@@ -182,7 +182,7 @@ def test_a_pending_compaction(tmp_path: Path) -> None:
 
 def test_the_command(tmp_path: Path) -> None:
     table = made(tmp_path / "t")
-    table.upsert(rows(40, 1))
+    table.upsert(batch(40, 1))
     run = CliRunner().invoke
     planned = run(build(), ["resize-buckets", table.path, "--buckets", "8", "--dry-run"])
     assert planned.exit_code == 0 and "Would rewrite 8 file groups" in planned.output

@@ -132,18 +132,15 @@ class Brought:
 
         ``buckets`` is the number of each path, or of the paths without a rule if the table has rules by
         path. ``expressions`` are these rules, ``regex,number`` with ``;`` between them; an empty text
-        removes them. What you do not give stays. The file groups of the paths whose number changes are rewritten, in one commit.
-        Readers and writers can continue: a write that began before this commit is repeated, and this
-        commit is repeated if another write came in between. After a crash the table has the old or the
-        new numbers: repeat the call.
+        removes them. What you do not give stays. The file groups of the paths whose number changes are
+        rewritten, in one commit. Readers and writers can continue: a write that began before this
+        commit is repeated, and this commit is repeated if another write came in between. After a crash
+        the table has the old or the new numbers: repeat the call.
 
         ``dry_run``: change nothing, and say what would be rewritten. Raises UnsupportedTableError for
         another index, ConfigError for a number or rules that are invalid, and CommitConflictError if a
         compaction or a clustering is pending for the file groups, or if other writers come in between
         too often.
-
-        >>> hoodoo.open("buckets").resize_buckets(4).partitions
-        ('',)
         """
     def run_cluster(
         self, instant: str, *, order: Any = None, engine: str | Engine | None = None

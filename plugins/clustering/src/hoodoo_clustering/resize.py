@@ -4,7 +4,8 @@ numbers of buckets.
 The rows of these paths go into new file groups, in a replacecommit of the kind of a clustering: no
 row changes, and readers and other writers can continue. It is a commit like that of a write: an
 interrupted one is undone by the next writer, and it is done again where any other write came in
-between. A write that has taken keys into the buckets of before, whatever it touches, is repeated."""
+between. A write that has taken keys into the buckets of before is repeated, whatever it touches.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +84,7 @@ class ResizeAction:
             return found
         seen = Snapshot(table.storage, timeline)
         _refuse_compacted(table.config.name, moved, pending_groups(seen))
-        # From here on each writer goes by the numbers that bear an instant.
+        # From here on each writer uses the numbers that bear an instant.
         _say(table, now.first)
         now.begin(table.storage)
         request = table.write_request(
@@ -204,8 +205,8 @@ def _groups(
 
 @frozen
 class IntoBuckets:
-    """Implements :class:`~hoodoo_clustering.hookspecs.clustering.Clustering`, with rows in the order
-    in which they come, and :class:`~hoodoo_clustering.hookspecs.clustering.PlacesRows`."""
+    """Implements :class:`~hoodoo_clustering.hookspecs.clustering.Clustering`, with rows in the
+    order in which they come, and :class:`~hoodoo_clustering.hookspecs.clustering.PlacesRows`."""
 
     buckets: PathBuckets
     columns: tuple[str, ...] = ()

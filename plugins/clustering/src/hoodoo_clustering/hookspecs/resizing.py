@@ -21,7 +21,7 @@ class BucketNumbers(Protocol):
 
     @property
     def first(self) -> Mapping[str, str]:
-        """Properties that the table has before, from which on all writers go by what is noted."""
+        """Properties that the table has before, from which on all writers use what is noted."""
 
     @property
     def last(self) -> Mapping[str, str]:

@@ -200,7 +200,7 @@ class CommitCheck:
             raise CommitConflictError(
                 f"instant {self.instant.requested}",
                 "partition paths have other numbers of buckets since this write began.",
-                "Repeat the write: then it goes by the new ones.",
+                "Repeat the write: then it uses the new ones.",
             )
 
     def _same_participants(self, then: TableConfig, now: TableConfig) -> None:

@@ -21,8 +21,8 @@ class WriteKind:
     """``looks_up``: the index is asked. ``matches``: a stored row of the same key is replaced.
     ``fills``: inserts go to small files first. ``direct``: tasks write what they read, no exchange.
     ``deletes``: every row is a delete of its key. ``begins_logs``: where the table is merged on
-    read and the index knows keys in logs, new file groups begin with a log file. ``alone``: no other
-    write may come in between, whatever it touches."""
+    read and the index knows keys in logs, new file groups begin with a log file. ``alone``: no
+    other write may come in between, whatever it touches."""
 
     operation: Operation
     looks_up: bool = False

@@ -80,7 +80,7 @@ def refuse_other_counts(snapshot: Snapshot) -> None:
                 f"table {snapshot.config.name}",
                 "its partition paths have got numbers of buckets of their own since this write "
                 "began.",
-                "Repeat the write: then it goes by them.",
+                "Repeat the write: then it uses them.",
             )
         noted = BUCKETS.stored(then) is not None and PATH_BUCKETS.stored(then) is None
         raise UnsupportedTableError(
