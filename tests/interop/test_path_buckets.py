@@ -62,35 +62,3 @@ def test_by_turns(both: Both, maker: str, kind: str) -> None:
         assert buckets(both) == most
     both.check(f"{maker}, {kind}")
     assert both.hoodoo().verify().ok
-
-
-@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
-@pytest.mark.parametrize("maker", ["hoodoo", "spark"])
-def test_resized(both: Both, maker: str, kind: str) -> None:
-    """Spark Hudi uses the numbers that `resize_buckets` gives the paths, of tables of either,
-    without another option."""
-    both.setup(Model(), SCHEMA, 9, "BUCKET", False, ["region"], table_type=kind)
-    if maker == "hoodoo":
-        both.create({})
-        both.hoodoo_upsert(batch(40, 1))
-        both.opened = {}
-    else:
-        both.spark_upsert(batch(40, 1))
-        both.opened = {
-            "options": {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "4"}
-        }
-    both.hoodoo().resize_buckets(6)
-    both.opened = {} if maker == "hoodoo" else {"options": {"hoodie.index.type": "BUCKET"}}
-    most = {key: set(range(6)) for key in ("eu", "us", "other", "asia")}
-    assert buckets(both) == most
-    for ts in range(2, 5):
-        if ts % 2:
-            both.hoodoo_upsert(batch(30 + 5 * ts, ts))
-        else:
-            spark_upsert(both, batch(30 + 5 * ts, ts))
-        assert buckets(both) == most
-    both.hoodoo().resize_buckets(2, expressions="^u,3")
-    spark_upsert(both, batch(60, 5))
-    assert buckets(both) == {key: {0, 1} for key in ("eu", "other", "asia")} | {"us": {0, 1, 2}}
-    both.check(f"{maker}, {kind}")
-    assert both.hoodoo().verify().ok
