@@ -211,6 +211,15 @@ def test_what_is_no_place_for_a_backup(tmp_path: Path) -> None:
     assert "written to" in refused(ConfigError, lambda: table.backup(copy))
 
 
+def test_a_process_that_ended_at_once(tmp_path: Path) -> None:
+    """It has left a folder, and no file of the backup."""
+    table, copy = made(tmp_path / "t"), tmp_path / "b"
+    with pytest.raises(Crash):
+        Copy(table.handle, CrashingStorage(LocalStorage(str(copy)), 1, "torn")).run(False)
+    assert copy.exists() and table.backup(copy).copied
+    assert state(copy) == state(tmp_path / "t")
+
+
 def test_damage_of_a_backup_is_found_and_mended(tmp_path: Path) -> None:
     table, copy = made(tmp_path / "t"), tmp_path / "b"
     table.backup(copy)

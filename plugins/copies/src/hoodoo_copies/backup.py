@@ -80,7 +80,8 @@ class Copy:
             )
         data = read_manifest(target)
         if data is None:
-            if target.list(""):
+            # A process that ended at once may have left empty folders.
+            if any(not e.is_dir or target.list(e.path, recursive=True) for e in target.list("")):
                 raise ConfigError(
                     f"place {target.root}",
                     "is not empty, and no backup.",
