@@ -1,18 +1,72 @@
-"""Decimals: a quotient with the digits that Spark gives it. DuckDB divides doubles."""
+"""Decimals: what is computed of them has the digits that Spark gives it. DuckDB divides doubles."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pyarrow as pa
 
 from hoodoo_statements.spark_sql.kinds import (
+    BIGINT,
     MOST_DIGITS,
+    NULL,
     Made,
     decimal,
     digits_of,
     duckdb_name,
+    spark_name,
 )
 
 _LEAST_SCALE = 6  # that Spark leaves a quotient whose digits are too many
+
+
+def not_zero(divisor: Made, sql: str) -> str:
+    return f"(CASE WHEN {divisor.sql} = 0 THEN error('division by zero') ELSE {sql} END)"
+
+
+def of_decimals(
+    sign: str, a: Made, b: Made, converted: Callable[[Made, pa.DataType], Made]
+) -> Made | str:
+    """``a sign b`` of the digits that Spark gives the result; why not, where it would leave some
+    out. ``converted``: a value as another type."""
+    if a.kind == NULL or b.kind == NULL:
+        return Made("CAST(NULL AS DECIMAL(38, 0))", decimal(38, 0))
+    assert a.kind is not None and b.kind is not None
+    one, other = digits_of(a.kind, a.literal), digits_of(b.kind, b.literal)
+    if sign == "/":
+        divided = quotient(converted(a, one), converted(b, other))
+        return divided or f"has / of {spark_name(one)} and {spark_name(other)}"
+    whole = max(one.precision - one.scale, other.precision - other.scale)
+    scale = max(one.scale, other.scale)
+    if sign == "*":
+        digits, scale = one.precision + other.precision + 1, one.scale + other.scale
+    elif sign == "%":
+        digits = min(one.precision - one.scale, other.precision - other.scale) + scale
+    else:
+        digits = whole + scale + 1
+    if digits > MOST_DIGITS and scale > _LEAST_SCALE:
+        return f"has {sign} of decimals of more than {MOST_DIGITS} digits together"
+    kind = decimal(min(digits, MOST_DIGITS), scale)
+    if sign == "*":
+        sides = [converted(a, one), converted(b, other)]
+    else:
+        both = decimal(min(whole + scale + (sign != "%"), MOST_DIGITS), scale)
+        sides = [converted(a, both), converted(b, both)]
+    sql = f"({sides[0].sql} {sign} {sides[1].sql})"
+    if sign == "%":
+        sql = not_zero(sides[1], sql)
+    raises = sign == "%" or digits > MOST_DIGITS or any(side.raises for side in sides)
+    return Made(f"CAST({sql} AS {duckdb_name(kind)})", kind, raises)
+
+
+def average_of_decimals(of: Made, distinct: str) -> Made | None:
+    """avg() with the digits that Spark gives it, or None. ``distinct``: the word, or nothing."""
+    assert of.kind is not None
+    kind = decimal(min(of.kind.precision + 4, MOST_DIGITS), of.kind.scale + 4)
+    if kind.scale > kind.precision:
+        return None
+    total = Made(f"sum({distinct}{of.sql})", decimal(MOST_DIGITS, of.kind.scale))
+    return quotient(total, Made(f"nullif(count({distinct}{of.sql}), 0)", BIGINT), kind)
 
 
 def quotient(a: Made, b: Made, kind: pa.DataType | None = None) -> Made | None:
@@ -37,8 +91,7 @@ def quotient(a: Made, b: Made, kind: pa.DataType | None = None) -> Made | None:
     text = f"CAST({whole_part} AS VARCHAR) || '.' || lpad(CAST({fraction} AS VARCHAR), {kind.scale}, '0')"
     sign = f"CASE WHEN ({above} < 0) <> ({below} < 0) THEN '-' ELSE '' END"
     made = f"CAST({sign} || {text} AS {duckdb_name(kind)})"
-    zero = f"CASE WHEN {below} = 0 THEN error('division by zero') ELSE {made} END"
-    return Made(f"({zero})", kind, True)
+    return Made(not_zero(Made(below, None), made), kind, True)
 
 
 def _digits(of: Made, kind: pa.DataType) -> str:

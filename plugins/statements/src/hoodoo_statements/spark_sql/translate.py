@@ -13,7 +13,7 @@ from attrs import frozen
 from sqlglot import exp
 
 from hoodoo_statements.spark_sql.casts import cast
-from hoodoo_statements.spark_sql.decimals import quotient
+from hoodoo_statements.spark_sql.decimals import average_of_decimals, not_zero, of_decimals
 from hoodoo_statements.spark_sql.functions import (
     AGGREGATES,
     FUNCTIONS,
@@ -41,7 +41,6 @@ from hoodoo_statements.spark_sql.kinds import (
     common,
     compared,
     decimal,
-    digits_of,
     duckdb_name,
     is_decimal,
     is_fractional,
@@ -247,13 +246,13 @@ class Translator:
             if not all(s.kind in (*WHOLE, NULL) for s in (a, b)):
                 raise Refused("has div of what is not a whole number", "Cast both to BIGINT.")
             one, other = self._as(a, BIGINT), self._as(b, BIGINT)
-            return Made(_not_zero(other, f"{one.sql} // {other.sql}"), BIGINT, raises)
+            return Made(not_zero(other, f"{one.sql} // {other.sql}"), BIGINT, raises)
         kinds = (a.kind, b.kind)
         if any(map(is_decimal, kinds)) and not any(map(is_fractional, kinds)):
             return self._of_decimals(sign, a, b)
         if sign == "/":
             one, other = self._as(a, DOUBLE), self._as(b, DOUBLE)
-            return Made(_not_zero(other, f"{one.sql} / {other.sql}"), DOUBLE, raises)
+            return Made(not_zero(other, f"{one.sql} / {other.sql}"), DOUBLE, raises)
         kind = common(a.kind, b.kind)
         assert kind is not None
         if kind == NULL:
@@ -266,41 +265,10 @@ class Translator:
         return Made(f"({one.sql} {sign} {other.sql})", kind, raises)
 
     def _of_decimals(self, sign: str, a: Made, b: Made) -> Made:
-        """Of the digits that Spark gives the result; refused where it would leave some out."""
-        if a.kind == NULL or b.kind == NULL:
-            return Made("CAST(NULL AS DECIMAL(38, 0))", decimal(38, 0))
-        assert a.kind is not None and b.kind is not None
-        one, other = digits_of(a.kind, a.literal), digits_of(b.kind, b.literal)
-        if sign == "/":
-            divided = quotient(self._as(a, one), self._as(b, other))
-            if divided is None:
-                raise Refused(
-                    f"has / of {spark_name(one)} and {spark_name(other)}", "Divide doubles: cast(... AS DOUBLE), or 2D for 2.0."
-                )  # fmt: skip
-            return divided
-        whole = max(one.precision - one.scale, other.precision - other.scale)
-        scale = max(one.scale, other.scale)
-        if sign == "*":
-            digits, scale = one.precision + other.precision + 1, one.scale + other.scale
-        elif sign == "%":
-            digits = min(one.precision - one.scale, other.precision - other.scale) + scale
-        else:
-            digits = whole + scale + 1
-        if digits > MOST_DIGITS and scale > 6:
-            raise Refused(
-                f"has {sign} of decimals of more than {MOST_DIGITS} digits together", "Cast them to fewer digits, or to DOUBLE."
-            )  # fmt: skip
-        kind = decimal(min(digits, MOST_DIGITS), scale)
-        if sign == "*":
-            sides = [self._as(a, one), self._as(b, other)]
-        else:
-            both = decimal(min(whole + scale + (sign != "%"), MOST_DIGITS), scale)
-            sides = [self._as(a, both), self._as(b, both)]
-        sql = f"({sides[0].sql} {sign} {sides[1].sql})"
-        if sign == "%":
-            sql = _not_zero(sides[1], sql)
-        raises = sign == "%" or digits > MOST_DIGITS or any(side.raises for side in sides)
-        return Made(f"CAST({sql} AS {duckdb_name(kind)})", kind, raises)
+        found = of_decimals(sign, a, b, self._as)
+        if isinstance(found, str):
+            raise Refused(found, "Cast them to fewer digits, or to DOUBLE.")
+        return found
 
     def _later(self, given: Made, sign: str, tree: Any) -> Made:
         unit = str(tree.args.get("unit") or "").upper().removesuffix("S")
@@ -633,7 +601,11 @@ class Translator:
             raise Refused(f"calls {name}() of {len(given)} values", self.instead)
         of, found = self._node(given[0]), AGGREGATES[name]
         if found.sql.startswith("avg") and is_decimal(of.kind):
-            return self._average(of, distinct, "")
+            average = average_of_decimals(of, distinct)
+            if average is None:
+                why = f"calls avg({spark_name(of.kind)})"
+                raise Refused(why, "Cast the values, such as to DOUBLE.")
+            return average
         if name in ("sum", "avg", "mean") and (of.kind is None or found.kind(of.kind) is None):
             raise Refused(
                 f"calls {name}({spark_name(of.kind)})", "Cast the values, such as to DOUBLE."
@@ -644,19 +616,6 @@ class Translator:
         sql = found.sql.replace("({0})", f"({distinct}{of.sql})", 1).replace("{0}", of.sql)
         exact = name == "sum" and kind is not None and not is_fractional(kind)
         return Made(f"CAST({sql} AS {duckdb_name(kind)})" if exact and kind else sql, kind, True)
-
-    def _average(self, of: Made, distinct: str, over: str) -> Made:
-        """Of decimals, with the digits that Spark gives it. ``over``: the window."""
-        assert of.kind is not None
-        total = Made(f"sum({distinct}{of.sql}){over}", decimal(MOST_DIGITS, of.kind.scale))
-        count = Made(f"nullif(count({distinct}{of.sql}){over}, 0)", BIGINT)
-        kind = decimal(min(of.kind.precision + 4, MOST_DIGITS), of.kind.scale + 4)
-        found = quotient(total, count, kind) if kind.scale <= kind.precision else None
-        if found is None:
-            raise Refused(
-                f"calls avg({spark_name(of.kind)})", "Cast the values, such as to DOUBLE."
-            )
-        return found
 
     def _window(self, tree: Any) -> Made:
         if not self.rows:
@@ -747,10 +706,6 @@ def _number(text: str) -> Made:
         )
     kind = decimal(digits, len(fraction))
     return Made(f"CAST({quoted(text)} AS {duckdb_name(kind)})", kind)
-
-
-def _not_zero(divisor: Made, sql: str) -> str:
-    return f"(CASE WHEN {divisor.sql} = 0 THEN error('division by zero') ELSE {sql} END)"
 
 
 _LETTERS = {"S": STRING, "V": STRING, "I": INT, "L": BIGINT, "D": DOUBLE, "B": BOOLEAN, "T": DATE, "E": DATE, "Z": TIMESTAMP, "Q": TIMESTAMP, "Y": BINARY}  # fmt: skip
