@@ -498,6 +498,8 @@ ELSEWHERE = {
     "DoublesRows": "a flag: see ClusteringUpdatesContract",
     "PathBuckets": "see PathIndexContract",
     "PathIndex": "see PathIndexContract",
+    "BucketNumbers": "what an index makes for its own resize: the file groups are those of PathBuckets",
+    "ResizesBuckets": "the same",
     "KeysCheck": "what a participant's verify makes: its findings are text for people",
     **dict.fromkeys(
         (
