@@ -23,9 +23,10 @@ def resize_buckets(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Give the partition paths of a table with a bucket index other numbers of buckets.
+    """Give the partition paths of a table other numbers of buckets; no row changes.
 
-    No row changes. Readers and writers can continue. If the command was interrupted, run it again.
+    The table has a bucket index. Readers and writers can continue. If the command was interrupted,
+    run it again.
 
     Example: hoodoo resize-buckets trips --buckets 8 --dry-run
     """
