@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import CommitConflictError, ConfigError, UnsupportedTableError
 from hoodoo_cli.commandline.app import build
+from hoodoo_rows.write.transaction import Transaction
 from typer.testing import CliRunner
 
 SCHEMA = pa.schema([("id", pa.string()), ("p", pa.string()), ("ts", pa.int64())])
@@ -131,6 +132,54 @@ def test_indexes_of_the_metadata_table_follow(tmp_path: Path) -> None:
     assert table.verify().ok and len(everything(table)) == 100
 
 
+@pytest.mark.parametrize("then", ["nothing", "overwrite", "drop", "resize"])
+def test_a_slice_that_a_pending_write_has_begun(
+    tmp_path: Path, then: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In version 6 a log file does not say that its slice is of a write at work: the rows of others
+    that went there were lost with it, and no overwrite took them away."""
+    table = made(tmp_path / "t", "MERGE_ON_READ", 6)
+    other, settle, turns = hoodoo.open(table.path), Transaction.settle, [0]
+    seen: list[int] = []
+
+    def beside(self: Transaction) -> None:
+        turns[0] += 1
+        if turns[0] == 1:  # its log files are there
+            other.upsert(batch(12, 2, "b"))
+            if then == "overwrite":
+                other.insert_overwrite_table(batch(1, 3, "c"))
+            elif then == "drop":
+                other.delete_partitions(["b"])
+            elif then == "resize":
+                other.resize_buckets(6)
+            seen.append(len(everything(other)))
+        settle(self)
+
+    monkeypatch.setattr(Transaction, "settle", beside)
+    one = batch(12, 1, "b")
+    named = pa.array([f"other{n}" for n in range(12)])
+    table.upsert(one.set_column(0, "id", named))
+    there = {"nothing": 12, "overwrite": 1, "drop": 0, "resize": 12}[then]
+    assert (seen, len(everything(table))) == ([there], there + 12)
+    table.upsert(batch(12, 4, "b"))
+    assert len(everything(table)) == 24 + (then == "overwrite") and table.verify().ok
+    assert len(buckets(table)["b"]) == (6 if then == "resize" else 4)
+
+
+def test_numbers_of_an_instant_that_was_undone_do_not_count(tmp_path: Path) -> None:
+    """Such as a process puts that slept until others had undone its resize."""
+    table = made(tmp_path / "t")
+    table.resize_buckets(3)
+    gone = table.upsert(batch(40, 1)).instant
+    (newest,) = (tmp_path / "t" / FOLDER).glob("2*")
+    said = json.loads(newest.read_text()) | {"expressions": ".*,5", "defaultBucketNumber": 5}
+    table.rollback(gone)
+    (newest.parent / f"{gone}.hashing_config").write_text(json.dumps(said))
+    for ts in (2, 3):
+        hoodoo.open(table.path).upsert(batch(40, ts))
+    assert len(everything(table)) == 80 and buckets(table)["a"] == {0, 1, 2}
+
+
 def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
     table = made(tmp_path / "t")
     table.upsert(batch(40, 1))
@@ -178,6 +227,37 @@ def test_a_pending_compaction(tmp_path: Path) -> None:
         table.resize_buckets(8)
     table.run_compaction(instant)
     assert table.resize_buckets(8).files == 8
+
+
+def foreign(path: Path) -> str:
+    """A table whose rows are in 2 buckets; its properties do not say so."""
+    made(path, **{NUMBER: "2"}).upsert(batch(40, 1))
+    properties = path / ".hoodie" / "hoodie.properties"
+    lines = properties.read_text().splitlines(keepends=True)
+    properties.write_text("".join(line for line in lines if not line.startswith(NUMBER)))
+    return str(path)
+
+
+def test_an_option_with_a_wrong_number(tmp_path: Path) -> None:
+    """It is not noted for all writers."""
+    path = foreign(tmp_path / "t")
+    with pytest.raises(UnsupportedTableError, match="record keys of other buckets"):
+        hoodoo.open(path, options={NUMBER: "4"}).resize_buckets(8)
+    assert not list((tmp_path / "t").glob(f"{FOLDER}/*"))
+    table = hoodoo.open(path, options={NUMBER: "2"})
+    assert table.resize_buckets(8).files == 4 and len(everything(table)) == 80
+
+
+def test_keys_of_other_buckets(tmp_path: Path) -> None:
+    path = foreign(tmp_path / "t")
+    with (tmp_path / "t" / ".hoodie" / "hoodie.properties").open("a") as properties:
+        properties.write(f"{NUMBER}=4\n")
+    with pytest.raises(UnsupportedTableError, match=r"other buckets, for example.*switch_index"):
+        hoodoo.open(path).resize_buckets(8)
+    hoodoo.open(path).switch_index("simple")
+    table = hoodoo.open(path)
+    table.upsert(batch(50, 2))
+    assert len(everything(table)) == 100
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -104,6 +104,16 @@ def test_a_clone(tmp_path: Path, kind: str, version: int) -> None:
     )
 
 
+def test_a_clone_after_a_property_became_another(tmp_path: Path) -> None:
+    """The options by which the table was opened do not contradict it."""
+    number = "hoodie.bucket.index.num.buckets"
+    table = made(tmp_path / "t", index="bucket", options={number: "2"})
+    rows = table.count()
+    table.handle.change_properties({number: "3"})
+    clone = table.clone(tmp_path / "c")
+    assert (clone.config.get(number), clone.count()) == ("3", rows)
+
+
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 def test_a_clone_has_the_columns_of_its_state(tmp_path: Path, kind: str) -> None:
     """Columns that were dropped came back, a new order was lost, and after a new name there was an

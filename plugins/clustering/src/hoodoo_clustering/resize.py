@@ -32,7 +32,7 @@ from hoodoo.timeline.log_sizes import with_committed_sizes
 from hoodoo.timeline.plans import pending_groups
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.task_fence import fence_of
-from hoodoo_rows.api import Pending, WriteResult, Writes, WriteTarget
+from hoodoo_rows.api import ArrivingRows, KeyLookup, Pending, WriteResult, Writes, WriteTarget
 
 from hoodoo_clustering.hookspecs.clustering import ClusteredGroup
 from hoodoo_clustering.hookspecs.resizing import BucketNumbers, ResizesBuckets
@@ -84,12 +84,12 @@ class ResizeAction:
             return found
         seen = Snapshot(table.storage, timeline)
         _refuse_compacted(table.config.name, moved, pending_groups(seen))
+        look = partial(table.write_target, None, engine or table.default_engine)
+        now.check(KeyLookup.context_of(look(), ArrivingRows.Arrivals(rows={})))
         # From here on each writer uses the numbers that bear an instant.
         _say(table, now.first)
         now.begin(table.storage)
-        request = table.write_request(
-            Writes.RELOCATE, partial(table.write_target, None, engine or table.default_engine)
-        )
+        request = table.write_request(Writes.RELOCATE, look)
         commit = Writes.replace(request, _Work(table, buckets, expressions))
         table.refresh()
         _say(table, now.last)
@@ -230,4 +230,15 @@ class IntoBuckets:
         keys = pa.concat_arrays(keys.chunks) if isinstance(keys, pa.ChunkedArray) else keys
         numbers = np.array(json.loads(extra[_NUMBERS]), np.int32)
         found = np.asarray(self.buckets.bucket(keys, pa.repeat(extra[_PATH], len(keys))))
+        strange = np.flatnonzero(~np.isin(found, numbers))
+        if len(strange):  # an upsert would store it twice
+            raise UnsupportedTableError(
+                f"partition {extra[_PATH]!r}",
+                f"has record keys of other buckets, for example {keys[int(strange[0])].as_py()!r}: "
+                "who wrote them had another number of buckets, or knows no bucket index, as "
+                "hudi-rs.",
+                "If the table does not note its number of buckets, open it with the option by "
+                "which it was written. Else give it an index that looks keys up: "
+                'table.switch_index("simple"); all rows stay.',
+            )
         return pa.array(np.searchsorted(numbers, found).astype(np.int32))

@@ -37,7 +37,9 @@ def clone(table: TableHandle, path: str, as_of: str | date | int | None, shallow
         text = table.timeline().latest_schema_text(table.storage, instant)
         said.update({_SCHEMA: text} if text else {})
     init_table(open_storage(path, table.options), TableConfig(said))
-    made: Any = open_table(path, table.options, engine=table.default_engine)
+    # What the properties say may have become another since the table was opened.
+    options = {key: value for key, value in table.options.items() if key not in said}
+    made: Any = open_table(path, options, engine=table.default_engine)
     made.bulk_insert(scan)
     made.handle.participants.repair()
     found: Table = made

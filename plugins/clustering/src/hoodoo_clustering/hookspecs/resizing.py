@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
-from hoodoo.hookspecs.index import PathBuckets
+from hoodoo.hookspecs.index import IndexContext, PathBuckets
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.snapshot import Snapshot
@@ -33,6 +33,10 @@ class BucketNumbers(Protocol):
 
     def bucket_of(self, slice_: FileSlice) -> int:
         """The bucket, now. CorruptTableError for a file group that is of none."""
+
+    def check(self, context: IndexContext) -> None:
+        """UnsupportedTableError where rows lie by other numbers than those of now, which the table
+        does not note."""
 
     def begin(self, storage: Storage) -> None:
         """Note the numbers of now, where none are noted."""

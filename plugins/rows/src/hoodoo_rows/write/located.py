@@ -82,7 +82,7 @@ def context_of(
     return IndexContext(
         engine=target.engine,
         storage=target.storage,
-        slices=target.slices,
+        slices=target.settled,
         file_format=target.file_format,
         key_generator=target.virtual,
         serializer=target.serializer,

@@ -357,12 +357,13 @@ def _tasks(target: WriteTarget) -> int:
 
 
 def _kept_slices(target: WriteTarget, prepared: Prepared) -> tuple[FileSlice, ...]:
-    """The slices that stay visible beside the write: new rows may go there."""
+    """The slices that stay visible beside the write: new rows may go there. Not into one that may
+    be undone with the pending write that began it."""
     replaced = replaced_partitions(prepared)
     if replaced is None:
         return ()
     gone = set(replaced)
-    return tuple(s for s in target.slices if s.partition_path not in gone)
+    return tuple(s for s in target.settled if s.partition_path not in gone)
 
 
 def _plan_buckets(

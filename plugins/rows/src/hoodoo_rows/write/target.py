@@ -181,9 +181,19 @@ class WriteTarget:
     @property
     def settled(self) -> tuple[FileSlice, ...]:
         """The slices without those that a pending write has begun with a log file, whose name does
-        not say so in version 6: they may never have been."""
-        pending = {i.requested for i in self.timeline.pending()}
-        return tuple(s for s in self.slices if s.base_file or s.instant not in pending)
+        not say so in version 6: they may never have been. One that has committed rows stays."""
+        timeline, slices = self.timeline, self.slices
+        begun = {i.requested: i.traits.replaces for i in timeline.pending()}
+        open_ = [s for s in slices if not s.base_file and s.instant in begun]
+        names = {s.instant for s in open_ if not begun[s.instant]}
+        writers = timeline.layout.log_writers(names, timeline) if names else ()
+        said = {stat.path for w in writers for stat in self.snapshot.metadata(w).stats}
+        gone = {
+            (s.partition_path, s.file_id)
+            for s in open_
+            if begun[s.instant] or said.isdisjoint(log.path for log in s.log_files)
+        }
+        return tuple(s for s in slices if (s.partition_path, s.file_id) not in gone)
 
     def within(self, paths: Collection[str] | None) -> WriteTarget:
         """The same for a write that uses only the slices of these partition paths; None: all."""

@@ -80,7 +80,7 @@ class PathBucketIndex:
             counts = self.counts
         elif counts is None:
             if PATH_BUCKETS.stored(snapshot.config.properties) is None:
-                _refuse_strange(context, snapshot, self.counts, paths if replaced else ())
+                refuse_strange(context, snapshot, self.counts, paths if replaced else ())
             path_counts.first(context.storage, self.counts)
             counts = self.counts_of(snapshot)  # perhaps those of a faster writer
         each = {path: counts.in_path(path) for path in paths}
@@ -93,8 +93,8 @@ class PathBucketIndex:
         return CountedBuckets(counts, buckets, held, instant or "")
 
 
-def _refuse_strange(
-    context: IndexContext, snapshot: Snapshot, counts: PathCounts, replaced: Sequence[str]
+def refuse_strange(
+    context: IndexContext, snapshot: Snapshot, counts: PathCounts, replaced: Sequence[str] = ()
 ) -> None:
     """UnsupportedTableError where the table has rows, and not by ``counts``. Once for a table: from
     then on it has the file."""

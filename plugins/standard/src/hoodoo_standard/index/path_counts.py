@@ -3,7 +3,7 @@
 Source: ``PartitionBucketIndexHashingConfig``, ``PartitionBucketIndexCalculator`` and
 ``RegexRuleEngine`` of Hudi 1.2. `.hoodie/.bucket_index/partition_bucket_index_meta/configs/` has a
 file `<instant>.hashing_config` for each time that the rules became others, the first under an
-instant of zeros. One counts unless its instant is pending; the newest of these is that of now."""
+instant of zeros. One counts if its instant is completed; the newest of these is that of now."""
 
 from __future__ import annotations
 
@@ -92,11 +92,9 @@ def stored(snapshot: Snapshot, hash_fields: tuple[str, ...] = ()) -> PathCounts 
     names = [e.name for e in storage.list(FOLDER) if e.name.endswith(_SUFFIX)]
     if not names:
         return None
-    pending = {instant.requested for instant in snapshot.timeline.pending()}
-    # Those that came after the look at the timeline are not of the files that it shows.
-    last = order_key(snapshot.timeline.last_instant_time() or FIRST)
-    said = {name.removesuffix(_SUFFIX) for name in names} - pending
-    instants = [instant for instant in said if order_key(instant) <= last]
+    # Also not of one that was undone, or that came after the look at the timeline.
+    said, done = {name.removesuffix(_SUFFIX) for name in names}, snapshot.timeline
+    instants = [i for i in said if i == FIRST or done.contains_or_before_start(i)]
     if not instants:
         return None
     return _read(storage, f"{FOLDER}/{max(instants, key=order_key)}{_SUFFIX}", hash_fields)

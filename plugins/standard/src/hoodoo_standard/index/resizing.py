@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 
 from attrs import evolve, frozen
 from hoodoo.errors import ConfigError
+from hoodoo.hookspecs.index import IndexContext
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.options.kinds import BadValueError
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.snapshot import Snapshot
 
 from hoodoo_standard.index import path_counts
-from hoodoo_standard.index.path_bucket import CountedBuckets
+from hoodoo_standard.index.path_bucket import CountedBuckets, refuse_strange
 from hoodoo_standard.index.path_counts import PathCounts
 from hoodoo_standard.options import BUCKETS, PATH_BUCKETS
 
@@ -77,6 +79,15 @@ class Resizing:
     def last(self) -> Mapping[str, str]:
         """Properties of the table that has been resized."""
         return _said(self.after)
+
+    def check(self, context: IndexContext) -> None:
+        """UnsupportedTableError where rows lie by other numbers than those before, which come from
+        the options of this process alone: they are about to count for all."""
+        assert context.timeline is not None
+        snapshot = Snapshot(context.storage, context.timeline)
+        noted = BUCKETS.stored(snapshot.config.properties) is not None
+        if not noted and path_counts.stored(snapshot) is None:
+            refuse_strange(context, snapshot, self.before)
 
     def begin(self, storage: Storage) -> None:
         """The table has a file that says its numbers."""
