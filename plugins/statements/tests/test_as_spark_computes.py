@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import re
+import subprocess
+import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -122,6 +125,13 @@ VALUES = [
     ("cast(m / 3 as string)", "0.916667"),
     ("cast(-m / 7.00 as string)", "-0.392857"),
     ("cast(m / m / 300000000000 as string)", "0.0000000000033333333333333"),
+    # DuckDB multiplies these in 64 bits, where they do not fit.
+    ("cast(cast(1564438962.5 as decimal(18, 6)) / 2 as string)", "782219481.25000000"),
+    # Of decimals with too many digits together, fractions are rounded before they are compared.
+    ("cast(1.126 as decimal(38, 18)) = cast(1.13 as decimal(38, 2))", True),
+    ("cast(1.4 as decimal(38, 1)) < cast(1.44 as decimal(38, 2))", False),
+    ("cast(99999999999.5 as decimal(38, 18)) < cast(1.5 as decimal(38, 37))", False),
+    ("cast(null as decimal(9, 2)) / (m - m) is null", True),
     ("size(case when id = 2 then array(s) else array() end)", 0),
 ]
 
@@ -158,6 +168,8 @@ def refused(tmp_path: Path, text: str) -> str:
         ("cast(big * 100 as int)", "INT"),
         ("1 / zero", "division by zero"),
         ("id % zero", "division by zero"),
+        ("m / cast(3 as bigint)", "/ of a decimal and a number of the text that is cast"),
+        ("cast(3 as int) / m", "/ of a decimal and a number of the text that is cast"),
         ("hash(s)", "calls hash(), which is not computed here"),
         ("format_string('%s', s)", "calls format_string()"),
         (r"regexp_replace(s, '\\bab', 'x')", "otherwise than the RE2"),
@@ -242,6 +254,69 @@ def test_a_column_of_a_query_is_called_as_its_text_that_gives_the_time() -> None
     rows = pa.table({"id": [1]})
     found = hoodoo.sql("SELECT current_date(), (SELECT max(id) FROM t) AS m FROM t", {"t": rows})
     assert found.column_names == ["current_date()", "m"]
+
+
+DECIMALS = pa.table(
+    {
+        "id": [1, 2, 3],
+        "m": pa.array([Decimal("2.75"), Decimal("-1.10"), None], pa.decimal128(5, 2)),
+        "q": pa.array([Decimal("1.2345"), None, Decimal("0.5")], pa.decimal128(10, 4)),
+        "i": pa.array([1, 2, 3], pa.int32()),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        # Of a union, the digits are those of both sides.
+        ("avg(x) FROM (SELECT m AS x FROM t UNION ALL SELECT q FROM t) u", "0.84612500"),
+        ("max(x / 3) FROM (SELECT m AS x FROM t UNION ALL SELECT q FROM t) u", "0.916667"),
+        ("min(x / 3) FROM (SELECT q AS x FROM t UNION ALL SELECT m FROM t) u", "-0.366667"),
+        ("sum(x * 2.0) FROM (SELECT i AS x FROM t UNION ALL SELECT q FROM t) u", "15.46900"),
+        ("max(x / 2.0) FROM (SELECT NULL AS x UNION ALL SELECT q FROM t) u", "0.6172500"),
+        ("avg(m) OVER (ORDER BY id) FROM t ORDER BY id DESC LIMIT 1", "0.825000"),
+        ("sum(m) / count(m) FROM t WHERE id = 1", "2.75000000000000000000000"),
+        ("max(w) FROM (SELECT avg(m) OVER (ORDER BY id) / 3 AS w FROM t) u", "0.91666667"),
+    ],
+)
+def test_decimals_of_several_rows(text: str, found: str) -> None:
+    answer = hoodoo.sql(f"SELECT {text}", {"t": DECIMALS})
+    assert answer.column(0).to_pylist() == [Decimal(found)]
+    assert answer.schema.field(0).type.scale == len(found.partition(".")[2])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x / 2.0 FROM (SELECT id AS x FROM t UNION ALL SELECT q FROM t) u", "is not known here"),
+        ("avg(m) FILTER (WHERE id < 3) FROM t", "has FILTER"),
+    ],
+)
+def test_decimals_whose_digits_are_not_known(text: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        hoodoo.sql(f"SELECT {text}", {"t": DECIMALS})
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system forks no processes")
+def test_a_process_that_is_forked_asks_and_ends() -> None:
+    """It has none of the threads of the databases that its parent opened."""
+    script = """if True:
+        import os, sys, pyarrow as pa, hoodoo
+        from hoodoo_statements.evaluate import Evaluator
+        def ask():
+            for threads in (1, 2):
+                Evaluator(threads).query("SELECT 1 AS one", {})
+            assert hoodoo.sql("SELECT id FROM t", {"t": pa.table({"id": [1]})}).num_rows == 1
+        ask()
+        child = os.fork()
+        if not child:
+            ask()
+            sys.exit(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        ask()
+    """
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
 def test_the_page_lists_the_functions() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -138,12 +138,17 @@ class Evaluator:
         return self._connection
 
 
-@lru_cache(maxsize=2)
+@cache
 def _database(threads: int, process: int) -> Any:
     """Empty: opening one takes longer than a small query. Tables and views have names of one query
     in it."""
     settings = {"threads": threads, "autoinstall_known_extensions": False}
     return _duckdb().connect(":memory:", config=settings)
+
+
+if hasattr(os, "register_at_fork"):
+    # A forked process has none of the threads of a database, and would crash where it closes it.
+    os.register_at_fork(before=_database.cache_clear)
 
 
 def _shown(rows: Any) -> Any:

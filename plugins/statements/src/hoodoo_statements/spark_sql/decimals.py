@@ -17,6 +17,7 @@ from hoodoo_statements.spark_sql.kinds import (
     spark_name,
 )
 
+_OF_64_BITS = 18  # digits: DuckDB multiplies two decimals of no more into one of no more
 _LEAST_SCALE = 6  # that Spark leaves a quotient whose digits are too many
 
 
@@ -34,6 +35,8 @@ def of_decimals(
     assert a.kind is not None and b.kind is not None
     one, other = digits_of(a.kind, a.literal), digits_of(b.kind, b.literal)
     if sign == "/":
+        if _cast_literal(a) or _cast_literal(b):
+            return "has / of a decimal and a number of the text that is cast"
         divided = quotient(converted(a, one), converted(b, other))
         return divided or f"has / of {spark_name(one)} and {spark_name(other)}"
     whole = max(one.precision - one.scale, other.precision - other.scale)
@@ -56,17 +59,30 @@ def of_decimals(
     if sign == "%":
         sql = not_zero(sides[1], sql)
     raises = sign == "%" or digits > MOST_DIGITS or any(side.raises for side in sides)
+    if sign == "*":
+        raises = raises or max(one.precision, other.precision) <= _OF_64_BITS < digits - 1
     return Made(f"CAST({sql} AS {duckdb_name(kind)})", kind, raises)
 
 
-def average_of_decimals(of: Made, distinct: str) -> Made | None:
-    """avg() with the digits that Spark gives it, or None. ``distinct``: the word, or nothing."""
+def _cast_literal(of: Made) -> bool:
+    """Whether it is ``cast(3 AS BIGINT)`` or ``3L``, which the parser does not tell apart: the
+    digits of a quotient are by the type of the one, and by the value of the other."""
+    if not isinstance(of.literal, int):
+        return False
+    large = not -(1 << 31) <= of.literal < 1 << 31
+    written = f"CAST({of.literal} AS BIGINT" if large else str(of.literal)
+    return of.sql.strip("()") != written
+
+
+def average_of_decimals(of: Made, distinct: str, over: str = "") -> Made | None:
+    """avg() with the digits that Spark gives it, or None. ``distinct``: the word, or nothing;
+    ``over``: the window that it is of."""
     assert of.kind is not None
     kind = decimal(min(of.kind.precision + 4, MOST_DIGITS), of.kind.scale + 4)
     if kind.scale > kind.precision:
         return None
-    total = Made(f"sum({distinct}{of.sql})", decimal(MOST_DIGITS, of.kind.scale))
-    return quotient(total, Made(f"nullif(count({distinct}{of.sql}), 0)", BIGINT), kind)
+    total = Made(f"sum({distinct}{of.sql}){over}", decimal(MOST_DIGITS, of.kind.scale))
+    return quotient(total, Made(f"nullif(count({distinct}{of.sql}){over}, 0)", BIGINT), kind)
 
 
 def quotient(a: Made, b: Made, kind: pa.DataType | None = None) -> Made | None:
@@ -91,7 +107,9 @@ def quotient(a: Made, b: Made, kind: pa.DataType | None = None) -> Made | None:
     text = f"CAST({whole_part} AS VARCHAR) || '.' || lpad(CAST({fraction} AS VARCHAR), {kind.scale}, '0')"
     sign = f"CASE WHEN ({above} < 0) <> ({below} < 0) THEN '-' ELSE '' END"
     made = f"CAST({sign} || {text} AS {duckdb_name(kind)})"
-    return Made(not_zero(Made(below, None), made), kind, True)
+    by_zero = f"{below} = 0 AND {above} IS NOT NULL"  # of NULL, it is NULL
+    sql = f"(CASE WHEN {by_zero} THEN error('division by zero') ELSE {made} END)"
+    return Made(sql, kind, True)
 
 
 def _digits(of: Made, kind: pa.DataType) -> str:
@@ -100,5 +118,7 @@ def _digits(of: Made, kind: pa.DataType) -> str:
         return f"CAST({of.sql} AS HUGEINT)"
     if kind.precision + kind.scale < MOST_DIGITS:
         factor = f"CAST(1{'0' * kind.scale} AS DECIMAL({kind.scale + 1}, 0))"
-        return f"CAST({of.sql} * {factor} AS HUGEINT)"
+        plain = kind.precision + kind.scale < _OF_64_BITS or kind.precision > _OF_64_BITS
+        wide = of.sql if plain else f"CAST({of.sql} AS DECIMAL({_OF_64_BITS + 1}, {kind.scale}))"
+        return f"CAST({wide} * {factor} AS HUGEINT)"
     return f"CAST(replace(CAST({of.sql} AS VARCHAR), '.', '') AS HUGEINT)"

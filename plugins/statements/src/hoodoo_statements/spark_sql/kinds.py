@@ -69,6 +69,14 @@ class Made:
     json: str = ""  # of a variant: text for DuckDB of the JSON that it is made of
 
 
+def result_fits(sign: str, a: Made, b: Made) -> bool:
+    """Whether both are whole numbers of the text, and what comes out is an INT."""
+    if not isinstance(a.literal, int) or not isinstance(b.literal, int):
+        return False
+    found = {"+": a.literal + b.literal, "-": a.literal - b.literal, "*": a.literal * b.literal}
+    return sign in found and abs(found[sign]) < 1 << 31
+
+
 def decimal(precision: int, scale: int) -> pa.DataType:
     return pa.decimal128(precision, scale)
 
@@ -232,8 +240,9 @@ def compared(a: pa.DataType | None, b: pa.DataType | None) -> pa.DataType | None
     found = common(a, b)
     if found is not None:
         return found
-    if is_decimal(a) and is_decimal(b):  # of too many digits together: values that need them raise
-        return decimal(MOST_DIGITS, max(a.scale, b.scale))  # type: ignore[union-attr]
+    if is_decimal(a) and is_decimal(b):  # of too many digits together: Spark 4 rounds both
+        whole = max(one.precision - one.scale for one in (a, b))  # type: ignore[union-attr]
+        return decimal(MOST_DIGITS, MOST_DIGITS - whole)
     for one, other in ((a, b), (b, a)):
         if one == STRING and other is not None:
             if other in WHOLE:

@@ -11,7 +11,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from hoodoo_statements.spark_sql.columns import known_column
-from hoodoo_statements.spark_sql.kinds import Made
+from hoodoo_statements.spark_sql.kinds import BIGINT, DOUBLE, Made, common, is_decimal
 from hoodoo_statements.spark_sql.translate import Refused, Translator
 from hoodoo_statements.text.dialect import DIALECT
 
@@ -72,7 +72,10 @@ def _rewritten(scope: Scope, schemas: Mapping[str, pa.Schema], made: dict[int, K
     """The columns of what ``scope`` selects, whose expressions are for DuckDB afterwards."""
     tree = scope.expression
     if isinstance(tree, exp.SetOperation):
-        return made.get(id(tree.this.unnest()), {})
+        sides = [made.get(id(side.unnest()), {}) for side in (tree.this, tree.expression)]
+        places = zip(sides[0].values(), sides[1].values())
+        known = [_of_both(*kinds) for kinds in places] if len(sides[0]) == len(sides[1]) else []
+        return dict(zip(sides[0], known))
     if not isinstance(tree, exp.Select):
         if isinstance(tree, exp.Values):
             _rewrite(tree, Translator(lambda column: _unknown(column), INSTEAD, True))
@@ -120,6 +123,14 @@ def _rewritten(scope: Scope, schemas: Mapping[str, pa.Schema], made: dict[int, K
     if isinstance(parent, exp.Subquery) and len(kinds) == 1:
         parent.meta["kind"] = next(iter(kinds.values()))
     return kinds
+
+
+def _of_both(one: pa.DataType | None, other: pa.DataType | None) -> pa.DataType | None:
+    """The type of a column with values of both, if Spark and DuckDB make it the same one."""
+    found, apart = common(one, other), one != other
+    if apart and found == DOUBLE and DOUBLE not in (one, other):
+        return None  # DuckDB has floats and whole numbers as a FLOAT
+    return None if apart and is_decimal(found) and BIGINT in (one, other) else found
 
 
 def _rewrite(node: Any, translator: Translator) -> None:

@@ -47,6 +47,7 @@ from hoodoo_statements.spark_sql.kinds import (
     is_number,
     is_plain,
     kind_written,
+    result_fits,
     spark_name,
 )
 from hoodoo_statements.spark_sql.tuples import tuples_compared
@@ -260,7 +261,7 @@ class Translator:
         one, other = self._as(a, kind), self._as(b, kind)
         if sign == "%":
             return modulo([one, other])
-        fits = is_fractional(kind) or _result_fits(sign, one, other)
+        fits = is_fractional(kind) or result_fits(sign, one, other)
         raises = not fits or one.raises or other.raises
         return Made(f"({one.sql} {sign} {other.sql})", kind, raises)
 
@@ -437,7 +438,9 @@ class Translator:
                 f"has a cast from {spark_name(of.kind)} to {tree.to.sql('spark')}", self.instead
             )  # fmt: skip
         if of.literal is not None and kind in WHOLE and of.kind in WHOLE:
-            return Made(made.sql, kind, False, of.literal)
+            same = kind == of.kind  # its digits are of the type all the same
+            sql = f"CAST({made.sql} AS {duckdb_name(kind)})" if same else made.sql
+            return Made(sql, kind, False, of.literal)
         return made
 
     # --- calls --------------------------------------------------------------------------------------
@@ -641,6 +644,11 @@ class Translator:
         bare = AGGREGATES[name].sql.format(given[0].sql) if given else "count(*)"
         if "FILTER" in bare:
             raise Refused(f"calls {name}() over a window", self.instead)
+        if is_decimal(made.kind) and AGGREGATES[name].sql.startswith("avg"):
+            inner.replace(exp.Var(this=""))
+            average = average_of_decimals(given[0], "", tree.sql("duckdb"))
+            assert average is not None
+            return average
         inner.replace(exp.Var(this=bare))
         sql = tree.sql("duckdb")
         exact = name == "sum" and made.kind is not None and not is_fractional(made.kind)
@@ -652,7 +660,7 @@ class Translator:
 
     def _filter(self, tree: Any) -> Made:
         made = self._node(tree.this)
-        if made.sql.startswith(("CAST", "coalesce")):
+        if made.sql.startswith(("CAST", "coalesce", "(CASE")):
             raise Refused("has FILTER", "Write sum(CASE WHEN ... THEN x END).")
         condition = self._true(self._node(tree.expression.this), "FILTER")
         return Made(f"{made.sql} FILTER (WHERE {condition.sql})", made.kind, True)
@@ -670,14 +678,6 @@ class Translator:
 
     def _exists(self, tree: Any) -> Made:
         return Made(f"EXISTS {self._subquery_text(tree.this)}", BOOLEAN)
-
-
-def _result_fits(sign: str, a: Made, b: Made) -> bool:
-    """Whether both are whole numbers of the text, and what comes out is an INT."""
-    if not isinstance(a.literal, int) or not isinstance(b.literal, int):
-        return False
-    found = {"+": a.literal + b.literal, "-": a.literal - b.literal, "*": a.literal * b.literal}
-    return sign in found and abs(found[sign]) < 1 << 31
 
 
 def _joins(made: Made, of: Any) -> bool:
