@@ -68,7 +68,8 @@ class ResizeAction:
         table.check_writable()
         table.refresh()
         timeline, slices = table.newest_slices()
-        now = _numbers(table, Snapshot(table.storage, timeline), buckets, expressions)
+        seen = Snapshot(table.storage, timeline)
+        now = _numbers(table, seen, buckets, expressions)
         moved = _moved(now, slices)
         found = BucketsResized(
             instant="",
@@ -82,7 +83,6 @@ class ResizeAction:
             if not dry_run:  # an earlier call may have ended before this
                 _say(table, now.last)
             return found
-        seen = Snapshot(table.storage, timeline)
         _refuse_compacted(table.config.name, moved, pending_groups(seen))
         look = partial(table.write_target, None, engine or table.default_engine)
         now.check(KeyLookup.context_of(look(), ArrivingRows.Arrivals(rows={})))

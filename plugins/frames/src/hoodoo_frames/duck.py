@@ -15,7 +15,7 @@ from hoodoo_frames.plain_files import plain_files
 _PATTERN = frozenset("*?[")
 
 
-def to_duckdb(self: Rows, connection: Any = None, *, slices_of: Rows | None = None) -> Any:
+def to_duckdb(self: Rows, connection: Any = None, *, unfiltered: bool = False) -> Any:
     """This read as a DuckDB relation of ``connection``, or of DuckDB's default connection: use
     ``.filter(...)``, ``.aggregate(...)``, or ``.create_view("trips")`` for SQL.
 
@@ -23,8 +23,8 @@ def to_duckdb(self: Rows, connection: Any = None, *, slices_of: Rows | None = No
     it reads the dataset (``to_dataset``). The relation shows the state at the time when the read
     was planned.
 
-    ``slices_of``: the same read with a filter, for a query that filters itself. It says which file
-    slices suffice; the relation may have more rows of them than the filter lets through.
+    ``unfiltered``: for a query that has the filter of this read, too. The filter chooses file
+    slices, and the relation may have more rows of them than it lets through.
 
     Raises EngineError if DuckDB is not installed.
     """
@@ -33,8 +33,7 @@ def to_duckdb(self: Rows, connection: Any = None, *, slices_of: Rows | None = No
     except ImportError as error:
         raise absent("to_duckdb", "duckdb") from error
     connection = duckdb.default_connection() if connection is None else connection
-    some = self if slices_of is None else slices_of
-    files = plain_files(self, some) if self.schema.names else None
+    files = plain_files(self, unfiltered=unfiltered) if self.schema.names else None
     if files and not any(_PATTERN & set(path) for path in files):
         try:
             found = connection.read_parquet(files, hive_partitioning=False).project(_listed(self))
@@ -42,7 +41,7 @@ def to_duckdb(self: Rows, connection: Any = None, *, slices_of: Rows | None = No
                 return found
         except duckdb.Error:  # it has no TRY; of other errors, the read itself says what is wrong
             pass
-    return connection.from_arrow(RowsDataset(some))
+    return connection.from_arrow(RowsDataset(self))
 
 
 def _listed(rows: Rows) -> str:

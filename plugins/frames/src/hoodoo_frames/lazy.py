@@ -9,7 +9,7 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 from hoodoo.errors import CallError
-from hoodoo_rows.api import Rows
+from hoodoo_rows.api import Rows, Scan
 
 from hoodoo_frames.eager import absent
 from hoodoo_frames.limited import first, some
@@ -51,7 +51,9 @@ def scan_polars(
         columns = _needed(schema, with_columns, predicate)
         kept = some(rows, columns, where)
         wanted = schema.names if with_columns is None else with_columns
-        files = plain_files(some(rows, columns, None), kept, footers) if wanted else None
+        # The predicate follows; a filter that the read had before does not.
+        bare = isinstance(rows, Scan) and rows.plan.spec.where is None
+        files = plain_files(kept, footers, unfiltered=bare) if wanted else None
         if files is not None:
             lazy = polars.scan_parquet(files, glob=False, hive_partitioning=False)
             there = lazy.collect_schema()

@@ -11,19 +11,20 @@ from hoodoo_rows.api import Rows, Scan
 
 
 def plain_files(
-    rows: Rows, some: Rows, known: dict[str, pa.Schema] | None = None
+    rows: Rows, known: dict[str, pa.Schema] | None = None, *, unfiltered: bool = False
 ) -> list[str] | None:
-    """Local paths of Parquet files whose rows, all of them, are those of ``rows`` in the file
-    slices of ``some``, in the same types; None where log files, a filter, virtual keys or an older
-    schema ask for more, or where the files are not plain ones.
+    """Local paths of Parquet files whose rows, all of them, are those of ``rows``, in the same
+    types; None where log files, a filter, virtual keys or an older schema ask for more, or where
+    the files are not plain ones. ``unfiltered``: these are the rows without the filter, in the file
+    slices that it needs.
 
     Looks at the footers of the files; not at those that are in ``known``, which are noted there.
     """
     known = {} if known is None else known
-    if not isinstance(rows, Scan) or not isinstance(some, Scan) or not some.plan.slices:
+    if not isinstance(rows, Scan) or not rows.plan.slices:
         return None
     source, spec = rows.source, rows.plan.spec
-    if spec.where is not None or spec.timed or spec.keys is not None or spec.hidden:
+    if (spec.where is not None and not unfiltered) or spec.timed or spec.keys is not None or spec.hidden:
         return None
     root = source.storage.root
     if not has_plain_files(source.storage) or not is_plain_parquet(rows.plan.file_format):
@@ -33,7 +34,7 @@ def plain_files(
     home = local_path(root)
     found: list[str] = []
     first: pa.Schema | None = None
-    for slice_ in some.plan.slices:
+    for slice_ in rows.plan.slices:
         if slice_.log_files or slice_.base_file is None:
             return None
         path = f"{home}/{slice_.base_file.path}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -84,28 +84,27 @@ class Evaluator:
         return at[order], of[order]
 
     def query(
-        self, text: str, tables: Mapping[str, Any], narrower: Mapping[str, Scan] | None = None
+        self, text: str, tables: Mapping[str, Any], filtered: Collection[str] = ()
     ) -> pa.Table:
         """What a whole query answers of ``tables``, by their names: Arrow tables, and scans, whose
-        rows are read as DuckDB asks for them. ``narrower``: of some of the scans, the same with a
-        filter that the query has, too."""
+        rows are read as DuckDB asks for them. ``filtered``: names of scans with a filter that the
+        query has, too."""
         connection, scans = self._opened(), {n: t for n, t in tables.items() if isinstance(t, Scan)}
         plain = {name: rows for name, rows in tables.items() if name not in scans}
-        some = narrower or {}
         try:
             for name, scan in scans.items():
                 if kernel().find("function", "Scan.to_duckdb") is not None:
-                    relation: Any = scan.to_duckdb(connection, slices_of=some.get(name))
+                    relation: Any = scan.to_duckdb(connection, unfiltered=name in filtered)
                     relation.create_view(name)
                 else:
-                    plain[name] = some.get(name, scan).to_arrow()
+                    plain[name] = scan.to_arrow()
             return self._query(text, "query", **plain)
         except DataError as error:
             if "hoodoo.errors." in str(
                 error.__context__
             ):  # of a read: it raises its own error here
-                for name, scan in scans.items():
-                    some.get(name, scan).to_arrow()
+                for scan in scans.values():
+                    scan.to_arrow()
             raise
         finally:
             for name in scans.keys() - plain.keys():

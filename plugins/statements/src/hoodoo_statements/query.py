@@ -49,8 +49,8 @@ class Query:
             tree = at_moment(named(tree), datetime.now(timezone.utc))
         tables = (node.parts for node in tree.find_all(exp.Table))
         wanted = [".".join(part.name for part in parts).lower() for parts in tables]
-        narrower: dict[str, Scan] = {}
-        read = self._tables(tree, narrower)
+        filtered = set[str]()
+        read = self._tables(tree, filtered)
         if self.spark is not None:
             return self._on_spark(tree, read)
         # DuckDB itself asks a scan for what the query needs of it.
@@ -61,7 +61,7 @@ class Query:
                 made = for_duckdb(tree, {name: found.schema for name, found in rows.items()})
         except Refused as refused:
             raise ConfigError(f"query {text!r}", f"{refused.why}.", refused.fix) from None
-        answer = self.evaluator.query(made.sql("duckdb"), rows, narrower)
+        answer = self.evaluator.query(made.sql("duckdb"), rows, filtered)
         asked = (known for name, known in self.known.items() if name.lower() in wanted)
         return with_bytes(answer, blobs, asked) if blobs else answer
 
@@ -76,9 +76,9 @@ class Query:
         found = self.evaluator.columns(plain, listed, "insert")
         return pa.table(found, names=[column.name for column in columns])
 
-    def _tables(self, tree: Any, narrower: dict[str, Scan]) -> dict[str, Any]:
-        """What the tables of ``tree`` are, by the names that they get there. Into ``narrower`` go
-        the reads with a filter that the query has as well."""
+    def _tables(self, tree: Any, filtered: set[str]) -> dict[str, Any]:
+        """What the tables of ``tree`` are, by the names that they get there. Into ``filtered`` go
+        the names of reads with a filter that the query has as well."""
         lower = {name.lower(): found for name, found in self.known.items()}
         within = {cte.alias_or_name.lower() for cte in tree.find_all(exp.CTE)}
         read: dict[str, Any] = {}
@@ -106,11 +106,9 @@ class Query:
                     "Name a table of Hoodoo there: hoodoo.open(path).",
                 )
             node.set("version", None)
-            read[called], filtered = self._read(found, tree, node, len(nodes) == 1, as_of)
-            if filtered is not None and self.spark is None:
-                narrower[called] = filtered
-            elif filtered is not None:
-                read[called] = filtered
+            read[called], is_filtered = self._read(found, tree, node, len(nodes) == 1, as_of)
+            if is_filtered:
+                filtered.add(called)
             if not node.alias:
                 alias = name if name.lower() in shared else node.name
                 qualify(tree, [part.name.lower() for part in node.parts], alias)
@@ -122,10 +120,10 @@ class Query:
 
     def _read(self, found: Any, tree: Any, node: Any, alone: bool, as_of: Any) -> tuple[Any, Any]:
         """Of a table at the time ``as_of``, the columns that the query names anywhere; and of the
-        only one, what its condition lets through, or None."""
+        only one, what its condition lets through: with whether it does."""
         search = search_of(node)
         if not isinstance(found, Table):
-            return (found if search is None else search.rows(found, ())), None
+            return (found if search is None else search.rows(found, ())), False
         schema = found.schema if as_of is None else found.read(as_of=as_of).schema
         columns = list[str]()
         whole = pa.schema([*schema, *META_FIELDS])
@@ -135,8 +133,7 @@ class Query:
         else:
             columns = schema.names
         if search is not None:
-            return search.rows(found, columns), None
-        whole_read = found.read(columns, as_of=as_of)
+            return search.rows(found, columns), False
         where = tree.args.get("where") if alone and _is_of(tree, node) else None
         if where is not None and not list(tree.find_all(exp.Subquery, exp.CTE)):
             names = frozenset(t.alias_or_name.lower() for t in tree.find_all(exp.Table))
@@ -144,10 +141,10 @@ class Query:
                 scope = Scope("table", whole, None, names)
                 filtered = implied(checked(where.this, scope, "where").tree, whole)
                 if filtered is not None:
-                    return whole_read, found.read(columns, filtered, as_of)
+                    return found.read(columns, filtered, as_of), True
             except HoodooError:
                 pass  # the query says what is wrong with it
-        return whole_read, None
+        return found.read(columns, as_of=as_of), False
 
     def _on_spark(self, tree: Any, read: Mapping[str, Any]) -> Any:
         # The DataFrames travel with the query: over Connect it is looked at when it runs, and names

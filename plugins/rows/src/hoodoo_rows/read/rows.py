@@ -96,6 +96,13 @@ class Rows(Shown):
         return self.to_batches()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        # A capsule has a type that only C can name.
+        if requested_schema is not None and type(requested_schema).__name__ != "PyCapsule":
+            raise CallError(
+                "__arrow_c_stream__(requested_schema=)",
+                f"is a {type(requested_schema).__name__}, not a capsule of a schema.",
+                "Give schema.__arrow_c_schema__() of a pyarrow Schema, or nothing.",
+            )
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def __len__(self) -> int:

@@ -77,13 +77,12 @@ class CommitCheck:
             self._same_plans(fresh)
         mine = None
         self._nothing_missed(fresh)
-        for other in fresh.writes():
-            if other.requested in self._known:
-                continue
+        others = [other for other in fresh.writes() if other.requested not in self._known]
+        if any(other.traits.replaces for other in others):
+            self._same_counts(fresh)
+        for other in others:
             if self.kind.alone:
                 raise self._conflict(other, "this one changes where all rows belong")
-            if other.action == "replacecommit":
-                self._same_counts(fresh)
             metadata = fresh.metadata(storage, other)
             if mine is None:
                 replaced = self.replaced if self.kind.replaces is not Replaces.NOTHING else ()

@@ -34,6 +34,8 @@ from hoodoo_rows.write.transaction import (
 C = TypeVar("C", Commit, "Commit | None")
 Files = Callable[[Instant], tuple[WriteStat, ...]]
 Rewrites = Callable[[Instant], WriteResult]
+# A transaction that has begun, and what makes its files once it is inflight.
+Prepared = tuple[Transaction, Rewrites]
 
 
 def run(request: WriteRequest, data: Any) -> Commit:
@@ -76,18 +78,15 @@ def drop_partitions(
     ``choose`` returns these paths for the table as an attempt sees it, or None if there is nothing
     to drop; then there is no commit. It is called again after each conflict: its table has what
     another writer has put into a partition meanwhile. Raises as :func:`run`."""
-    with attempts(request) as each:
-        for target in each:
-            with each.repeated():
-                paths = choose(target)
-                if paths is None:
-                    return each.done(None)
-                replaced = replaced_groups(target.settled, paths)
-                give_way(request, target, (), replaced)
-                write = Transaction.begin(request, target, each.beats)
-                write.replaced, write.replaced_paths = replaced, paths
-                return each.done(_committed(write, lambda instant: ()))
-    raise AssertionError("not reached")
+
+    def work(target: WriteTarget, beats: Beating) -> Prepared | None:
+        paths = choose(target)
+        if paths is None:
+            return None
+        replaced = replaced_groups(target.settled, paths)
+        return _replacing(request, target, beats, replaced, paths), lambda instant: WriteResult(())
+
+    return _repeated(request, work)
 
 
 def commit_files(
@@ -99,15 +98,15 @@ def commit_files(
 
     Raises as :func:`run`.
     """
-    with attempts(request) as each:
-        for target in each:
-            with each.repeated():
-                files = work(target)
-                if files is None:
-                    return each.done(None)
-                write = Transaction.begin(request, target, each.beats)
-                return each.done(_committed(write, files, new))
-    raise AssertionError("not reached")
+
+    def prepared(target: WriteTarget, beats: Beating) -> Prepared | None:
+        files = work(target)
+        if files is None:
+            return None
+        write = Transaction.begin(request, target, beats)
+        return write, lambda instant: WriteResult(files(instant), direct=new)
+
+    return _repeated(request, prepared)
 
 
 def replace_files(
@@ -120,21 +119,15 @@ def replace_files(
 
     Raises as :func:`run`.
     """
-    with attempts(request) as each:
-        for target in each:
-            with each.repeated():
-                made = work(target)
-                if made is None:
-                    return each.done(None)
-                replaced, files = made
-                give_way(request, target, (), replaced)
-                write = Transaction.begin(request, target, each.beats)
-                write.replaced, write.replaced_paths = replaced, None
-                with write.undone_on_error():
-                    write.wrote(files(write.inflight()))
-                    write.settle()
-                    return each.done(write.decide())
-    raise AssertionError("not reached")
+
+    def prepared(target: WriteTarget, beats: Beating) -> Prepared | None:
+        made = work(target)
+        if made is None:
+            return None
+        replaced, files = made
+        return _replacing(request, target, beats, replaced, None), files
+
+    return _repeated(request, prepared)
 
 
 def commit_schema(
@@ -146,21 +139,50 @@ def commit_schema(
 
     Raises as :func:`run`.
     """
+
+    def prepared(target: WriteTarget, beats: Beating) -> Prepared:
+        schema, history = change(target)
+        write = Transaction.begin(request, target, beats)
+        write.schema, write.history = schema, history
+        return write, lambda instant: WriteResult(())
+
+    commit = _repeated(request, prepared)
+    assert commit is not None
+    return commit
+
+
+def _repeated(
+    request: WriteRequest, prepare: Callable[[WriteTarget, Beating], Prepared | None]
+) -> Commit | None:
+    """The commit of the attempt that no other writer is in the way of; None as soon as ``prepare``
+    finds nothing to do."""
     with attempts(request) as each:
         for target in each:
             with each.repeated():
-                schema, history = change(target)
-                write = Transaction.begin(request, target, each.beats)
-                write.schema, write.history = schema, history
-                return each.done(_committed(write, lambda instant: ()))
+                prepared = prepare(target, each.beats)
+                if prepared is None:
+                    return each.done(None)
+                write, files = prepared
+                with write.undone_on_error():
+                    write.wrote(files(write.inflight()))
+                    write.settle()
+                    return each.done(write.decide())
     raise AssertionError("not reached")
 
 
-def _committed(write: Transaction, files: Files, new: bool = False) -> Commit:
-    with write.undone_on_error():
-        write.wrote(WriteResult(files(write.inflight()), direct=new))
-        write.settle()
-        return write.decide()
+def _replacing(
+    request: WriteRequest,
+    target: WriteTarget,
+    beats: Beating,
+    replaced: Mapping[str, tuple[str, ...]],
+    paths: Sequence[str] | None,
+) -> Transaction:
+    """A transaction that removes the file groups ``replaced``: those of whole partition ``paths``
+    if these are given."""
+    give_way(request, target, (), replaced)
+    write = Transaction.begin(request, target, beats)
+    write.replaced, write.replaced_paths = replaced, paths
+    return write
 
 
 # --- attempts -------------------------------------------------------------------------------------

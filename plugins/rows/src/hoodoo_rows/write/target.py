@@ -184,6 +184,8 @@ class WriteTarget:
         not say so in version 6: they may never have been. One that has committed rows stays."""
         timeline, slices = self.timeline, self.slices
         begun = {i.requested: i.traits.replaces for i in timeline.pending()}
+        if not begun:
+            return slices
         open_ = [s for s in slices if not s.base_file and s.instant in begun]
         names = {s.instant for s in open_ if not begun[s.instant]}
         writers = timeline.layout.log_writers(names, timeline) if names else ()
