@@ -37,7 +37,10 @@ PAIRS = [
     (pa.timestamp("ms"), pa.timestamp("ms")),
     (pa.timestamp("us"), pa.timestamp("us")),
     (pa.timestamp("ns"), pa.timestamp("us")),
-    (pa.list_(pa.struct([("t", pa.timestamp("ms"))])), pa.list_(pa.struct([("t", pa.timestamp("ms"))]))),
+    (
+        pa.list_(pa.struct([("t", pa.timestamp("ms"))])),
+        pa.list_(pa.struct([("t", pa.timestamp("ms"))])),
+    ),
     (pa.int8(), pa.int32()),
     (pa.int16(), pa.int32()),
     (pa.uint8(), pa.int32()),

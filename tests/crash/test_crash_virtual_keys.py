@@ -175,7 +175,9 @@ def test_crash(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize(("name", "kind"), [p for p in PARAMETERS if p[0] in (REWRITE, RESUME, FILES)])
+@pytest.mark.parametrize(
+    ("name", "kind"), [p for p in PARAMETERS if p[0] in (REWRITE, RESUME, FILES)]
+)
 def test_crash_of_the_next_run(
     stored: Tables, tmp_path: Path, local_temporaries: Path, name: str, kind: str, version: int
 ) -> None:

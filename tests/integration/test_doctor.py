@@ -236,7 +236,8 @@ def two_plugins_of_one_name(room: Room) -> None:
 @broken("plugins.lacking", "storage, engine", "pip install hoodoo-standard")
 def hoodoo_standard_is_missing(room: Room) -> None:
     room.variable(
-        "HOODOO_DISABLE", "hoodoo-standard,hoodoo-spark,hoodoo-cloud,hoodoo-catalogs,hoodoo-hashing,metadata"
+        "HOODOO_DISABLE",
+        "hoodoo-standard,hoodoo-spark,hoodoo-cloud,hoodoo-catalogs,hoodoo-hashing,metadata",
     )
 
 
@@ -414,7 +415,9 @@ def s3(room: Room, endpoint: str, *more: str) -> None:
 KEYS = ("hoodoo.s3.access_key_id=a", "hoodoo.s3.secret_access_key=b")
 
 
-@broken("table.store", "http://127.0.0.1:9", "the endpoint")  # refused, or tried until the time is over
+@broken(
+    "table.store", "http://127.0.0.1:9", "the endpoint"
+)  # refused, or tried until the time is over
 def endpoint_that_nobody_serves(room: Room) -> None:
     s3(room, "http://127.0.0.1:9", *KEYS)
 

@@ -218,7 +218,9 @@ def test_hfiles_of_a_bucket_are_looked_into_at_the_same_time(
         return look(self, *given, **more)
 
     monkeypatch.setattr(Layer, "get", together)
-    monkeypatch.setattr("hoodoo_metadata.partitions.record_index.bucket.layers", lambda *_: found[:4])
+    monkeypatch.setattr(
+        "hoodoo_metadata.partitions.record_index.bucket.layers", lambda *_: found[:4]
+    )
     located = Bucket(index.storage, (slice_,)).get_record_locations(pa.array(sorted(where)))
     assert located.num_rows >= 30
 

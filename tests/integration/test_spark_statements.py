@@ -305,7 +305,9 @@ def test_partitions_and_functions_of_a_session_on_spark(spark: Any, tmp_path: Pa
     assert rows() == [(2, "rome"), (4, "bonn")]
     session.sql("INSERT OVERWRITE trips SELECT 5, 5.5, 'bonn'")
     assert rows() == [(5, "bonn")]
-    text = "SELECT op, count(*) AS n FROM hudi_table_changes('trips', 'cdc', 'earliest') GROUP BY op"
+    text = (
+        "SELECT op, count(*) AS n FROM hudi_table_changes('trips', 'cdc', 'earliest') GROUP BY op"
+    )
     assert {row["op"] for row in session.sql(text).to_pylist()} == {"i", "d"}
     text = "CALL show_timeline(table => 'trips', filter => \"action = 'replacecommit'\")"
     assert session.sql(text).count() == 4

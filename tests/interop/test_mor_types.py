@@ -58,8 +58,14 @@ def test_timestamps_without_a_zone(both: Both, version: int, blocks: str) -> Non
     both.options["hoodie.datasource.write.recordkey.field"] = "at"
 
     def rows(numbers: range, ts: int) -> list[dict[str, Any]]:
-        times = [datetime(1969, 12, 31, 23, 59, 59, 999_998) + timedelta(hours=n, microseconds=n) for n in numbers]
-        return [{"at": t, "ts": ts, "s": {"x": t}, "n": t if n % 2 else None} for n, t in enumerate(times)]
+        times = [
+            datetime(1969, 12, 31, 23, 59, 59, 999_998) + timedelta(hours=n, microseconds=n)
+            for n in numbers
+        ]
+        return [
+            {"at": t, "ts": ts, "s": {"x": t}, "n": t if n % 2 else None}
+            for n, t in enumerate(times)
+        ]
 
     both.create()
     both.hoodoo_upsert(rows(range(-3, 6), 1))

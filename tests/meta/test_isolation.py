@@ -144,9 +144,7 @@ def test_discovery_is_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOODOO_DISABLE", ",".join(found - set(DISTRIBUTIONS)))
     added = _added("import hoodoo; from hoodoo.kernel.registry import kernel; kernel()")
     rooms = {name.split(".")[1] for name in added if name.startswith("hoodoo.")}
-    assert rooms.isdisjoint(
-        {"actions", "clustering", "table", "metadata"}
-    )
+    assert rooms.isdisjoint({"actions", "clustering", "table", "metadata"})
     heavy = {"structlog", "rich", "typer", "pyspark", "pandas", "polars", "duckdb", "pytest"}
     assert heavy.isdisjoint(name.partition(".")[0] for name in added)
     plugins = [n for n in added if n.startswith("hoodoo_") and ".hookspecs" not in n]

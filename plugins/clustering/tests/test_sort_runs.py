@@ -132,6 +132,8 @@ def test_memory_is_bounded() -> None:
 
 
 def test_a_full_disk_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("hoodoo_rows.engine.spill.tempfile.mkdtemp", lambda **_: str(tmp_path / "gone"))
+    monkeypatch.setattr(
+        "hoodoo_rows.engine.spill.tempfile.mkdtemp", lambda **_: str(tmp_path / "gone")
+    )
     with pytest.raises(EngineError, match="Free some space"):
         sort_rows(iter(rows(9000).to_batches(max_chunksize=1000)), by_k, 1000)

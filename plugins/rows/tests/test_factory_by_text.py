@@ -15,9 +15,7 @@ from hoodoo_rows.testing.engine_steps import Backwards
 
 
 def using(text: str) -> Kernel:
-    marked = SimpleNamespace(
-        hoodoo_layouts=hoodoo.hookimpl(lambda: [Registration("dotted", text)])
-    )
+    marked = SimpleNamespace(hoodoo_layouts=hoodoo.hookimpl(lambda: [Registration("dotted", text)]))
     return Kernel([Plugin("a", "a_module", "a-dist", "1.5", marked)])
 
 

@@ -249,7 +249,7 @@ class Brought:
         where: Any = None,
         *,
         keys: Any = None,
-        look_for: Sequence[str] = (),
+        look_for: Sequence[str] | None = None,
         prove: bool | bytes = False,
         drop_savepoints: bool = False,
     ) -> Erased:
@@ -326,7 +326,7 @@ class Brought:
     def create_index(
         self,
         name: str,
-        columns: str | Sequence[str] = (),
+        columns: str | Sequence[str] | None = None,
         kind: str = ...,
         expression: str | None = None,
         *,
@@ -728,10 +728,10 @@ class Brought:
         add: Any = None,
         *,
         widen: Mapping[str, Any] | None = None,
-        nullable: str | Sequence[str] = (),
+        nullable: str | Sequence[str] | None = None,
         rename: Mapping[str, str] | None = None,
-        drop: str | Sequence[str] = (),
-        reorder: str | Sequence[str] = (),
+        drop: str | Sequence[str] | None = None,
+        reorder: str | Sequence[str] | None = None,
         comments: Mapping[str, str] | None = None,
         engine: str | Engine | None = None,
     ) -> Commit:

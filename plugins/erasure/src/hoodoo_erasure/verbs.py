@@ -16,7 +16,7 @@ def erase(
     where: Any = None,
     *,
     keys: Any = None,
-    look_for: Sequence[str] = (),
+    look_for: Sequence[str] | None = None,
     prove: bool | bytes = False,
     drop_savepoints: bool = False,
 ) -> Erased:
@@ -44,7 +44,7 @@ def erase(
         "erase",
         where=where,
         keys=keys,
-        look_for=look_for,
+        look_for=look_for or (),
         prove=prove,
         drop_savepoints=drop_savepoints,
     )

@@ -24,7 +24,8 @@ def plain_files(
     if not isinstance(rows, Scan) or not rows.plan.slices:
         return None
     source, spec = rows.source, rows.plan.spec
-    if (spec.where is not None and not unfiltered) or spec.timed or spec.keys is not None or spec.hidden:
+    filtered = spec.where is not None and not unfiltered
+    if filtered or spec.timed or spec.keys is not None or spec.hidden:
         return None
     root = source.storage.root
     if not has_plain_files(source.storage) or not is_plain_parquet(rows.plan.file_format):

@@ -92,7 +92,7 @@ def indexes(table: TableHandle) -> tuple[Index, ...]:
 def create_index(
     table: TableHandle,
     name: str,
-    columns: str | Sequence[str] = (),
+    columns: str | Sequence[str] | None = None,
     kind: str = SECONDARY,
     expression: str | None = None,
     *,
@@ -115,7 +115,7 @@ def create_index(
     kind, and CommitConflictError if another process is creating an index."""
     table.check_writable()
     table.refresh()
-    named = (columns,) if isinstance(columns, str) else tuple(columns)
+    named = (columns,) if isinstance(columns, str) else tuple(columns or ())
     if expression is None and kind in (SECONDARY, f"{SECONDARY}_index"):
         return _create_secondary(table, name, named, engine)
     if expression is not None or kind == EXPRESSION:
