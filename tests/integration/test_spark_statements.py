@@ -247,6 +247,19 @@ def test_a_session_of_sql(spark: Any, tmp_path: Path) -> None:
         "SELECT count(*) AS n FROM t VERSION AS OF 1 WHERE fare < 10 AND id = :id", {"id": 1}
     )
     assert old.to_pylist() == [{"n": 1}]
+    assert session.sql("SELECT * FROM t WHERE _hoodie_record_key = '1'").to_pylist() == [
+        {"id": 1, "city": "rome", "fare": 10.0, "n": 1}
+    ]
+    done = session.sql("DELETE FROM t WHERE id IN (SELECT id FROM more WHERE id > 5)").commit
+    assert (done.operation, done.deleted) == ("delete", 1)
+    session.sql(
+        "UPDATE t SET n = (SELECT max(id) FROM more), fare = fare + 1 "
+        "WHERE EXISTS (SELECT 1 FROM more m WHERE m.id = t.id)"
+    )
+    found = session.sql("SELECT id, n, fare FROM t WHERE id < 3 ORDER BY id").to_arrow()
+    assert [tuple(row.values()) for row in found.to_pylist()] == [
+        (0, 0, 0.0), (1, 9, 11.0), (2, 2, 2.0),
+    ]  # fmt: skip
     assert {t.name for t in spark.catalog.listTables()} == before
     with pytest.raises(ConfigError, match="not among the tables of the session"):
         session.sql("SELECT * FROM nowhere")

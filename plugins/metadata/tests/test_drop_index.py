@@ -64,10 +64,16 @@ def test_one_after_the_other(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="needed by the others"):
         table.drop_index("files")
     assert table.drop_index("bloom_filters") == ("bloom_filters",)
-    with pytest.raises(ConfigError, match="has no partition"):
-        table.drop_index("bloom_filters")
-    with pytest.raises(ConfigError, match="is not one of"):
-        table.drop_index("blooms")
+    for gone in ("bloom_filters", "blooms"):
+        with pytest.raises(ConfigError, match=f"index {gone} of table .*the table has none"):
+            table.drop_index(gone)
+    table.create_index("by_city", "city")
+    with pytest.raises(
+        ConfigError, match="the table has by_city, record_index.*Did you mean by_city"
+    ):
+        table.drop_index("by_cty")
+    table.drop_index("by_city")
+    table.drop_index("record_index")
     left(table, "files")
     assert hoodoo.open(table.path).rebuild_index("bloom_filters") == ("bloom_filters",)
     left(table, "bloom_filters", "files")

@@ -408,6 +408,127 @@ def test_a_query_reads_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert [row["id"] for row in session.sql(text).to_pylist()] == [1, 3, 4, 5]
 
 
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("SELECT * FROM trips WHERE _hoodie_record_key = '3'", [3]),
+        ("SELECT t.* FROM trips AS t WHERE t._HOODIE_RECORD_KEY IN ('3', '4') ORDER BY id", [3, 4]),
+        ("SELECT * FROM trips ORDER BY _hoodie_record_key DESC LIMIT 1", [5]),
+        ("SELECT * FROM (SELECT * FROM trips WHERE _hoodie_record_key = '2') AS x", [2]),
+        ("SELECT t.* FROM trips t JOIN new n ON t._hoodie_record_key = cast(n.id AS STRING)", [1]),
+        ("WITH x AS (SELECT * FROM trips WHERE _hoodie_record_key = '5') SELECT * FROM x", [5]),
+    ],
+)
+def test_a_star_has_hudis_columns_only_where_they_are_named(
+    session: Any, text: str, ids: list[int]
+) -> None:
+    found = session.sql(text).to_arrow()
+    assert found.column_names == ["id", "city", "fare"]
+    assert found.column("id").to_pylist() == ids
+    named = session.sql("SELECT *, _hoodie_record_key AS k FROM trips WHERE id = 1").to_pylist()
+    assert named == [{**trip(1), "k": "1"}]
+    with pytest.raises(SchemaError, match="_hoodie_record_key"):  # it would be joined by them
+        session.sql("SELECT * FROM trips NATURAL JOIN trips AS b WHERE _hoodie_record_key = '1'")
+
+
+def left(session: Any, column: str = "id") -> list[Any]:
+    return session.sql(f"SELECT {column} FROM trips ORDER BY id").to_arrow().column(0).to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("where", "gone"),
+    [
+        ("id IN (SELECT id FROM new)", [1]),
+        ("id NOT IN (SELECT id FROM new)", [0, 2, 3, 4, 5]),
+        ("id NOT IN (SELECT id FROM new UNION ALL SELECT NULL)", []),
+        ("id > 3 OR id IN (SELECT id FROM new)", [1, 4, 5]),
+        ("EXISTS (SELECT 1 FROM new WHERE id = 77)", [0, 1, 2, 3, 4, 5]),
+        ("NOT EXISTS (SELECT 1 FROM new WHERE id = 77)", []),
+        ("EXISTS (SELECT 1 FROM new n WHERE n.id = trips.id)", [1]),
+        ("NOT EXISTS (SELECT 1 FROM new n WHERE n.id = trips.id) AND id < 3", [0, 2]),
+        ("fare > (SELECT avg(fare) FROM trips)", [3, 4, 5]),
+        ("city IN (SELECT city FROM geo.cities WHERE country = 'no')", [0, 2, 4]),
+        ("fare = (SELECT max(b.fare) FROM trips b WHERE b.city = trips.city)", [4, 5]),
+        ("id IN (WITH m AS (SELECT max(id) AS k FROM trips) SELECT k FROM m)", [5]),
+    ],
+)
+def test_rows_that_a_query_finds_are_deleted(session: Any, where: str, gone: list[int]) -> None:
+    commit = session.sql(f"DELETE FROM trips WHERE {where}").commit
+    assert left(session) == [n for n in range(6) if n not in gone]
+    assert (commit.operation, commit.deleted) == ("delete", len(gone)) and bool(gone) == bool(
+        commit.instant
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "fares"),
+    [
+        ("fare = fare + 1 WHERE id IN (SELECT id FROM new)", [0.0, 2.5, 3.0, 4.5, 6.0, 7.5]),
+        ("fare = (SELECT max(fare) FROM new)", [7.0] * 6),
+        ("fare = t.fare + (SELECT count(*) FROM new) WHERE t.id < 2", [2.0, 3.5, 3, 4.5, 6, 7.5]),
+        (
+            "fare = (SELECT n.fare FROM new n WHERE n.id = t.id) WHERE id < 3",
+            [None, 0.5, None, 4.5, 6.0, 7.5],
+        ),
+        ("fare = (SELECT 9), city = 'rome' WHERE id IN (0, 5)", [9.0, 1.5, 3.0, 4.5, 6.0, 9.0]),
+    ],
+)
+def test_rows_that_a_query_finds_are_updated(session: Any, said: str, fares: list[Any]) -> None:
+    session.sql(f"UPDATE trips AS t SET {said}")
+    assert left(session, "fare") == fares
+
+
+def test_what_queries_in_changes_refuse(session: Any) -> None:
+    for text, error, said in (
+        ("DELETE FROM trips WHERE id IN (SELECT id FROM nope)", ConfigError, "table nope"),
+        ("DELETE FROM trips WHERE id IN (SELECT ids FROM new)", SchemaError, "ids"),
+        ("UPDATE trips SET fare = (SELECT fare FROM new)", DataError, "More than one row"),
+        ("UPDATE trips SET fare = (SELECT 'much')", DataError, "much"),
+        ("UPDATE trips SET fares = (SELECT 1)", SchemaError, "fares"),
+    ):
+        with pytest.raises(error, match=said):
+            session.sql(text)
+    assert len(session.table("trips").history()) == 1
+
+
+def test_rows_without_hudis_columns_are_found_by_their_keys(tmp_path: Path) -> None:
+    schema = {"a": "bigint", "b": "string", "n": "int"}
+    plain = {"hoodie.populate.meta.fields": "false"}
+    table = hoodoo.create(tmp_path / "t", schema, record_key=["a", "b"], options=plain)
+    table.insert([{"a": a, "b": b, "n": a} for a in range(3) for b in "xy"])
+    session = hoodoo.session(tables={"t": table, "s": [{"a": 1}, {"a": 2}]})
+    session.sql("UPDATE t SET n = 7 WHERE a IN (SELECT a FROM s) AND b = 'x'")
+    session.sql("DELETE FROM t WHERE EXISTS (SELECT 1 FROM s WHERE s.a = t.n)")
+    found = session.sql("SELECT a, b, n FROM t ORDER BY a, b").to_arrow()
+    assert [tuple(row.values()) for row in found.to_pylist()] == [
+        (0, "x", 0), (0, "y", 0), (1, "x", 7), (2, "x", 7),
+    ]  # fmt: skip
+
+
+def test_a_row_that_another_writer_changes_meanwhile_is_left(
+    session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if the other writer had come after the statement."""
+    ask = Query.run
+
+    def asked(self: Query, tree: Any) -> Any:
+        found = ask(self, tree)
+        session.table("trips").upsert([trip(3, fare=100.0)])
+        return found
+
+    monkeypatch.setattr(Query, "run", asked)
+    done = session.sql("DELETE FROM trips WHERE fare > (SELECT 4.0)").commit
+    monkeypatch.undo()
+    assert done.deleted == 2 and left(session) == [0, 1, 2, 3]
+
+
+def test_an_insert_names_the_column_that_does_not_fit(session: Any) -> None:
+    with pytest.raises(DataError, match="column fare of the insert: .*oslo is no DOUBLE"):
+        session.sql("INSERT INTO trips SELECT id, city, city FROM trips")
+    with pytest.raises(DataError, match="column id of the insert: .*x"):
+        session.sql("INSERT INTO trips (fare, id) VALUES (1.5, 'x')")
+
+
 def test_errors_of_a_read_are_its_own(tmp_path: Path) -> None:
     table = hoodoo.create(
         tmp_path / "t", {"id": "bigint", "x": "int"}, record_key="id", table_type="mor"

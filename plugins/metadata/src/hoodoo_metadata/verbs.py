@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
+from hoodoo.calls import nearest
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.table.call_action import PARTICIPANT_SERVICE, action_run
@@ -12,6 +13,7 @@ from hoodoo_rows.api import Query, Reads
 
 from hoodoo_metadata.life.definitions import defined
 from hoodoo_metadata.life.drop import drop, droppable, partition_named
+from hoodoo_metadata.life.indexes import indexes
 from hoodoo_metadata.partitions.secondary.rows import indexes_of_columns
 
 
@@ -67,14 +69,23 @@ def drop_index(table: TableHandle, name: str) -> tuple[str, ...]:
     table.refresh()
     with action_run(table, PARTICIPANT_SERVICE) as events:
         more = {*defined(table.storage), *indexes_of_columns(table.config)}
-        named = partition_named(table.config, name, more)
+        try:
+            named = partition_named(table.config, name, more)
+        except ConfigError:
+            raise _no_index(table, name) from None
         gone = tuple(droppable(table.config, [named], more))
         if not gone:
-            raise ConfigError(
-                f"table {table.storage.root}",
-                f"has no partition {name!r} in its metadata table.",
-                "Nothing is to be done.",
-            )
+            raise _no_index(table, name)
         table.use_properties(drop(table.storage, table.config, gone))
         events.report(made=gone)
         return gone
+
+
+def _no_index(table: TableHandle, name: str) -> ConfigError:
+    there = [index.name for index in indexes(table)]
+    near = nearest(name, there)
+    return ConfigError(
+        f"index {name} of table {table.config.name}",
+        f"is not there; the table has {', '.join(there) or 'none'}.",
+        f"Did you mean {near}?" if near else "table.indexes() lists those that can be dropped.",
+    )

@@ -119,6 +119,7 @@ def _of_rows(
     kind: Any,
     values: Mapping[str, Any] | None = None,
 ) -> Commit:
+    from hoodoo_statements.by_query import FoundRows
     from hoodoo_statements.statement import Statement
 
     if kind is DELETES and where is None:
@@ -132,12 +133,18 @@ def _of_rows(
             'Write it as text, or with pyarrow.compute.field("city") == "oslo"; where="true" are '
             "all rows.",
         )
-    runner = table.engine(where, engine or table.default_engine)
+    given = where.source if isinstance(where, FoundRows) else where
+    runner = table.engine(given, engine or table.default_engine)
     if isinstance(values, Mapping) and engine is None and table.default_engine is None:
         for value in (where, *values.values()):  # a Column says that it is Spark's
             if type(value).__module__.split(".")[0] == "pyspark":
                 runner = table.engine(value, None)
     names = frozenset({TARGET, *({alias.lower()} if alias else set())})
+    if isinstance(where, FoundRows):
+        source = source_rows(table, where.source, runner)
+        wanted = evolve(wanted, condition=None)
+        found = Statement(table, (wanted,), source=source, on=where.on, target_names=names)
+        return _done(table, found, runner, batch, kind)
     expression = where if isinstance(where, pc.Expression) else None
     if expression is not None:
         wanted = evolve(wanted, condition=None)

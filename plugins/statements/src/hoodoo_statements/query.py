@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import field, frozen
-from hoodoo.errors import ConfigError, HoodooError, SchemaError
-from hoodoo.model.meta import META_FIELDS
+from hoodoo.errors import ConfigError, DataError, HoodooError, SchemaError
+from hoodoo.model.meta import META_COLUMNS, META_FIELDS
 from hoodoo.model.schema.conform import conform
 from hoodoo.model.schema.normalize import plain_schema
 from hoodoo.table.table import Table
@@ -29,7 +29,10 @@ from hoodoo_statements.text.moments import moment
 from hoodoo_statements.text.parse import at_moment, checked
 from hoodoo_statements.text.pruning import implied
 from hoodoo_statements.text.scope import Scope
+from hoodoo_statements.text.stars import spelt_out, takes_all
 from hoodoo_statements.text.vector_search import search_of
+
+_TOO_NARROW = "Overflow in multiplication of DECIMAL(18)"  # what DuckDB says
 
 
 @frozen
@@ -55,15 +58,27 @@ class Query:
             return self._on_spark(tree, read)
         # DuckDB itself asks a scan for what the query needs of it.
         rows = {n: f if isinstance(f, Scan) else arrow_of(f) for n, f in read.items()}
+        try:
+            answer = self._by_duckdb(tree.copy(), rows, filtered, False)
+        except DataError as error:
+            if _TOO_NARROW not in str(error):
+                raise
+            answer = self._by_duckdb(tree, rows, filtered, True)
+        asked = (known for name, known in self.known.items() if name.lower() in wanted)
+        return with_bytes(answer, blobs, asked) if blobs else answer
+
+    def _by_duckdb(
+        self, tree: Any, rows: Mapping[str, Any], filtered: set[str], wide: bool
+    ) -> pa.Table:
+        """What DuckDB answers. Decimals are multiplied in 64 bits, which is faster and nearly
+        always enough, or in 128 with ``wide``."""
         text = tree.sql(DIALECT)
         try:
             with shallow("query", text):
-                made = for_duckdb(tree, {name: found.schema for name, found in rows.items()})
+                made = for_duckdb(tree, {name: found.schema for name, found in rows.items()}, wide)
         except Refused as refused:
             raise ConfigError(f"query {text!r}", f"{refused.why}.", refused.fix) from None
-        answer = self.evaluator.query(made.sql("duckdb"), rows, filtered)
-        asked = (known for name, known in self.known.items() if name.lower() in wanted)
-        return with_bytes(answer, blobs, asked) if blobs else answer
+        return self.evaluator.query(made.sql("duckdb"), rows, filtered)
 
     def cast(self, rows: pa.Table, columns: Sequence[pa.Field]) -> pa.Table:
         """``rows`` with these names and types, as an insert assigns them."""
@@ -73,7 +88,12 @@ class Query:
             made = assigned(known_column(f"c{n}", plain.schema.field(n).type), column.type).sql
             kind = sql_type(column.type)
             listed.append(made if kind is None else f"CAST({made} AS {kind})")
-        found = self.evaluator.columns(plain, listed, "insert")
+        try:
+            found = self.evaluator.columns(plain, listed, "insert")
+        except (DataError, SchemaError):
+            for column, made in zip(columns, listed):  # which of them it is
+                self.evaluator.columns(plain, [made], f"column {column.name} of the insert")
+            raise
         return pa.table(found, names=[column.name for column in columns])
 
     def _tables(self, tree: Any, filtered: set[str]) -> dict[str, Any]:
@@ -127,11 +147,14 @@ class Query:
         schema = found.schema if as_of is None else found.read(as_of=as_of).schema
         columns = list[str]()
         whole = pa.schema([*schema, *META_FIELDS])
-        if not _takes_all(tree):
-            named = {c.name.lower() for c in tree.find_all(exp.Identifier)}
+        named = {c.name.lower() for c in tree.find_all(exp.Identifier)}
+        if not takes_all(tree):
             columns = [n for n in whole.names if n.lower() in named] or schema.names[:1]
         else:
             columns = schema.names
+            own = [n for n in META_COLUMNS if n.lower() in named]
+            if own and spelt_out(tree, node, columns):
+                columns = [*columns, *own]
         if search is not None:
             return search.rows(found, columns), False
         where = tree.args.get("where") if alone and _is_of(tree, node) else None
@@ -232,21 +255,6 @@ def _is_of(tree: Any, node: Any) -> bool:
         and node.parent is (tree.args.get("from_") or tree.args.get("from"))
         and not (tree.args.get("joins") or node.args.get("pivots") or node.args.get("sample"))
         and not node.alias_column_names
-    )
-
-
-def _takes_all(tree: Any) -> bool:
-    """Whether ``tree`` uses columns that it does not name: those of ``*`` (but not of
-    ``count(*)``), of a natural join, of a pivot (which gathers by them), of a list of other names
-    (which goes by their order), and of a whole row."""
-    tables = list(tree.find_all(exp.Table))
-    rows = {t.alias_or_name.lower() for t in tables}
-    return (
-        any(not isinstance(star.parent, exp.Func) for star in tree.find_all(exp.Star))
-        or tree.find(exp.Pivot) is not None
-        or any(j.method == "NATURAL" for j in tree.find_all(exp.Join))
-        or any(t.alias_column_names for t in tables)
-        or any(not c.table and c.name.lower() in rows for c in tree.find_all(exp.Column))
     )
 
 

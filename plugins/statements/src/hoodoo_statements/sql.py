@@ -19,6 +19,7 @@ from sqlglot import exp
 from hoodoo_statements.alter_sql import altered_table, arguments
 from hoodoo_statements.binding import ALL
 from hoodoo_statements.builder import MergeBuilder
+from hoodoo_statements.by_query import found_rows, has_queries
 from hoodoo_statements.overwrite import overwrite
 from hoodoo_statements.partition_spec import PartitionSpec
 from hoodoo_statements.query import Query
@@ -69,9 +70,9 @@ def run_tree(tree: Any, tables: Mapping[str, Any], spark: Any, engine: Any = Non
     if spark is not None and engine is None:
         engine = "spark"
     if isinstance(tree, exp.Delete):
-        return _delete(tree, names, engine)
+        return _delete(tree, names, engine, spark)
     if isinstance(tree, exp.Update):
-        return _update(tree, names, engine)
+        return _update(tree, names, engine, spark)
     if isinstance(tree, exp.Merge):
         return _merge(tree, names, engine, spark)
     if isinstance(tree, exp.Insert):
@@ -179,21 +180,26 @@ def name_of(node: Any) -> str:
     return ".".join(part.name for part in node.parts)
 
 
-def _delete(tree: Any, names: Names, engine: Any) -> Commit:
+def _delete(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
     _refuse_more(tree, "this", "where")
     table, where = names.table(tree.this), tree.args.get("where")
     condition = "true" if where is None else where.this
+    if has_queries(where):
+        condition = found_rows(tree.this, table, condition, {}, Query(names.known, spark))
     found: Commit = table.handle.run(
         "delete", where=condition, engine=engine, alias=tree.this.alias_or_name
     )
     return found
 
 
-def _update(tree: Any, names: Names, engine: Any) -> Commit:
+def _update(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
     _refuse_more(tree, "this", "expressions", "where")
     table, where = names.table(tree.this), tree.args.get("where")
     condition = None if where is None else where.this
     values = _assignments(tree.expressions)
+    if has_queries(where, *values.values()):
+        condition = found_rows(tree.this, table, condition, values, Query(names.known, spark))
+        values = condition.values
     found: Commit = table.handle.run(
         "update", values=values, where=condition, engine=engine, alias=tree.this.alias_or_name
     )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
+from sqlglot import exp
 
 from hoodoo_statements.spark_sql.casts import cast
 from hoodoo_statements.spark_sql.kinds import (
@@ -47,3 +50,11 @@ def assigned(made: Made, to: pa.DataType) -> Made:
     if is_variant(kind) and made.json:  # it is encoded when it is written, with all digits
         return Made(made.json, STRING, True)
     return cast(made, kind) or made
+
+
+def compares_columns(made: Made, of: Any) -> bool:
+    """Whether the condition ``of`` says that two columns are equal: what tables are joined by."""
+    sides = (of.args.get("this"), of.args.get("expression"))
+    return (
+        isinstance(of, exp.EQ) and not made.raises and all(isinstance(s, exp.Column) for s in sides)
+    )

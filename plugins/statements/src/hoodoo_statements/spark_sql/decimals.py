@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pyarrow as pa
+from attrs import evolve
 
 from hoodoo_statements.spark_sql.kinds import (
     BIGINT,
@@ -21,15 +22,24 @@ _OF_64_BITS = 18  # digits: DuckDB multiplies two decimals of no more into one o
 _LEAST_SCALE = 6  # that Spark leaves a quotient whose digits are too many
 
 
-def not_zero(divisor: Made, sql: str) -> str:
-    return f"(CASE WHEN {divisor.sql} = 0 THEN error('division by zero') ELSE {sql} END)"
+def not_zero(divided: Made, divisor: Made, sql: str) -> str:
+    """``sql``, which divides; an error where the divisor is 0, and NULL where NULL is divided."""
+    zero = f"{divisor.sql} = 0"
+    if divided.literal is None:
+        zero = f"{zero} AND {divided.sql} IS NOT NULL"
+    return f"(CASE WHEN {zero} THEN error('division by zero') ELSE {sql} END)"
 
 
 def of_decimals(
-    sign: str, a: Made, b: Made, converted: Callable[[Made, pa.DataType], Made]
+    sign: str,
+    a: Made,
+    b: Made,
+    converted: Callable[[Made, pa.DataType], Made],
+    wide: bool = True,
 ) -> Made | str:
     """``a sign b`` of the digits that Spark gives the result; why not, where it would leave some
-    out. ``converted``: a value as another type."""
+    out. ``converted``: a value as another type. ``wide``: products have 128 bits, even of two
+    numbers of 64."""
     if a.kind == NULL or b.kind == NULL:
         return Made("CAST(NULL AS DECIMAL(38, 0))", decimal(38, 0))
     assert a.kind is not None and b.kind is not None
@@ -52,15 +62,19 @@ def of_decimals(
     kind = decimal(min(digits, MOST_DIGITS), scale)
     if sign == "*":
         sides = [converted(a, one), converted(b, other)]
+        narrow = max(one.precision, other.precision) <= _OF_64_BITS < digits - 1
+        if narrow and wide:
+            more = decimal(_OF_64_BITS + 1, one.scale)
+            sides[0] = evolve(sides[0], sql=f"CAST({sides[0].sql} AS {duckdb_name(more)})")
     else:
         both = decimal(min(whole + scale + (sign != "%"), MOST_DIGITS), scale)
         sides = [converted(a, both), converted(b, both)]
     sql = f"({sides[0].sql} {sign} {sides[1].sql})"
     if sign == "%":
-        sql = not_zero(sides[1], sql)
+        sql = not_zero(sides[0], sides[1], sql)
     raises = sign == "%" or digits > MOST_DIGITS or any(side.raises for side in sides)
     if sign == "*":
-        raises = raises or max(one.precision, other.precision) <= _OF_64_BITS < digits - 1
+        raises = raises or (narrow and not wide)
     return Made(f"CAST({sql} AS {duckdb_name(kind)})", kind, raises)
 
 

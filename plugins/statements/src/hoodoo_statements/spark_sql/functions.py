@@ -17,6 +17,7 @@ from attrs import evolve, frozen
 
 from hoodoo_statements.spark_sql import patterns
 from hoodoo_statements.spark_sql.casts import cast, seconds
+from hoodoo_statements.spark_sql.decimals import not_zero
 from hoodoo_statements.spark_sql.kinds import (
     BIGINT,
     BINARY,
@@ -318,21 +319,16 @@ for _name in ("ln", "log10", "log2"):
 _text("power pow", "DD", "pow({0}, {1})", DOUBLE, exact=False)
 
 
-def _divided(divisor: Made, sql: str) -> str:
-    zero = "error('division by zero')"
-    return f"(CASE WHEN {divisor.sql} = 0 THEN {zero} ELSE {sql} END)"
-
-
 def modulo(g: Sequence[Made]) -> Made:
     """The sign is that of the first."""
-    return _any(g, _divided(g[1], f"{g[0].sql} % {g[1].sql}"), g[0].kind, True)
+    return _any(g, not_zero(g[0], g[1], f"{g[0].sql} % {g[1].sql}"), g[0].kind, True)
 
 
 def _pmod(g: Sequence[Made]) -> Made:
     a, b = g[0].sql, g[1].sql
     first = f"({a} % {b})"
     made = f"CASE WHEN {first} < 0 THEN ({first} + {b}) % {b} ELSE {first} END"
-    return _any(g, _divided(g[1], made), g[0].kind, True)
+    return _any(g, not_zero(g[0], g[1], made), g[0].kind, True)
 
 
 _add("mod", "NN", modulo)
@@ -587,6 +583,15 @@ class Aggregate:
 
     sql: str
     kind: Callable[[pa.DataType | None], pa.DataType | None]
+
+    def text(self, of: str, distinct: str = "", only: str = "") -> str:
+        """Its call for DuckDB. ``distinct``: the word, or nothing. ``only``: the condition on the
+        rows that count, or nothing."""
+        sql = self.sql.replace("({0})", f"({distinct}{of})", 1).replace("{0}", of)
+        end = "), [])"
+        if only and sql.endswith(end):
+            return f"{sql.removesuffix(end)} AND {only}{end}"
+        return f"{sql} FILTER (WHERE {only})" if only else sql
 
 
 def _sum(kind: pa.DataType | None) -> pa.DataType | None:

@@ -53,9 +53,9 @@ _PLAIN = (
 Kinds = dict[str, "pa.DataType | None"]
 
 
-def for_duckdb(tree: Any, schemas: Mapping[str, pa.Schema]) -> Any:
+def for_duckdb(tree: Any, schemas: Mapping[str, pa.Schema], wide: bool = True) -> Any:
     """The query ``tree`` for DuckDB. ``schemas``: of the tables by the names that they have in it.
-    Raises Refused."""
+    ``wide``: as the translator has it. Raises Refused."""
     for table in tree.find_all(exp.Table):
         if not isinstance(table.this, exp.Identifier):
             raise Refused(f"has {table.sql('spark')}, which makes rows", INSTEAD)
@@ -64,11 +64,13 @@ def for_duckdb(tree: Any, schemas: Mapping[str, pa.Schema]) -> Any:
     if not scopes:
         raise Refused("has no rows that are known here", INSTEAD)
     for scope in scopes:
-        made[id(scope.expression)] = _rewritten(scope, schemas, made)
+        made[id(scope.expression)] = _rewritten(scope, schemas, made, wide)
     return tree
 
 
-def _rewritten(scope: Scope, schemas: Mapping[str, pa.Schema], made: dict[int, Kinds]) -> Kinds:
+def _rewritten(
+    scope: Scope, schemas: Mapping[str, pa.Schema], made: dict[int, Kinds], wide: bool
+) -> Kinds:
     """The columns of what ``scope`` selects, whose expressions are for DuckDB afterwards."""
     tree = scope.expression
     if isinstance(tree, exp.SetOperation):
@@ -78,7 +80,7 @@ def _rewritten(scope: Scope, schemas: Mapping[str, pa.Schema], made: dict[int, K
         return dict(zip(sides[0], known))
     if not isinstance(tree, exp.Select):
         if isinstance(tree, exp.Values):
-            _rewrite(tree, Translator(lambda column: _unknown(column), INSTEAD, True))
+            _rewrite(tree, Translator(lambda column: _unknown(column), INSTEAD, True, wide))
         return {}
     sources = _sources(scope, schemas, made)
     aliases: Kinds = {}
@@ -94,7 +96,7 @@ def _rewritten(scope: Scope, schemas: Mapping[str, pa.Schema], made: dict[int, K
                 )
         return Made(sql, None if table else aliases.get(name))
 
-    translator = Translator(column, INSTEAD, True)
+    translator = Translator(column, INSTEAD, True, wide)
     kinds: Kinds = {}
     for projection in list(tree.expressions):
         if isinstance(projection, (exp.Star, exp.Var)) or (

@@ -13,6 +13,7 @@ from attrs import frozen
 from sqlglot import exp
 
 from hoodoo_statements.spark_sql.casts import cast
+from hoodoo_statements.spark_sql.columns import compares_columns
 from hoodoo_statements.spark_sql.decimals import average_of_decimals, not_zero, of_decimals
 from hoodoo_statements.spark_sql.functions import (
     AGGREGATES,
@@ -79,12 +80,14 @@ class Refused(Exception):
 
 @frozen
 class Translator:
-    """``column``: what a column is called where it is computed, and its kind. ``rows``: whether the text may use more
-    than the one row, as queries may. ``instead``: how to get what is refused."""
+    """``column``: what a column is called where it is computed, and its kind. ``rows``: whether the
+    text may use more than the one row, as queries may. ``instead``: how to get what is refused.
+    ``wide``: products of decimals have 128 bits; else 64 where both have, and fail past them."""
 
     column: Callable[[exp.Column], Made]
     instead: str
     rows: bool = False
+    wide: bool = True
 
     def made(self, tree: Any) -> Made:
         """``tree`` for DuckDB. Raises Refused."""
@@ -166,7 +169,9 @@ class Translator:
         if is_and:  # also beside it, where DuckDB can join and leave out rows by them
             first = next(n for n, p in enumerate(parts) if p.raises)
             joins = zip(parts, flat(tree))
-            able = [p.sql for n, (p, of) in enumerate(joins) if n < first or _joins(p, of)]
+            able = [
+                p.sql for n, (p, of) in enumerate(joins) if n < first or compares_columns(p, of)
+            ]
             made = f"({' AND '.join([*able, made])})"
         return Made(made, BOOLEAN, True)
 
@@ -247,13 +252,13 @@ class Translator:
             if not all(s.kind in (*WHOLE, NULL) for s in (a, b)):
                 raise Refused("has div of what is not a whole number", "Cast both to BIGINT.")
             one, other = self._as(a, BIGINT), self._as(b, BIGINT)
-            return Made(not_zero(other, f"{one.sql} // {other.sql}"), BIGINT, raises)
+            return Made(not_zero(one, other, f"{one.sql} // {other.sql}"), BIGINT, raises)
         kinds = (a.kind, b.kind)
         if any(map(is_decimal, kinds)) and not any(map(is_fractional, kinds)):
             return self._of_decimals(sign, a, b)
         if sign == "/":
             one, other = self._as(a, DOUBLE), self._as(b, DOUBLE)
-            return Made(not_zero(other, f"{one.sql} / {other.sql}"), DOUBLE, raises)
+            return Made(not_zero(one, other, f"{one.sql} / {other.sql}"), DOUBLE, raises)
         kind = common(a.kind, b.kind)
         assert kind is not None
         if kind == NULL:
@@ -266,10 +271,10 @@ class Translator:
         return Made(f"({one.sql} {sign} {other.sql})", kind, raises)
 
     def _of_decimals(self, sign: str, a: Made, b: Made) -> Made:
-        found = of_decimals(sign, a, b, self._as)
-        if isinstance(found, str):
-            raise Refused(found, "Cast them to fewer digits, or to DOUBLE.")
-        return found
+        found = of_decimals(sign, a, b, self._as, self.wide)
+        if not isinstance(found, str):
+            return found
+        raise Refused(found, "Cast them to fewer digits, or to DOUBLE.")
 
     def _later(self, given: Made, sign: str, tree: Any) -> Made:
         unit = str(tree.args.get("unit") or "").upper().removesuffix("S")
@@ -594,17 +599,17 @@ class Translator:
         return self._as(one, to) if may else f"it takes no {spark_name(kind)}"
 
     # --- of many rows -------------------------------------------------------------------------------
-    def _aggregate(self, tree: Any, name: str) -> Made:
-        given, distinct = list(tree.expressions), ""
+    def _aggregate(self, tree: Any, name: str, only: str = "") -> Made:
+        given, distinct, found = list(tree.expressions), "", AGGREGATES[name]
         if len(given) == 1 and isinstance(given[0], exp.Distinct):
             given, distinct = list(given[0].expressions), "DISTINCT "
         if len(given) == 1 and isinstance(given[0], exp.Star) and name == "count":
-            return Made("count(*)", BIGINT)
+            return Made(found.text("*", "", only), BIGINT)
         if len(given) != 1:
             raise Refused(f"calls {name}() of {len(given)} values", self.instead)
-        of, found = self._node(given[0]), AGGREGATES[name]
+        of = self._node(given[0])
         if found.sql.startswith("avg") and is_decimal(of.kind):
-            average = average_of_decimals(of, distinct)
+            average = average_of_decimals(of, distinct, f" FILTER (WHERE {only})" if only else "")
             if average is None:
                 why = f"calls avg({spark_name(of.kind)})"
                 raise Refused(why, "Cast the values, such as to DOUBLE.")
@@ -616,7 +621,7 @@ class Translator:
         kind = found.kind(of.kind)
         if distinct and "FILTER" in found.sql:
             raise Refused(f"calls {name}(DISTINCT ...)", self.instead)
-        sql = found.sql.replace("({0})", f"({distinct}{of.sql})", 1).replace("{0}", of.sql)
+        sql = found.text(of.sql, distinct, only)
         exact = name == "sum" and kind is not None and not is_fractional(kind)
         return Made(f"CAST({sql} AS {duckdb_name(kind)})" if exact and kind else sql, kind, True)
 
@@ -624,8 +629,10 @@ class Translator:
         if not self.rows:
             raise Refused("has a window", self.instead)
         inner = tree.this
-        while isinstance(inner, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)):
+        while isinstance(inner, (exp.IgnoreNulls, exp.RespectNulls)):
             inner = inner.this
+        if isinstance(inner, exp.Filter):  # Spark refuses it
+            raise Refused("has FILTER with a window", "Write sum(CASE WHEN ... THEN x END).")
         name = inner.name.lower() if isinstance(inner, exp.Anonymous) else ""
         given = [self._node(n) for n in inner.expressions if not isinstance(n, exp.Star)]
         order = tree.args.get("order")
@@ -641,7 +648,7 @@ class Translator:
         if name not in AGGREGATES:
             raise self._unknown(name or inner.sql("spark"))
         made = self._aggregate(inner, name)
-        bare = AGGREGATES[name].sql.format(given[0].sql) if given else "count(*)"
+        bare = AGGREGATES[name].text(given[0].sql if given else "*")
         if "FILTER" in bare:
             raise Refused(f"calls {name}() over a window", self.instead)
         if is_decimal(made.kind) and AGGREGATES[name].sql.startswith("avg"):
@@ -659,11 +666,12 @@ class Translator:
         )
 
     def _filter(self, tree: Any) -> Made:
-        made = self._node(tree.this)
-        if made.sql.startswith(("CAST", "coalesce", "(CASE")):
-            raise Refused("has FILTER", "Write sum(CASE WHEN ... THEN x END).")
+        of = tree.this
+        name = of.name.lower() if isinstance(of, exp.Anonymous) else ""
+        if name not in AGGREGATES or not self.rows:
+            raise Refused("has FILTER there", "Write sum(CASE WHEN ... THEN x END).")
         condition = self._true(self._node(tree.expression.this), "FILTER")
-        return Made(f"{made.sql} FILTER (WHERE {condition.sql})", made.kind, True)
+        return self._aggregate(of, name, condition.sql)
 
     def _subquery(self, tree: Any) -> Made:
         if not self.rows:
@@ -678,14 +686,6 @@ class Translator:
 
     def _exists(self, tree: Any) -> Made:
         return Made(f"EXISTS {self._subquery_text(tree.this)}", BOOLEAN)
-
-
-def _joins(made: Made, of: Any) -> bool:
-    """Whether the condition ``of`` says that two columns are equal: what tables are joined by."""
-    sides = (of.args.get("this"), of.args.get("expression"))
-    return (
-        isinstance(of, exp.EQ) and not made.raises and all(isinstance(s, exp.Column) for s in sides)
-    )
 
 
 def _number(text: str) -> Made:
