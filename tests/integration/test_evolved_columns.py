@@ -228,7 +228,7 @@ def test_texts_of_schemas_that_can_not_be_read_name_what_they_are_of(tmp_path: P
 
 def test_readers_of_other_formats_find_columns_by_name(tmp_path: Path) -> None:
     shown = made(tmp_path / "shown", **{"hoodoo.open.formats": "delta"})
-    with pytest.raises(SchemaError, match="readers of delta find them by name"):
+    with pytest.raises(SchemaError, match="readers of delta find columns by name"):
         shown.alter(rename={"fare": "price"})
     table = made(tmp_path / "t")
     table.alter(rename={"fare": "price"})

@@ -44,8 +44,12 @@ class Format(Protocol):
         """Nothing is to be published after ``head``: write what readers find it by, if a process
         ended before it could."""
 
-    def shows(self, head: Head, schema: pa.Schema) -> bool:
-        """Whether ``schema`` is that of ``head``."""
+    def refuse_state(self, state: TableState) -> None:
+        """Raises UnsupportedTableError if readers of the format would find other values in older
+        files, or none: their columns have other names there."""
+
+    def shows(self, head: Head, schema: pa.Schema, state: TableState) -> bool:
+        """Whether ``schema`` is that of ``head``. ``state``: the table as it is now."""
 
     def publish(
         self, state: TableState, head: Head, step: Step, read: dict[str, Footer]
@@ -62,17 +66,9 @@ class Again:
     read: dict[str, Footer] = Factory(dict)
 
 
-def _refuse_moved(form: Format, state: TableState) -> None:
-    """Raises UnsupportedTableError if older files have other names of columns, or columns
-    elsewhere: readers of the format would find nulls."""
-    history = StoredFiles.history(state.file_format)
-    moved = [n for n in state.schema.names if history is not None and history.moves(n)]
-    if moved:
-        raise UnsupportedTableError(
-            f"column {moved[0]} of {state.storage.root}",
-            f"has another name in older files, and readers of {form.name} find columns by name.",
-            "Write the rows into a new table, or create it without hoodoo.open.formats.",
-        )
+def _refuse(form: Format, state: TableState) -> None:
+    """Raises UnsupportedTableError if readers of the format would miss columns in some files."""
+    form.refuse_state(state)
     found = (s.base_file for s in state.slices if StoredFiles.is_skeleton(s))
     skeletons = [file.path for file in found if file is not None]
     if skeletons:
@@ -98,8 +94,8 @@ def sync(
         if number:
             looked = form.head(storage), again.look()
         head, state = looked
-        _refuse_moved(form, state)
-        each = steps(head, state, partial(form.shows, head))
+        _refuse(form, state)
+        each = steps(head, state, partial(form.shows, head, state=state))
         if not each and not done:
             form.repair(storage, head)
         lost = False

@@ -27,6 +27,7 @@ _ANEW = (
 _LEGAL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DEFINITIONS = ".hoodie/.index_defs/index.json"
 _OPEN_FORMATS = "hoodoo.open.formats"  # of hoodoo-publishing
+_BY_NAME = "delta"  # of these, the one whose readers know no ids of columns
 _OF_ALL_COLUMNS = ("column_stats", "partition_stats")
 # A member of the merger's that names a column.
 _MERGES_BY = "hoodie.record.merge.property."
@@ -79,13 +80,14 @@ class OnRead:
             raise ConfigError(
                 f"column {min(twice)}", "is in rename= and in drop=.", "Leave one of them out."
             )
-        formats = table.config.get(_OPEN_FORMATS)
-        if formats and (self.rename or self.drop):
+        moved = [*self.rename, *(name for name in self.drop if "." in name)]
+        if moved and _BY_NAME in (table.config.get(_OPEN_FORMATS) or "").lower():
             raise SchemaError(
-                f"columns of {where}",
-                f"can't be renamed or dropped: readers of {formats} find them by name in older "
-                "files.",
-                _ANEW,
+                f"column {moved[0]} of {where}",
+                "can't be renamed, nor dropped from a column that it lies in: readers of "
+                f"{_BY_NAME} find columns by name in older files.",
+                'Publish Iceberg alone, table.publish("iceberg", keep=True), or write the rows '
+                "into a new table.",
             )
         for name, done in (
             *((n, "renamed") for n in self.rename),

@@ -30,8 +30,10 @@ def field_ids(text: str) -> Mapping[str, int]:
 
 
 def with_ids(schema: pa.Schema, ids: Mapping[str, int]) -> pa.Schema:
-    """``schema``, all of whose columns have their ``ids``, at any depth. Where one has none, no
-    column gets any: readers take a file with ids by these alone."""
+    """``schema``, all of whose columns have their ``ids``, at any depth. Where one has none, or two
+    have the same, no column gets any: readers take a file with ids by these alone."""
+    if len(set(ids.values())) < len(ids):
+        return schema
     try:
         return pa.schema([_field(stored_field(f), f.name, ids) for f in schema])
     except KeyError:

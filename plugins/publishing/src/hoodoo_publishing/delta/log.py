@@ -15,12 +15,13 @@ from urllib.parse import quote, unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import define, evolve, field
-from hoodoo.errors import CorruptTableError
+from hoodoo.errors import CorruptTableError, UnsupportedTableError
 from hoodoo.hookspecs.participant import TableState
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.storage.api import Storage
 from hoodoo.storage.together import discard, together
 from hoodoo.timeline.names import parse_path
+from hoodoo_rows.api import StoredFiles
 
 from hoodoo_publishing.delta.types import (
     bounded,
@@ -83,7 +84,19 @@ class DeltaLog:
     def refuse(self, schema: pa.Schema) -> None:
         schema_text(schema)
 
-    def shows(self, head: Head, schema: pa.Schema) -> bool:
+    def refuse_state(self, state: TableState) -> None:
+        history = StoredFiles.history(state.file_format)
+        moved = [n for n in state.schema.names if history is not None and history.moves(n)]
+        if moved:
+            raise UnsupportedTableError(
+                f"column {moved[0]} of {state.storage.root}",
+                "has another name in older files, or fields that were dropped, and readers of "
+                "delta find columns by name.",
+                "Publish Iceberg alone, whose readers find columns by ids, or write the rows into "
+                "a new table.",
+            )
+
+    def shows(self, head: Head, schema: pa.Schema, state: TableState | None = None) -> bool:
         log: _Log | None = head.detail
         if not (log and log.metadata and _SKIPPING in (log.metadata.get("configuration") or {})):
             return False

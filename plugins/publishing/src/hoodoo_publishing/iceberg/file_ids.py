@@ -36,7 +36,13 @@ def with_ids(
     head = Head() if storage is None else iceberg.head(storage)
     if storage is not None and head.detail is None:  # the first metadata gives the ids
         return config
-    ids = {**iceberg.field_ids(head, schema), **stored}
+    now = iceberg.field_ids(head, schema)
+    if not now:
+        return config  # the next action that publishes
+    # A column that was dropped keeps its id, which no other may get. One that was renamed has it
+    # under the new name alone.
+    numbers = set(now.values())
+    ids = {**{path: n for path, n in stored.items() if n not in numbers}, **now}
     text = json.dumps(ids, separators=(",", ":"))
     return TableConfig({**config.properties, FIELD_IDS: text})
 
@@ -61,4 +67,4 @@ def note_ids(
 def _are_known(stored: dict[str, int], schema: pa.Schema) -> bool:
     ids = Ids(stored, 0)
     columns(schema, ids)
-    return ids.last == 0
+    return ids.last == 0 and len(set(stored.values())) == len(stored)

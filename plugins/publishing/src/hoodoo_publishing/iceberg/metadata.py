@@ -17,19 +17,22 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import frozen
-from hoodoo.errors import CorruptTableError
+from hoodoo.errors import CorruptTableError, UnsupportedTableError
 from hoodoo.hookspecs.participant import TableState
 from hoodoo.model.commit import Operation
 from hoodoo.model.filegroup import BaseFile
+from hoodoo.model.meta import META_COLUMNS
 from hoodoo.storage.api import Storage, get_if_there
 from hoodoo.storage.together import discard, together
 from hoodoo.timeline.names import parse_path
+from hoodoo_rows.api import StoredFiles
 
 from hoodoo_publishing.files import Head, Step, applied
 from hoodoo_publishing.footers import Footer
 from hoodoo_publishing.iceberg import manifests
 from hoodoo_publishing.iceberg.manifests import ADDED, DELETED, EXISTING, Manifest
 from hoodoo_publishing.iceberg.partitions import Row, spec_of, with_spec
+from hoodoo_publishing.iceberg.past import Past
 from hoodoo_publishing.iceberg.schema import (
     Ids,
     columns,
@@ -94,9 +97,21 @@ class IcebergMetadata:
     def refuse(self, schema: pa.Schema) -> None:
         columns(schema, Ids({}, 0))
 
-    def shows(self, head: Head, schema: pa.Schema) -> bool:
-        state: _State | None = head.detail
-        return state is not None and state.fields == columns(schema, _ids(state.metadata))
+    def refuse_state(self, state: TableState) -> None:
+        reused = _past(state).reused
+        if reused:
+            raise UnsupportedTableError(
+                f"column {reused[0]} of {state.storage.root}",
+                "is called as another column was, and readers of iceberg would find its values in "
+                "older files.",
+                "Write the rows into a new table, or create it without hoodoo.open.formats.",
+            )
+
+    def shows(self, head: Head, schema: pa.Schema, state: TableState) -> bool:
+        shown: _State | None = head.detail
+        if shown is None:
+            return False
+        return shown.fields == columns(schema, _ids(shown.metadata, _past(state)))
 
     def head(self, storage: Storage) -> Head:
         versions = _versions(storage)
@@ -130,7 +145,8 @@ class IcebergMetadata:
         metadata = (
             _new_table(storage) if before is None else json.loads(json.dumps(before.metadata))
         )
-        fields = _with_schema(metadata, step.schema, stored_ids(state.config.properties))
+        stored = stored_ids(state.config.properties)
+        fields = _with_schema(metadata, step.schema, stored, _past(state))
         spec = with_spec(metadata, state.config.partition_fields, fields)
         sequence = metadata["last-sequence-number"] + 1
         snapshot = _snapshot_id(step.instant, sequence)
@@ -252,10 +268,20 @@ class IcebergMetadata:
         return [*there, *older]
 
     def field_ids(self, head: Head, schema: pa.Schema) -> dict[str, int]:
-        """The ids of the columns of ``schema``, at any depth, and of the meta columns."""
-        ids = _ids(head.detail.metadata) if head.detail else Ids({}, 0)
-        name_mapping(columns(schema, ids), ids)
-        return ids.known
+        """The ids of the columns of ``schema``, at any depth, and of the meta columns; without
+        metadata those that it will get. Empty if the metadata does not show ``schema`` yet."""
+        if head.detail is None:
+            ids = Ids({}, 0)
+            name_mapping(columns(schema, ids), ids)
+            return ids.known
+        metadata = head.detail.metadata
+        now = known_ids(_schema(metadata)["fields"])
+        ids = Ids(now, 0)
+        columns(schema, ids)
+        if ids.last:
+            return {}
+        meta = {one["names"][0]: one["field-id"] for one in _mapping(metadata)}
+        return now | {name: meta[name] for name in META_COLUMNS if name in meta}
 
     def repair(self, storage: Storage, head: Head) -> None:
         """The hint names the newest version, also if a process ended before it could say so."""
@@ -430,14 +456,22 @@ def _new_table(storage: Storage) -> dict[str, Any]:
     }
 
 
-def _ids(metadata: dict[str, Any]) -> Ids:
+def _past(state: TableState) -> Past:
+    return Past.of(StoredFiles.history(state.file_format))
+
+
+def _mapping(metadata: dict[str, Any]) -> list[Row]:
+    found: list[Row] = json.loads(metadata["properties"].get(_MAPPING, "[]"))
+    return found
+
+
+def _ids(metadata: dict[str, Any], past: Past) -> Ids:
     """Ids of all columns that the table has had, and of the meta columns."""
-    known: dict[str, int] = {}
-    for schema in metadata["schemas"]:
-        known.update(known_ids(schema["fields"]))
-    for entry in json.loads(metadata["properties"].get(_MAPPING, "[]")):
-        known.setdefault(entry["names"][0], entry["field-id"])
-    return Ids(known, metadata["last-column-id"])
+    mapped = {one["names"][0]: one["field-id"] for one in _mapping(metadata)}
+    each = [known_ids(schema["fields"]) for schema in metadata["schemas"]]
+    known = {path for ids in each for path in ids}
+    others = {name: number for name, number in mapped.items() if name not in known}
+    return Ids.of_schemas([others, *each], metadata["last-column-id"], past)
 
 
 def _schema(metadata: dict[str, Any]) -> dict[str, Any]:
@@ -447,13 +481,13 @@ def _schema(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_schema(
-    metadata: dict[str, Any], schema: pa.Schema, stored: Mapping[str, int]
+    metadata: dict[str, Any], schema: pa.Schema, stored: Mapping[str, int], past: Past
 ) -> list[Row]:
     """``schema`` is the current one of ``metadata``; its columns. ``stored``: ids that base files
     may have."""
-    ids = _ids(metadata)
+    ids = _ids(metadata, past)
     if stored and not metadata["schemas"]:
-        ids = Ids(stored, max(stored.values()))
+        ids = Ids(stored, max(stored.values()), past)
     fields = columns(schema, ids)
     if metadata["schemas"]:
         now = _schema(metadata)["fields"]
@@ -463,6 +497,8 @@ def _with_schema(
         same = [number for number, each in known.items() if each == fields]
         if same:  # changes of columns were undone
             metadata["current-schema-id"] = same[0]
+            metadata["properties"][_MAPPING] = json.dumps(name_mapping(fields, ids))
+            metadata["last-column-id"] = ids.last
             return fields
         refuse_other_types(now, fields)
     number = len(metadata["schemas"])

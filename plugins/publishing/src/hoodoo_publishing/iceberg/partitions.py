@@ -1,7 +1,8 @@
 """Partition specs (Iceberg table specification, "Partitioning").
 
-A file whose partition columns have one value each is in the partition of these values, by what its
-footer says. Other files are in the unpartitioned spec 0; a snapshot may have both."""
+A file whose partition columns have one value each, and no null, is in the partition of these
+values, by what its footer says. Other files are in the unpartitioned spec 0; a snapshot may have
+both."""
 
 from __future__ import annotations
 
@@ -56,23 +57,23 @@ class Spec:
         return {"type": "record", "name": "r102", "fields": made}
 
     def values(self, footer: Footer) -> Row | None:
-        """The partition of a file; None if it has rows of several, or does not say so."""
+        """The partition of a file; None if it has rows of several, or nulls, or does not say
+        so."""
         found: Row = {}
         for name, _, _, kind in self.columns:
             column = footer.columns.get(name)
-            if column is None or column.nulls is None:
-                return None
-            if column.nulls == column.values:
-                found[name] = None
-            elif (
-                column.nulls
+            # Null is a value in Iceberg, too. But pyiceberg 0.12 fails where it compares the null
+            # of a partition; by the counts of nulls, readers leave out the file all the same.
+            if (
+                column is None
+                or column.nulls is None
+                or column.nulls
                 or column.least is None
                 or column.least != column.most
                 or (kind == "string" and not isinstance(column.least, str))
             ):
                 return None
-            else:
-                found[name] = column.least
+            found[name] = column.least
         return found
 
     def summaries(self, entries: Iterable[Row]) -> list[Row]:

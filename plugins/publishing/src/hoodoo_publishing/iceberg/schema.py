@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 from hoodoo.errors import SchemaError
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo.options.table import FIELD_IDS
+
+from hoodoo_publishing.iceberg.past import Past
 
 Field = dict[str, Any]
 _PLAIN = {
@@ -29,16 +31,49 @@ _PROMOTED = {("int", "long"), ("float", "double")}
 
 
 class Ids:
-    """Field ids of a table. ``known``: path of a column -> id; new ones come after ``last``."""
+    """Field ids of a table. ``known``: path of a column -> id; new ones come after ``last``.
+    ``past``: what columns were called before."""
 
-    def __init__(self, known: Mapping[str, int], last: int) -> None:
-        self.known, self.last = dict(known), last
+    def __init__(self, known: Mapping[str, int], last: int, past: Past | None = None) -> None:
+        self.known, self.last, self.past = dict(known), last, past or Past()
+
+    @classmethod
+    def of_schemas(cls, each: Sequence[Mapping[str, int]], last: int, past: Past) -> Ids:
+        """``each``: path -> id in the schemas that were published, the oldest first. A column has
+        the id that the newest one says of any of its paths. Where two columns would have the same
+        (a new one is called as another was until a restore), it stays with the first that had
+        it."""
+        paths = dict.fromkeys(path for ids in reversed(each) for path in ids)
+        claims: dict[int, tuple[int, tuple[str, ...]]] = {}
+        for column in {past.paths(path): None for path in paths}:
+            had = [(n, ids[p]) for n, ids in enumerate(each) for p in column if p in ids]
+            if not had:
+                continue
+            number = had[-1][1]
+            first = next(n for n, own in had if own == number)
+            if number not in claims or first < claims[number][0]:
+                claims[number] = (first, column)
+        known = {path: number for number, (_, column) in claims.items() for path in column}
+        return cls(known, last, past)
 
     def of(self, path: str) -> int:
         if path not in self.known:
-            self.last += 1
-            self.known[path] = self.last
+            there = (self.known[p] for p in self.past.paths(path) if p in self.known)
+            number = next(there, None)
+            if number is None:
+                number = self.last = self.last + 1
+            self.known[path] = number
         return self.known[path]
+
+    def inner(self) -> Mapping[str, list[str]]:
+        """Path of a column -> the names of what lies, or lay, right within it; those of all columns
+        at the empty path."""
+        found: dict[str, list[str]] = {}
+        for path in dict.fromkeys((*self.known, *self.past.same)):
+            outer, _, name = path.rpartition(".")
+            for one in self.past.paths(outer):
+                found.setdefault(one, []).append(name)
+        return found
 
 
 def stored_ids(properties: Mapping[str, str]) -> dict[str, int]:
@@ -105,21 +140,29 @@ def _type(kind: pa.DataType, ids: Ids, path: str) -> Any:
 def name_mapping(fields: list[Field], ids: Ids) -> list[Field]:
     """The names of all columns of the files. Meta columns are among them: readers that miss one of
     a file's columns here fail, or answer null for all."""
-    named = [_named(f["id"], f["name"], f["type"]) for f in fields]
-    # Older files have columns that were dropped since.
-    others = [*META_COLUMNS, *(path for path in ids.known if "." not in path)]
-    there = {f["name"] for f in fields}
-    return named + [
-        {"field-id": ids.of(name), "names": [name]}
-        for name in dict.fromkeys(others)
-        if name not in there
-    ]
+    for name in META_COLUMNS:
+        ids.of(name)
+    return _names([f["name"] for f in fields], ids, "", ids.inner())
 
 
-def _named(number: int, name: str, kind: Any) -> Field:
-    found: Field = {"field-id": number, "names": [name]}
-    if isinstance(kind, dict):
-        found["fields"] = [_named(*below) for below in _below(kind)]
+def _names(
+    names: Iterable[str], ids: Ids, path: str, inner: Mapping[str, list[str]]
+) -> list[Field]:
+    """Of what lies within the column at ``path``, with all names that files of any age have for
+    it, and of what was dropped since."""
+    outer = f"{path}." if path else ""
+    there = list(names)
+    taken = {old for name in there for old in ids.past.names(f"{outer}{name}")}
+    gone = [name for name in inner.get(path, ()) if name not in taken]
+    found: list[Field] = []
+    for name in dict.fromkeys([*there, *gone]):
+        own = f"{outer}{name}"
+        one: Field = {"field-id": ids.of(own), "names": ids.past.names(own)}
+        if one["field-id"] in {other["field-id"] for other in found}:
+            continue  # one of the older names of a column that was dropped
+        if below := _names((), ids, own, inner):
+            one["fields"] = below
+        found.append(one)
     return found
 
 
