@@ -453,3 +453,19 @@ def test_vacuum_cleans(tmp_path: Path, kind: dict[str, Any]) -> None:
     assert made.vacuum(retention_hours=1).files == ()
     assert len(made.vacuum().files) == len(other.clean().files) > 0
     assert in_order(made.to_arrow()) == RIDES.to_pylist()
+
+
+def test_builders_of_delta_lake_lead_on(tmp_path: Path) -> None:
+    made = hoodoo.create(tmp_path / "t", RIDES, record_key="id")
+    theirs = [
+        (lambda: made.optimize.compact(), r"Fix: table\.optimize\(\)\."),
+        (lambda: made.optimize.z_order(["city"]), r"Fix: table\.cluster\(order=\"zorder\""),
+        (lambda: made.optimize().executeCompaction(), r"Fix: table\.optimize\(\)\."),
+        (lambda: made.optimize().where("x"), r"Fix: table\.cluster\(partitions="),
+        (lambda: made.alter.add_columns([]), r"Fix: table\.alter\(add="),
+        (lambda: made.alter.add_constraint({}), r"Fix: "),
+    ]
+    for call, said in theirs:
+        with pytest.raises(AttributeError, match=said):
+            call()  # type: ignore[no-untyped-call]
+    assert made.optimize() == ()

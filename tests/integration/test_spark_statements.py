@@ -29,6 +29,28 @@ def stored(table: Any) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.sampled(2, among="long, on Spark")
+def test_tables_of_sparks_catalog_are_changed(spark: Any, tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    table = hoodoo.create(path, [{"id": 1, "v": 1.0}, {"id": 2, "v": 2.0}], record_key="id")
+    spark.sql(f"CREATE TABLE listed USING hoodoo LOCATION '{path}'")
+    spark.sql(f"CREATE TABLE older USING hoodoo OPTIONS (as_of '1') LOCATION '{path}'")
+    session = hoodoo.session(spark)
+    try:
+        assert session.sql("UPDATE listed SET v = 5 WHERE id = 1").commit.updated == 1
+        assert session.sql("DELETE FROM default.listed WHERE id = 2").commit.deleted == 1
+        assert session.sql("SELECT * FROM listed").to_pylist() == [{"id": 1, "v": 5.0}]
+        assert session.sql("SELECT * FROM listed VERSION AS OF 1").count() == 2
+        assert session.sql("CALL show_commits(table => 'listed')").count() == 3
+        assert session.sql("SELECT count(*) AS n FROM older").to_pylist() == [{"n": 2}]
+        with pytest.raises(ConfigError, match=r'tables=\{"older": hoodoo\.open\(path\)\}'):
+            session.sql("DELETE FROM older")
+    finally:
+        spark.sql("DROP TABLE listed")
+        spark.sql("DROP TABLE older")
+    assert table.count() == 1
+
+
+@pytest.mark.sampled(2, among="long, on Spark")
 def test_statements_on_spark(spark: Any, tmp_path: Path) -> None:
     from pyspark.sql import functions as F
 

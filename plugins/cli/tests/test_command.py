@@ -6,6 +6,7 @@ import errno
 import importlib
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -19,11 +20,13 @@ import pyarrow as pa
 import pytest
 import typer
 from hoodoo import hookimpl
+from hoodoo.calls import noted
 from hoodoo.errors import HoodooWarning, PluginError
 from hoodoo.hookspecs import Registration
 from hoodoo.kernel.discover import Plugin, discover
 from hoodoo.kernel.registry import Kernel
 from hoodoo_cli.commandline import main
+from hoodoo_cli.commandline.app import build
 from hoodoo_cli.commands.installed import report
 
 Run = Callable[..., tuple[int, str, str]]
@@ -276,3 +279,16 @@ def test_a_fault_of_the_machine_is_one_sentence(
     monkeypatch.setattr(app, "build", lambda: fails)
     code, out, err = run("stats")
     assert (code, out) == (2, "") and err.startswith("file there: can't be used") and "Fix:" in err
+
+
+def test_commands_of_other_tools_lead_on(run: Run) -> None:
+    code, _, err = run("vacuum", "trips")
+    assert code == 2 and "No such command 'vacuum'. Fix: hoodoo clean PATH." in err
+    assert "No such command 'wave'." in run("wave")[2]
+
+
+def test_the_commands_that_errors_lead_to_are_there() -> None:
+    there = set(typer.main.get_command(build()).commands)  # type: ignore[attr-defined]
+    for name, text in noted("words.txt").items():
+        assert {found for found in re.findall(r"hoodoo ([a-z-]+) ", text)} <= there, name
+        assert name.removeprefix("command.") not in there

@@ -191,3 +191,10 @@ def test_an_entry_that_fails_is_no_table() -> None:
 
     (one,) = many._of_entry(Closed(), "db.t", {})
     assert not one.is_table and one.error is not None
+
+
+def test_the_price_of_one_table(run: Run, lake: Path) -> None:
+    code, out, _ = run("stats", lake / "trips", "--price", "file=2000")
+    assert code == 0 and "a month" in out
+    assert said(run("stats", lake / "trips", "--json", "--price", "file=2000"))["cost"] > 0
+    assert "cost" not in said(run("stats", lake / "trips", "--json"))

@@ -190,6 +190,14 @@ def test_parameters_are_values(session: Any, value: Any) -> None:
         ("CACHE TABLE trips", None, ConfigError, "to_arrow"),
         ("OPTIMIZE trips", None, ConfigError, "optimize"),
         ("VACUUM trips", None, ConfigError, "vacuum"),
+        ("RESTORE TABLE trips TO VERSION AS OF 1", None, ConfigError, r"restore\(1\)"),
+        ("CONVERT TO DELTA parquet.`x`", None, ConfigError, r"hoodoo\.convert"),
+        ("CREATE TABLE x SHALLOW CLONE trips", None, ConfigError, r"clone\(path\)"),
+        ("SELECT * FROM table_changes('trips', 1)", None, ConfigError, "hudi_table_changes"),
+        ("SELECT * FROM delta_scan('x')", None, ConfigError, 'tables={"t": path}'),
+        ("SELECT * FROM hudi_scan('x')", None, ConfigError, 'tables={"t": path}'),
+        ("SELECT * FROM read_parquet('x')", None, ConfigError, "pyarrow.dataset"),
+        ("CALL system.expire_snapshots('trips')", None, ConfigError, "CALL run_clean"),
         ("DESCRIBE HISTORY trips", None, ConfigError, "history"),
         ("ALTER TABLE trips RENAME TO geo.cities", None, TableExistsError, "another name"),
         ("ALTER TABLE nope RENAME TO journeys", None, ConfigError, "table nope"),
@@ -878,3 +886,14 @@ def test_frames_of_spark_connect() -> None:
     assert text == "SELECT * FROM {news}" and frames == {"news": frame}
     assert _is_empty(ConnectFrame(0)) and not _is_empty(frame)
     assert _is_empty(pa.table({"a": pa.array([], pa.int8())}))
+
+
+def test_names_of_other_libraries_lead_on(tmp_path: Path) -> None:
+    session = hoodoo.session(tables={"t": hoodoo.create(tmp_path / "t", "id bigint")})
+    with pytest.raises(AttributeError, match=r"no attribute 'execute'\. Fix: session\.sql\(text\)"):
+        session.execute("SELECT 1")
+    result = session.sql("SELECT * FROM t")
+    with pytest.raises(AttributeError, match=r"no attribute 'fetchall'\. Fix: .*to_pylist\(\)"):
+        result.fetchall()
+    with pytest.raises(AttributeError, match="no attribute 'wave'$"):
+        session.wave  # noqa: B018

@@ -151,3 +151,13 @@ def test_several_statements_are_one_document(run: Run, trips: hoodoo.Table, tmp_
 def test_a_missing_directory_is_one_sentence(run: Run, trips: hoodoo.Table, tmp_path: Path) -> None:
     code, out, err = run("SELECT * FROM trips", trips.path, "--output", tmp_path / "no" / "a.csv")
     assert (code, out) == (2, "") and "Fix:" in err and "Traceback" not in err
+
+
+def test_a_table_that_is_not_given_is_named_behind_the_statement(
+    run: Run, trips: hoodoo.Table
+) -> None:
+    statement = "SELECT count(*) AS n FROM trips"
+    code, _, err = run(statement)
+    assert code and 'hoodoo sql "..." trips=PATH' in err
+    assert said(run(statement, f"trips={trips.path}", "--json")) == [{"n": 3}]
+    assert "trips=PATH" in run("DELETE FROM trips")[2]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn
 
+from hoodoo.calls import elsewhere
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.model.outcome import RolledBack
 from hoodoo.table.call_action import installed_action
@@ -56,6 +58,18 @@ def cluster(
     return found
 
 
+class Optimized(tuple[Commit, ...]):
+    """The commits of an ``optimize``."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        _no_builder(name)
+
+
+def _no_builder(name: str, *_args: Any, **_more: Any) -> NoReturn:
+    """``optimize`` is a call: in Delta Lake it is an object with methods."""
+    raise AttributeError(f"table.optimize has no {name!r}{elsewhere('optimize', name)}", name=name)
+
+
 def optimize(
     table: TableHandle,
     columns: str | Sequence[str] | None = None,
@@ -81,7 +95,11 @@ def optimize(
             table, None, order, columns=columns, target_file_size=target_file_size, engine=engine
         )
     )
-    return tuple(commit for commit in done if commit.instant)
+    return Optimized(commit for commit in done if commit.instant)
+
+
+for _theirs in ("compact", "z_order"):
+    setattr(optimize, _theirs, partial(_no_builder, _theirs))
 
 
 def schedule_clustering(

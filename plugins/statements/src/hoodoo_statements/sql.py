@@ -25,6 +25,7 @@ from hoodoo_statements.partition_spec import PartitionSpec
 from hoodoo_statements.query import Query
 from hoodoo_statements.text.chains import shallow
 from hoodoo_statements.text.dialect import DIALECT
+from hoodoo_statements.text.of_others import instead_of, refuse_of_others
 from hoodoo_statements.text.scope import named, unknown_column
 from hoodoo_statements.text.vector_search import without_calls
 
@@ -120,12 +121,15 @@ def read_statement(statement: str, known: str = _KNOWN) -> Any:
     except sqlglot.errors.SqlglotError as error:
         said = str(error).splitlines()[0].rstrip(".")
         raise ConfigError(
-            f"statement {cut(statement)}", f"is no SQL: {said}.", f"It takes {known}."
+            f"statement {cut(statement)}",
+            f"is no SQL: {said}.",
+            instead_of(statement) or f"It takes {known}.",
         ) from None
     if len(found) != 1:
         raise ConfigError(
             f"statement {cut(statement)}", f"is {len(found)} statements.", "Give one at a time."
         )
+    refuse_of_others(found[0])
     for alias in found[0].find_all(exp.TableAlias):
         if isinstance(alias.this, exp.Parameter):  # sqlglot takes Delta Lake's t@v1 for a name
             raise ConfigError(
@@ -151,7 +155,7 @@ class Names:
             raise ConfigError(
                 f"table {name_of(node)}",
                 f"is a {type(found).__name__}, and no table of Hoodoo.",
-                "Open it: hoodoo.open(path).",
+                f'Give the table itself: tables={{"{name_of(node)}": hoodoo.open(path)}}.',
             )
         return found
 

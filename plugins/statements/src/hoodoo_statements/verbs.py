@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn
 
+from hoodoo.calls import elsewhere
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.batches import Batch
@@ -69,6 +71,15 @@ def alter(
         engine=engine,
     )
     return found
+
+
+def _no_builder(name: str, *_args: Any, **_more: Any) -> NoReturn:
+    """``alter`` is a call: in deltalake it is an object with methods."""
+    raise AttributeError(f"table.alter has no {name!r}{elsewhere('alter', name)}", name=name)
+
+
+for _theirs in ("add_columns", "add_constraint", "add_feature", "set_table_properties"):
+    setattr(alter, _theirs, partial(_no_builder, _theirs))
 
 
 def merge(

@@ -11,6 +11,7 @@ import typer
 import typer.core
 import typer.main
 from hoodoo import __version__
+from hoodoo.calls import elsewhere
 from hoodoo.errors import HoodooError, PluginError
 from hoodoo.kernel.registry import Offer, kernel
 
@@ -65,6 +66,9 @@ class Subcommands(typer.core.TyperGroup):
             from hoodoo_cli.commands.doctor import doctor
 
             return "doctor", _command("doctor", doctor), args[1:]
+        said = elsewhere("command", args[0])
+        if said and args[0] not in self.commands:
+            ctx.fail(f"No such command {args[0]!r}{said}")
         name, command, rest = super().resolve_command(ctx, args)
         return name, command.load() if isinstance(command, Listed) else command, rest
 

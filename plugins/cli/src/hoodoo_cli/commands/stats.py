@@ -27,8 +27,7 @@ def stats(
         typer.Option(
             envvar=PRICE,
             metavar="[SCHEME=]NUMBER",
-            help="Of many tables: what a GB costs in a month, of a store (s3=0.023) or of all; may "
-            "be repeated.",
+            help="What a GB costs in a month, of a store (s3=0.023) or of all; may be repeated.",
         ),
     ] = None,
     at_once: many.AtOnce = 4,
@@ -61,12 +60,16 @@ def stats(
     with show.progress() as report_progress:
         found = table.stats(progress=report_progress)
     if as_json:
-        show.put_json(plain.of_stats(found))
+        cost = {"cost": prices.cost(table.path, found.bytes)} if prices else {}
+        show.put_json({**plain.of_stats(found), **cost})
         return
     out = show.console()
     grid = show.grid("what", "value", fold=("value",))
     grid.show_header = False
-    for name, values in _lines(found).items():
+    lines = _lines(found)
+    if (costs := prices.cost(table.path, found.bytes)) is not None:
+        lines["size"].append(f"{costs:,.2f} a month")
+    for name, values in lines.items():
         for place, value in enumerate(values):
             grid.add_row(show.text("" if place else name, "bold"), show.text(value))
     show.put(out, grid)

@@ -64,7 +64,7 @@ def sql(
     for n, one in enumerate(statements):
         if listed:
             typer.echo("," if n else "[")
-        found = run(one, tables=known)
+        found = _answer(one, known)
         if isinstance(found, pa.Table):
             rows.put_rows(
                 found.schema, found.to_batches(), output, as_json, arguments.pairs(options)
@@ -73,6 +73,20 @@ def sql(
             arguments.answer(found, form == "json", _line(found))
     if listed:
         typer.echo("]")
+
+
+def _answer(statement: str, known: dict[str, Any]) -> Any:
+    try:
+        return run(statement, tables=known)
+    except ConfigError as error:
+        if not error.rule.startswith("is not among tables="):
+            raise
+        name = error.obj.removeprefix("table ")
+        raise ConfigError(
+            error.obj,
+            f"is not among the tables of the command ({', '.join(known) or 'none'}).",
+            f'Name it behind the statement: hoodoo sql "..." {name}=PATH.',
+        ) from None
 
 
 def _tables(given: list[str], options: list[str] | None) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class SessionNames:
             raise ConfigError(
                 f"table {name}",
                 f"is a {type(found).__name__}, and no table of Hoodoo.",
-                "Open it: hoodoo.open(path).",
+                f'Give the table itself: tables={{"{name}": hoodoo.open(path)}}.',
             )
         return found
 
@@ -85,7 +85,8 @@ class SessionNames:
         if entry is not None:
             return entry[0].open(entry[1], options=said)
         if self.spark is not None and self.spark.catalog.tableExists(name):
-            return self.spark.table(name)
+            path = _path_of(self.spark, node)
+            return self.spark.table(name) if path is None else open_table(path, said)
         return None
 
     def stored(self, node: Any) -> tuple[Any, str] | None:
@@ -127,6 +128,28 @@ class SessionNames:
                 yield lake, rest
         for lake in self.catalogs.values():
             yield lake, ".".join(parts)
+
+
+def _path_of(spark: Any, node: Any) -> str | None:
+    """Where a table of Spark's catalog is that ``USING hoodoo`` made; None for others, and for one
+    with options of its own, which may say which rows are read."""
+    from pyspark.errors import PySparkException
+
+    *within, name = [part.name for part in node.parts]
+    place = ".".join("`{}`".format(part.replace("`", "``")) for part in within)
+    text = name.replace("\\", "\\\\").replace("'", "\\'")
+    asked = f"SHOW TABLE EXTENDED {f'IN {place} ' if place else ''}LIKE '{text}'"
+    try:  # DESCRIBE does not say where the table of a source in Python is
+        rows = [row for row in spark.sql(asked).collect() if row[1].lower() == name.lower()]
+    except PySparkException:  # a catalog that has no such answer
+        return None
+    if len(rows) != 1 or rows[0]["isTemporary"]:
+        return None
+    lines = (line.partition(": ") for line in rows[0]["information"].splitlines())
+    facts = {key: value for key, colon, value in lines if colon}
+    if facts.get("Provider") != "hoodoo" or "Storage Properties" in facts:
+        return None
+    return facts.get("Location")
 
 
 def _opened_again(table: Table, options: Mapping[str, str]) -> Table:

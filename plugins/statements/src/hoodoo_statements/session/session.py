@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from attrs import frozen
-from hoodoo.calls import checked_methods
+from hoodoo.calls import checked_methods, elsewhere
 from hoodoo_rows.api import Scan
 from sqlglot import exp
 
@@ -42,6 +42,13 @@ class Session:
     """Tables that have names, for statements of SQL. Returned by ``hoodoo.session``."""
 
     names: SessionNames
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            said = elsewhere("session", name)
+            text = f"'Session' object has no attribute {name!r}{said}"
+            raise AttributeError(text, name=name, obj=self)
 
     def __repr__(self) -> str:
         engine = "DuckDB" if self.names.spark is None else "Spark"

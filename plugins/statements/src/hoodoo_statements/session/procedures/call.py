@@ -15,6 +15,7 @@ from hoodoo_statements.session.names import SessionNames
 from hoodoo_statements.session.procedures import commits, files, indexes, services, tables
 from hoodoo_statements.session.procedures.others import ELSEWHERE
 from hoodoo_statements.session.procedures.procedure import Call, Procedure, Rows, name_of
+from hoodoo_statements.text import of_others
 from hoodoo_statements.text.dialect import DIALECT
 
 
@@ -98,8 +99,9 @@ def _filtered(answer: pa.Table, wanted: str, name: str, spark: Any) -> pa.Table:
 
 
 def _unknown(name: str) -> ConfigError:
-    if name in ELSEWHERE:
-        return ConfigError(f"procedure {name}", "is no procedure here.", ELSEWHERE[name])
+    instead = ELSEWHERE.get(name) or of_others.PROCEDURES.get(name)
+    if instead:
+        return ConfigError(f"procedure {name}", "is no procedure here.", instead)
     near = nearest(name, [*PROCEDURES, *ELSEWHERE])
     fix = f"Did you mean {near}? " if near else ""
     return ConfigError(
