@@ -42,6 +42,7 @@ class _Look:
     pending: frozenset[str]
 
     def lacks(self, write: Instant) -> bool:
+        """Whether this look was made before ``write`` was completed."""
         return order_key(write.requested) > self.upto or write.requested in self.pending
 
 

@@ -25,6 +25,7 @@ class SnapshotQuery:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> SnapshotQuery:
+        """The query type; no option changes it."""
         return cls()
 
     def plan(

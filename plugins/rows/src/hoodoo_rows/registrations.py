@@ -46,11 +46,13 @@ def hoodoo_first_rows(data: Any) -> Any:
 
 @hookimpl
 def hoodoo_table_rows() -> Any:
+    """The methods of tables that read and write rows."""
     return import_module("hoodoo_rows.of_table")
 
 
 @hookimpl
 def hoodoo_actions() -> Iterable[Registration]:
+    """The action that writes rows."""
     return [
         Registration(
             "write",
@@ -63,6 +65,7 @@ def hoodoo_actions() -> Iterable[Registration]:
 
 @hookimpl
 def hoodoo_query_types() -> Iterable[Registration]:
+    """The query type that reads rows."""
     return [
         Registration(
             "snapshot",

@@ -22,6 +22,7 @@ class Sizes:
 
     @classmethod
     def of(cls, sizes: Sequence[int]) -> Sizes:
+        """The figures of ``sizes`` (bytes)."""
         if not sizes:
             return cls()
         at = np.percentile(np.array(sizes, np.int64), (0, 10, 50, 90, 100), method="nearest")

@@ -32,6 +32,7 @@ class Write:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Write:
+        """The action; no option changes it."""
         return cls()
 
     def run(self, table: TableHandle, *, operation: str = "upsert", **arguments: Any) -> Commit:

@@ -30,9 +30,11 @@ class Framed:
 
     @property
     def length(self) -> int:
+        """The bytes of a serialized row: -1, as rows differ."""
         return -1
 
     def create(self) -> pa.RecordBatch:
+        """Raise PluginError: a row of default values means nothing."""
         raise PluginError(
             "internal row",
             "can't be made with default values.",
@@ -40,12 +42,15 @@ class Framed:
         )
 
     def copy(self: Any, rows: Any, reuse: Any = None) -> Any:
+        """``rows`` once more, in memory of their own: a batch, or an InternalRow. Raises
+        PluginError for ``reuse``."""
         refuse_reuse(reuse)
         if isinstance(rows, InternalRow):
             return InternalRow.of(self.copy(rows.batch(self.schema)))
         return self.deserialize(self.serialize(rows))
 
     def copy_stream(self, source: Any, target: Any) -> int:
+        """Copy one serialized row from the stream ``source`` to ``target``; its length in bytes."""
         return copy_stream(source, target)
 
 

@@ -64,6 +64,7 @@ class Spill:
         weakref.finalize(self, _remove, self._folder, self._nameless)
 
     def path(self, number: int) -> str:
+        """The local file of the run ``number``."""
         return os.path.join(self._folder, f"{number}.arrow")
 
     def write(self, schema: pa.Schema, number: int, batches: Iterator[pa.RecordBatch]) -> None:
@@ -104,6 +105,7 @@ class Spill:
             ) from error
 
     def read(self, number: int) -> Iterator[pa.RecordBatch]:
+        """The batches of the run ``number``, in the order in which they were written."""
         with self._mapped(number) as source:
             reader = pa.ipc.open_file(source)
             for index in range(reader.num_record_batches):

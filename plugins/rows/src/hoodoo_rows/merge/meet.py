@@ -204,6 +204,7 @@ class Places:
         self._more = self.waiting.places_ahead(self.keys)
 
     def take(self, rows: int) -> pa.Array:
+        """The places (int32, null: none) of the next ``rows`` rows."""
         while len(self._found) < rows:
             self._found = pa.chunked_array(
                 [*self._found.chunks, *next(self._more).chunks], pa.int32()

@@ -143,6 +143,8 @@ def needed_columns(merger: Merger, schema: pa.Schema) -> list[str]:
 
 
 def narrow(pool: pa.Table, index: npt.NDArray[Any], merger: Merger) -> pa.Table:
+    """Rows of ``pool`` at the positions ``index`` (int64), with the columns that ``merger``
+    needs."""
     return pool.select(needed_columns(merger, pool.schema)).take(pa.array(index))
 
 

@@ -50,6 +50,7 @@ class Visible:
 
     @classmethod
     def of(cls, timeline: Timeline, as_of: str | None) -> Visible:
+        """What is visible on ``timeline``, up to the requested time ``as_of`` (None: all of it)."""
         limit = None if as_of is None else order_key(as_of)
         start = None if timeline.start is None else order_key(timeline.start)
         done = frozenset(i.requested for i in timeline.writes())
@@ -65,6 +66,7 @@ class Visible:
         )
 
     def shows(self, instant: str) -> bool:
+        """Whether a log block of ``instant`` counts."""
         if self.limit is not None and order_key(instant) > self.limit:
             return False
         if self.committed is None or instant in self.committed:
@@ -144,6 +146,7 @@ class MergeRule:
         return evolve(self, schema=kept, gives_keys=gives_keys)
 
     def record_keys(self, rows: pa.RecordBatch) -> pa.Array:
+        """The record keys (text) of ``rows``: stored ones, or computed where they are virtual."""
         if self.keys is None or RECORD_KEY in rows.schema.names:
             return rows.column(RECORD_KEY)
         return self.keys.record_keys(rows)

@@ -72,10 +72,12 @@ class VirtualKeys:
 
     @property
     def extension(self) -> str:
+        """As of the inner format, for example ``.parquet``."""
         return self.inner.extension
 
     @property
     def plain_parquet(self) -> bool:
+        """Whether other programs can read the files as plain Parquet."""
         return is_plain_parquet(self.inner)
 
     def column_ranges(
@@ -88,6 +90,7 @@ class VirtualKeys:
         return self.inner.column_ranges(storage, path, stored)
 
     def reader(self, storage: Storage, path: str) -> KeyedReader:
+        """A reader of the file at ``path`` that adds the keys."""
         return KeyedReader(self.inner.reader(storage, path), self.generator, path)
 
     def writer(
@@ -97,6 +100,8 @@ class VirtualKeys:
         expected_rows: int | None = None,
         base: BaseFileReader | None = None,
     ) -> BaseFileWriter:
+        """A writer of the file ``local`` that leaves the keys out. The arguments are those of
+        the inner format."""
         return _Writer(self.inner.writer(local, schema, expected_rows, base), self.filled)
 
 
@@ -111,16 +116,19 @@ class KeyedReader:
 
     @property
     def schema(self) -> pa.Schema:
+        """The columns of the file, and those that are computed."""
         stored = self.inner.schema
         made = [pa.field(name, pa.string()) for name in _MADE if name not in stored.names]
         return pa.schema([*stored, *made])
 
     @property
     def num_rows(self) -> int:
+        """As of the inner reader."""
         return self.inner.num_rows
 
     @property
     def metadata(self) -> Mapping[str, str]:
+        """As of the inner reader."""
         return self.inner.metadata
 
     def batches(
@@ -155,6 +163,7 @@ class KeyedReader:
             yield pa.RecordBatch.from_arrays(made, names=wanted)
 
     def close(self) -> None:
+        """Close the inner reader."""
         self.inner.close()
 
     def __enter__(self) -> KeyedReader:
@@ -208,16 +217,20 @@ class _Writer:
     filled: frozenset[str]
 
     def write(self, batch: pa.RecordBatch | pa.Table, known: bool = False) -> None:
+        """Write ``batch`` without its keys."""
         self.inner.write(emptied(batch, self.filled), known)
 
     @property
     def written(self) -> int:
+        """Bytes so far."""
         return self.inner.written
 
     def flush(self) -> int:
+        """End a row group; bytes so far."""
         return self.inner.flush()
 
     def close(self) -> int:
+        """End the file; its bytes."""
         return self.inner.close()
 
 

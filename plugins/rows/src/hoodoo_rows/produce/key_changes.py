@@ -113,6 +113,7 @@ def stat_of(text: str | bytes) -> WriteStat:
 class _OnlyStats:
     @property
     def out_schema(self) -> pa.Schema:
+        """The number of a file and its stat."""
         return pa.schema([("file", pa.int64()), ("stat", pa.binary())])
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
@@ -126,6 +127,7 @@ class OnlyKeys:
 
     @property
     def out_schema(self) -> pa.Schema:
+        """The rows of an index."""
         return INDEX_ROWS
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:

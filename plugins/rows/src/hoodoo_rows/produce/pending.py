@@ -35,6 +35,7 @@ class Pending:
 
     @classmethod
     def of(cls, timeline: Timeline, instant: Instant, door: TaskFence | None = None) -> Pending:
+        """The pending ``instant`` of ``timeline``, whose tasks may be kept out by ``door``."""
         return cls(instant.requested, timeline.path(instant), door)
 
     def put(

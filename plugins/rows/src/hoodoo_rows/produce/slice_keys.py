@@ -32,6 +32,7 @@ class ReadKeys:
 
     @property
     def out_schema(self) -> pa.Schema:
+        """Record keys with their places."""
         return KEY_CHANGES
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:

@@ -35,6 +35,7 @@ STATS_SCHEMA = pa.schema(
 
 
 def stats_batch(stats: Iterable[WriteStat]) -> pa.RecordBatch:
+    """``stats`` as a batch of STATS_SCHEMA, one row each."""
     rows = []
     for stat in stats:
         row = {name: getattr(stat, name, None) for name in STATS_SCHEMA.names}

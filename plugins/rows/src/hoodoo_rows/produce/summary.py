@@ -44,6 +44,7 @@ class Summarise:
 
     @property
     def out_schema(self) -> pa.Schema:
+        """Figures of the rows, and their keys."""
         return SUMMARY_SCHEMA.append(_KEYS)
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
@@ -97,10 +98,12 @@ class Arrivals:
 
     @property
     def total(self) -> int:
+        """The number of rows."""
         return sum(self.rows.values())
 
     @property
     def held_bytes(self) -> int:  # of all keys with their places
+        """The bytes of all keys with their places in memory."""
         return self.key_bytes + PLACE_BYTES * self.total
 
 

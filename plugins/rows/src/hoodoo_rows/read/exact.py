@@ -60,6 +60,7 @@ class FindInexact:
 
     @property
     def out_schema(self) -> pa.Schema:
+        """The column and the value that was found."""
         return _FOUND
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:

@@ -95,6 +95,7 @@ class ScanPlan:
 
     @property
     def pruned_by_partition(self) -> int:
+        """The number of file slices that their partition path left out."""
         return self.considered - self.in_paths
 
     @property

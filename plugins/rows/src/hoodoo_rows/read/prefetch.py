@@ -35,6 +35,7 @@ class _Lane(Generic[Item]):
     failure: BaseException | None = None
 
     def start(self) -> None:
+        """Begin to fetch, unless it has begun."""
         with self.changed:
             self._start()
 
@@ -87,6 +88,7 @@ class _Lane(Generic[Item]):
             yield item
 
     def close(self) -> None:
+        """Fetch nothing more, and forget what is ready."""
         with self.changed:
             self.closed = True
             self.ready.clear()

@@ -53,6 +53,7 @@ class Query(Rows):
 
     @property
     def schema(self) -> pa.Schema:
+        """The columns of the answer."""
         return shown_schema(self.plan.schema)
 
     def __repr__(self) -> str:

@@ -47,13 +47,16 @@ class Rows(Shown):
 
     @property
     @abstractmethod
-    def schema(self) -> pa.Schema: ...
+    def schema(self) -> pa.Schema:
+        """The columns of the rows."""
 
     @abstractmethod
-    def to_batches(self) -> Iterator[pa.RecordBatch]: ...
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows as record batches, of which few are in memory at a time."""
 
     @abstractmethod
-    def count(self) -> int: ...
+    def count(self) -> int:
+        """The number of rows."""
 
     def to_reader(self) -> pa.RecordBatchReader:
         """:meth:`to_batches` with its schema, as Arrow's own stream type."""

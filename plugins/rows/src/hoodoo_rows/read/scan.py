@@ -52,6 +52,7 @@ class Scan(Rows):
 
     @property
     def schema(self) -> pa.Schema:
+        """The columns of the rows."""
         return shown_schema(self.plan.schema)
 
     def __repr__(self) -> str:

@@ -115,6 +115,7 @@ def bootstrapped(obj: str) -> UnsupportedTableError:
 
 
 def no_format(obj: str, name: str) -> UnsupportedTableError:
+    """The error about the base file format ``name`` of ``obj``, which no installed plugin has."""
     brought = MEMBERS.get(("file_format", name.upper()))
     fix = (
         install([brought])

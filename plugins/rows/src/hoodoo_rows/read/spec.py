@@ -44,6 +44,7 @@ class RowSpec:
 
     @property
     def out_schema(self) -> pa.Schema:
+        """The columns that the read returns, in their order."""
         return pa.schema([self.schema.field(name) for name in self.columns])
 
 

@@ -31,6 +31,7 @@ class ReadSlices:
 
     @property
     def out_schema(self) -> pa.Schema:
+        """As of the spec."""
         return self.spec.out_schema
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
@@ -40,12 +41,16 @@ class ReadSlices:
                     yield from self.rows(slice_)
 
     def rows(self, unit: FileSlice) -> Iterator[pa.RecordBatch]:
+        """The rows of the file slice ``unit``."""
         return read_slice(self.storage, self.file_format, self.spec, unit, self.rule)
 
 
 class Sized(Protocol):
+    """What has a size in bytes."""
+
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """In bytes."""
 
 
 Piece = TypeVar("Piece", bound=Sized)

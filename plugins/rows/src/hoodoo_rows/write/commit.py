@@ -54,6 +54,7 @@ class Commit(Shown):
 
     @property
     def figures(self) -> Figures:
+        """The counts of files and rows, as events have them."""
         return Figures(
             files_added=len(self.files),
             rows_inserted=self.inserted,
@@ -71,6 +72,7 @@ class Commit(Shown):
         stats: Iterable[WriteStat],
         completed: str | None = None,
     ) -> Commit:
+        """A commit with the counts of ``stats``."""
         stats = tuple(stats)
         done, files = CommitMetadata(operation, stats).figures, tuple(stat.path for stat in stats)
         return cls(

@@ -36,9 +36,11 @@ class MergedSlice:
 
     @property
     def schema(self) -> pa.Schema:
+        """The columns of the merged rows."""
         return self.rule.out_schema
 
     def batches(self, columns: Sequence[str], encoded: bool = False) -> Iterator[pa.RecordBatch]:
+        """The merged rows, with ``columns``."""
         rule = self.rule.narrowed(columns)
         for batch in merged_rows(self.storage, self.file_format, rule, self.slice_):
             yield batch.select(columns)

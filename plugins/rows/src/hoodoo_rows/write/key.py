@@ -75,6 +75,7 @@ class AddKeys:
 
     @property
     def out_schema(self) -> pa.Schema:
+        """The rows with their record keys and partition paths."""
         return keyed(self.schema)
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
@@ -129,6 +130,7 @@ class _Bucketing:
 
     @property
     def out_schema(self) -> pa.Schema:
+        """The rows with the buckets of their keys."""
         return bucketed(self.schema)
 
 

@@ -62,6 +62,7 @@ class ToKey:
 
     @property
     def out_schema(self) -> pa.Schema:
+        """Rows or places, with the part and the slot that they go to."""
         more = [pa.field(PART, pa.int32()), pa.field(SLOT, pa.int32())]
         # Places have no values in the columns of the table.
         return pa.schema([*(one.with_nullable(True) for one in tagged(self.schema)), *more])
@@ -88,6 +89,7 @@ class Meet:
 
     @property
     def out_schema(self) -> pa.Schema:
+        """As of the step that follows."""
         found: pa.Schema = self.by.out_schema
         return found
 

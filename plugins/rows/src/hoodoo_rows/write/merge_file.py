@@ -58,10 +58,12 @@ class _Counts:
 
     @property
     def written(self) -> int:
+        """The number of rows in the new file."""
         return self.inserts + self.updates + self.kept
 
     @property
     def changed(self) -> bool:
+        """Whether a row was inserted, updated or deleted."""
         return bool(self.inserts or self.updates or self.deletes)
 
 
@@ -226,16 +228,19 @@ class _Output:
     key_changes: KeyChanges
 
     def keep(self, stored: pa.RecordBatch) -> None:
+        """Write ``stored`` rows as they are."""
         if stored.num_rows:
             self.counts.kept += stored.num_rows
             self.writer.write(renamed(stored, self.target["file_name"]), known=True)
 
     def insert(self, rows: pa.Table) -> None:
+        """Write new ``rows``."""
         self._add(rows, known=False)
         self.counts.inserts += rows.num_rows
         self.key_changes.came(rows.column(RECORD_KEY))
 
     def update(self, rows: pa.Table, deleted: int) -> None:
+        """Write ``rows`` in place of stored ones, of which ``deleted`` have no new row."""
         self._add(rows, known=True)
         self.counts.updates += rows.num_rows
         self.counts.deletes += deleted

@@ -190,6 +190,7 @@ class _Files:
                 file.waiting = 0
 
     def begun(self, path: str) -> _NewFile:
+        """A new file in the partition ``path``, which is open from now on."""
         step, number, instant = self.step, self.task.number, self.step.pending.requested
         local = scratch_path(step.storage)
         file_id = f"{new_uuid(instant, self.attempt, path)}-0"
@@ -214,6 +215,7 @@ class _Files:
         yield partial(self._put, file, size), size
 
     def close(self) -> None:
+        """Delete the local files."""
         for local in self.local:
             discard(local)
 

@@ -35,6 +35,7 @@ class WriteKind:
     replaces: Replaces = Replaces.NOTHING
 
     def action(self, merge_on_read: bool) -> str:
+        """The action of such a write on the timeline."""
         if self.replaces is not Replaces.NOTHING:
             return "replacecommit"
         return "deltacommit" if merge_on_read else "commit"

@@ -79,6 +79,7 @@ class Prepared:
 
     @property
     def places(self) -> Mapping[Group, int] | None:
+        """The rows by file group, where these are known; else None."""
         return None if self.changes is None else self.changes.places
 
 

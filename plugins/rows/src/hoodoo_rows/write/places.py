@@ -44,7 +44,8 @@ class Places(Protocol):
     """Where the keys of keyed rows lie, as ``index`` says: rows of LOCATIONS_SCHEMA."""
 
     @property
-    def index(self) -> LookupIndex: ...
+    def index(self) -> LookupIndex:
+        """What looked the keys up."""
 
     def groups(self) -> list[dict[str, Any]]:
         """``partition_path``, ``file_id`` and ``rows``, the number of keys, of each file group, in
@@ -73,14 +74,17 @@ class OnDriver:
     found: pa.Table
 
     def groups(self) -> list[dict[str, Any]]:
+        """The file groups that have keys, with their numbers of rows."""
         ones = pa.repeat(pa.scalar(1, pa.int64()), self.found.num_rows)
         return in_order(self.found.append_column("rows", ones))
 
     def through(self, step: Any, rows: Stream) -> Stream:
+        """``rows`` through ``step``, which gets the places."""
         engine = self.target.engine
         return engine.map(rows, evolve(step, found=engine.side(self.found)))
 
     def stream(self) -> Stream:
+        """The places as a stream."""
         engine = self.target.engine
         if self.found.num_rows:
             step = AskedRows(engine.side(self.found), self.index.is_global)
@@ -89,9 +93,11 @@ class OnDriver:
         return engine.source(self.found)
 
     def first(self) -> str:
+        """One of the record keys."""
         return str(self.found.column("record_key")[0].as_py())
 
     def without(self, gone: pa.Table) -> OnDriver:
+        """The places but those of ``gone``."""
         if not gone.num_rows:
             return self
         names = LOCATIONS_SCHEMA.names
@@ -109,21 +115,26 @@ class InTasks:
     staged: Stream
 
     def groups(self) -> list[dict[str, Any]]:
+        """The file groups that have keys, with their numbers of rows."""
         engine = self.target.engine
         return in_order(engine.collect(engine.map(self.staged, CountPlaces())))
 
     def through(self, step: Any, rows: Stream) -> Stream:
+        """``rows`` through ``step``, which gets the places of its part."""
         return meet(self.target, self.arriving, rows, self.staged, step, self.index)
 
     def stream(self) -> Stream:
+        """The places as a stream."""
         return self.staged
 
     def first(self) -> str:
+        """One of the record keys."""
         engine = self.target.engine
         found = engine.collect(engine.map(self.staged, First(LOCATIONS_SCHEMA)))
         return str(found.column("record_key")[0].as_py())
 
     def without(self, gone: pa.Table) -> InTasks:
+        """The places but those of ``gone``."""
         if not gone.num_rows:
             return self
         engine = self.target.engine

@@ -27,6 +27,7 @@ class Routing:
 
     @property
     def out_schema(self) -> pa.Schema:
+        """The rows with the part and the slot that they go to."""
         return routed(self.schema)
 
 
@@ -78,6 +79,7 @@ class RouteToBuckets(Routing):
             yield _routed(batch, self.out_schema, slots, parts)
 
     def route(self, groups: pa.RecordBatch) -> tuple[_Numbers, _Numbers]:
+        """Of file groups, the parts and the slots (integers, one for each row of ``groups``)."""
         return self._of_plan()(groups)
 
     def _of_plan(self) -> Callable[[pa.RecordBatch], tuple[_Numbers, _Numbers]]:
@@ -118,6 +120,7 @@ class _InsertSlots:
         self._edges[last] = place[last] + 1  # exactly, whatever rounding did
 
     def of(self, paths: pa.Array, keys: pa.Array) -> npt.NDArray[np.int64]:
+        """The slots (int64) of new rows by their partition ``paths`` and ``keys``."""
         path = np.asarray(pc.index_in(paths, value_set=self._paths)).astype(np.float64)
         at = np.searchsorted(self._edges, path + fraction(keys), side="right")
         return self._slots[np.minimum(at, len(self._slots) - 1)].astype(np.int64)

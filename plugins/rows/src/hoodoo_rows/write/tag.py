@@ -25,6 +25,7 @@ class Here:
     rows: pa.Table
 
     def table(self) -> pa.Table:
+        """The rows."""
         return self.rows
 
 
@@ -40,6 +41,7 @@ class _Tagging:
 
     @property
     def out_schema(self) -> pa.Schema:
+        """The rows with their places."""
         return tagged(self.schema)
 
 

@@ -160,22 +160,27 @@ class WriteTarget:
 
     @property
     def storage(self) -> Storage:
+        """The table's files."""
         return self.snapshot.storage
 
     @property
     def config(self) -> TableConfig:
+        """The properties that are stored."""
         return self.snapshot.properties
 
     @property
     def timeline(self) -> Timeline:
+        """The timeline of the snapshot."""
         return self.snapshot.timeline
 
     @property
     def schema(self) -> pa.Schema:
+        """The table's own columns, without meta columns."""
         return self.snapshot.schema
 
     @property
     def slices(self) -> tuple[FileSlice, ...]:
+        """The newest file slice of each file group."""
         return self.snapshot.slices
 
     @property
@@ -203,30 +208,37 @@ class WriteTarget:
 
     @property
     def generator(self) -> KeyGenerator:
+        """What makes record keys and partition paths."""
         return self.plugins.generator
 
     @property
     def merger(self) -> Merger:
+        """What makes one row of several with one key."""
         return self.plugins.merger
 
     @property
     def index(self) -> LookupIndex | ComputedIndex | PathIndex:
+        """What says which file group has a key."""
         return self.plugins.index
 
     @property
     def file_format(self) -> BaseFileFormat:
+        """The format of base files."""
         return self.plugins.file_format
 
     @property
     def serializer(self) -> Serializer:
+        """How rows are packed when they go from task to task."""
         return self.plugins.serializer
 
     @property
     def options(self) -> Mapping[str, str]:
+        """Options of the write, by Hudi's names."""
         return self.policy.options
 
     @property
     def logs(self) -> LogSettings | None:
+        """How log files are written; None: base files are rewritten."""
         return self.policy.logs
 
     @property
@@ -246,6 +258,7 @@ class WriteTarget:
 
     @property
     def computed(self) -> ComputedIndex | PathIndex | None:
+        """The index if it computes file groups or partition paths; else None."""
         kind = self.index_kind
         return self.index if kind.computes or kind.by_path else None  # type: ignore[return-value]
 

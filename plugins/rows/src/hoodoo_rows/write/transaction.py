@@ -227,6 +227,7 @@ class Transaction:
     # --- work -------------------------------------------------------------------------------------
     @contextmanager
     def undone_on_error(self) -> Iterator[None]:
+        """The write is undone if the body fails."""
         with self._taken(), self.life.undone_on_error(self._undo):
             yield
 

@@ -60,6 +60,7 @@ class WriteSlots:
 
     @property
     def out_schema(self) -> pa.Schema:
+        """Stats of files, with their keys where an index wants them."""
         return WRITTEN if self.tells_keys else STATS_SCHEMA
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
