@@ -13,6 +13,7 @@ COPY_ON_WRITE = [
     "cow_v8_nonpartitioned",
     "cow_v8_simplekeygen_hivestyle_no_metafields",
     "cow_v8_simplekeygen_nonhivestyle",
+    "cow_v9_spark12_indexes_small",
     "cow_v9_timebasedkeygen_epochmillis",
     "cow_v9_timebasedkeygen_nonhivestyle",
     "cow_v9_timebasedkeygen_unixtimestamp",
