@@ -6,6 +6,7 @@ goes on.
 from __future__ import annotations
 
 import random
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from crash_leaks import leaks
 from crash_trials import (
     COUNT,
     SEED,
-    VERSIONS,
     WHEN,
     Operation,
     age_temporaries,
@@ -36,9 +36,13 @@ SAMPLED = effort(3, 12)
 BY_FILES = {"hoodie.metadata.enable": "true", "hoodie.metadata.record.index.enable": "true"}
 
 
-def change(version: int) -> Operation:
-    """To the other of the two versions."""
-    return lambda table: table.upgrade(9) if version == 6 else table.downgrade(6)
+# From, to.
+WAYS = tuple(permutations((6, 8, 9), 2))
+
+
+def change(before: int, after: int) -> Operation:
+    """Also of a table that has been changed already."""
+    return lambda table: table.upgrade(after) if before < after else table.downgrade(after)
 
 
 def prepared(life: Life, path: Path) -> Path:
@@ -62,23 +66,24 @@ def points(life: Life, path: Path) -> dict[str, Any]:
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way[0]} to {way[1]}")
 @pytest.mark.parametrize("kind", KINDS)
 def test_crash_in_a_change_of_the_version(
-    lives: Any, tmp_path: Path, local_temporaries: Path, kind: str, version: int
+    lives: Any, tmp_path: Path, local_temporaries: Path, kind: str, way: tuple[int, int]
 ) -> None:
-    life = lives(version, kind, "due")
+    life = lives(way[0], kind, "due")
+    act = change(*way)
     base = prepared(life, tmp_path / "base")
     known, rows = points(life, base), state(base)
-    steps = mutations(base, tmp_path / "whole", change(version))
-    chance = random.Random(f"{SEED} version {kind} {version}")
+    steps = mutations(base, tmp_path / "whole", act)
+    chance = random.Random(f"{SEED} version {kind} {way}")
     chosen = range(1, len(steps) + 1)
     versions = set()
     for at in chosen if ALL else sorted(chance.sample(chosen, SAMPLED)):
         for when in WHEN if ALL else (chance.choice(WHEN),):
             where = f"{when} operation {at}: {steps[at - 1]}, seed {SEED}"
             target = copied(base, tmp_path / "trial")
-            crash(target, change(version), at, when)
+            crash(target, act, at, when)
             # The package `hudi` does not know the copy of properties that are being written.
             torn = (target / properties.BACKUP).exists()
             assert (ours if torn else state)(target) == rows, where
@@ -87,13 +92,13 @@ def test_crash_in_a_change_of_the_version(
             straight = copied(target, tmp_path / "straight")
             _goes_on(straight, rows, known, where)
             age_temporaries(target)
-            change(version)(opened(target))
-            assert opened(target).config.version == 15 - version, where
-            change(version)(opened(target))  # takes away what was left
+            act(opened(target))
+            assert opened(target).config.version == way[1], where
+            act(opened(target))  # takes away what was left
             _goes_on(target, rows, known, where)
             assert leaks(target) == [], where
             COUNT.trials += 1
-    assert versions == set(VERSIONS) or not ALL
+    assert versions == set(way) or not ALL
 
 
 def _goes_on(path: Path, rows: Any, known: dict[str, Any], where: str) -> None:

@@ -40,7 +40,6 @@ def newer(table: hoodoo.Table, rows: pa.Table) -> pa.Table:
     for name in ordering:
         at = rows.schema.get_field_index(name)
         rows = rows.set_column(at, rows.schema.field(at), _later(rows.column(name)))
-    free = [f for f in rows.schema if f.name not in bound and f.nullable]
     blank = next(f for f in rows.schema if f.name not in bound and f.nullable)
     at = rows.schema.get_field_index(blank.name)
     return rows.set_column(at, blank, pa.nulls(rows.num_rows, blank.type))
@@ -48,7 +47,9 @@ def newer(table: hoodoo.Table, rows: pa.Table) -> pa.Table:
 
 def unique_first(table: hoodoo.Table, rows: pa.Table) -> pa.Table:
     """``rows``, first of all those whose key is there once: a bulk insert of Spark Hudi stores keys twice."""
-    keys = [str(tuple(row.values())) for row in rows.select(table.config.record_key_fields).to_pylist()]
+    keys = [
+        str(tuple(row.values())) for row in rows.select(table.config.record_key_fields).to_pylist()
+    ]
     return rows.take(sorted(range(len(keys)), key=lambda n: (keys.count(keys[n]), n)))
 
 

@@ -141,6 +141,7 @@ def test_entries_hold_after_each_action(kind: str, tmp_path: Path) -> None:
             table.clean()
         check(table)
     table.rebuild_index()
+    assert table.rebuild_index("day_of") == ("expr_index_day_of",)
     check(table)
     assert not table.verify().findings
     assert {index.name for index in table.indexes()} >= set(INDEXES)

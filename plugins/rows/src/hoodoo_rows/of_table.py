@@ -46,6 +46,7 @@ from hoodoo.timeline.timeline import Timeline
 from hoodoo_rows.merge.rule import as_of_schema
 from hoodoo_rows.merge.virtual import VirtualKeys, stores_keys
 from hoodoo_rows.read.plan import plan_scan
+from hoodoo_rows.read.source import refuse_dropped
 
 if TYPE_CHECKING:  # a read imports nothing of writes
     from hoodoo_rows.write.operation import WriteKind
@@ -263,6 +264,7 @@ def write_target(
     :meth:`hoodoo.table.handle.TableHandle.on_snapshot`."""
     if not looks:
         table.check_writable()
+        refuse_dropped(table.config)
     runner = table.engine(data, engine or table.default_engine)
     return table.on_snapshot(
         partial(_target, table, runner),

@@ -18,9 +18,11 @@ from hoodoo_metadata.partitions.known import folder_of, has_ranges, is_possible,
 from hoodoo_metadata.partitions.record_index.growing import Growing
 from hoodoo_metadata.partitions.record_index.size import IndexSize
 from hoodoo_metadata.partitions.secondary.rows import indexes_of_columns, secondaries
+from hoodoo_metadata.partitions.secondary.rows import partition_of as secondary_of
 from hoodoo_metadata.table.layout import (
     BLOOM_FILTERS,
     COLUMN_STATS,
+    EXPRESSION,
     FILES,
     GROWING,
     GROWING_INDEX,
@@ -177,8 +179,9 @@ class Wanted:
             every = (*names(), *indexes_of_columns(config))
             found = (p for p in every if p in there or p == FILES)
             return cls(tuple(p for p in found if is_possible(config, p)))
-        if name in indexes_of_columns(config):
-            return cls((name,), partition=name)
+        for made in (name, secondary_of(name), f"{EXPRESSION}{name}"):
+            if made in indexes_of_columns(config):
+                return cls((made,), partition=made)
         index = stored_name(name)
         partition = folder_of(name) if index is None else partition_of(index, config)
         if partition == BLOOM_FILTERS:

@@ -27,17 +27,24 @@ SKELETONS = "00000000000001"
 def stored_format(source: ReadSource) -> BaseFileFormat:
     """The format of the base files. UnsupportedTableError for tables that can't be read at all."""
     config = source.config
+    refuse_dropped(config)
+    if source.file_format is None:
+        raise no_format(f"table {config.name}", config.base_file_format)
+    return source.file_format
+
+
+def refuse_dropped(config: TableConfig) -> None:
+    """UnsupportedTableError for a table whose files lack columns that its rows have. Written on, such
+    rows would have null in them."""
     if config.drop_partition_columns:
         # The values would have to be guessed from directory names, which lose types and nulls.
         raise UnsupportedTableError(
             f"table {config.name}",
             "its files lack the partition columns "
-            "(hoodie.datasource.write.drop.partition.columns=true), and such tables can't be read",
-            "rewrite the table with this property set to false.",
+            "(hoodie.datasource.write.drop.partition.columns=true), and such tables can't be read or "
+            "written",
+            "let its writer write the rows into a new table with this property set to false.",
         )
-    if source.file_format is None:
-        raise no_format(f"table {config.name}", config.base_file_format)
-    return source.file_format
 
 
 def check_readable(source: ReadSource, bound: str | None = None) -> BaseFileFormat:
