@@ -49,7 +49,7 @@ class Row:
     fix: str
 
 
-def rows() -> Iterator[Row]:
+def of_page() -> Iterator[Row]:
     for line in PAGE.read_text("utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]
         if line.startswith("|") and len(cells) == 6 and cells[0] not in ("table", "---"):
@@ -271,12 +271,12 @@ MAKERS: dict[str, Callable[[Path], Made]] = {
 
 
 def test_each_row_of_the_page_is_made() -> None:
-    assert [row.table for row in rows()] == [*MAKERS]
-    assert all(row.why and row.fix for row in rows())
+    assert [row.table for row in of_page()] == [*MAKERS]
+    assert all(row.why and row.fix for row in of_page())
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("row", tuple(rows()), ids=lambda row: row.table)
+@pytest.mark.parametrize("row", tuple(of_page()), ids=lambda row: row.table)
 def test_what_happens_is_what_the_page_says(row: Row, tmp_path: Path) -> None:
     made = MAKERS[row.table](tmp_path / "t")
     plain, told = Made(made.path), []

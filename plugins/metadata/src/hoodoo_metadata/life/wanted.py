@@ -179,9 +179,9 @@ class Wanted:
             every = (*names(), *indexes_of_columns(config))
             found = (p for p in every if p in there or p == FILES)
             return cls(tuple(p for p in found if is_possible(config, p)))
-        for made in (name, secondary_of(name), f"{EXPRESSION}{name}"):
-            if made in indexes_of_columns(config):
-                return cls((made,), partition=made)
+        for of_column in (name, secondary_of(name), f"{EXPRESSION}{name}"):
+            if of_column in indexes_of_columns(config):
+                return cls((of_column,), partition=of_column)
         index = stored_name(name)
         partition = folder_of(name) if index is None else partition_of(index, config)
         if partition == BLOOM_FILTERS:
