@@ -1,6 +1,6 @@
-"""A process that ends at any storage operation while an index is built, built again, dropped, or another one becomes
-the table's own: reads are right at once, by filters of the indexed columns too, the next write needs no manual step,
-and the same call ends the work or says what is there."""
+"""A process that ends at any storage operation while an index is built, built again, dropped, or
+becomes the table's own: reads are right at once, by filters of the indexed columns too, the next
+write needs no manual step, and the same call ends the work or says what is there."""
 
 from __future__ import annotations
 

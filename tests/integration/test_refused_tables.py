@@ -1,4 +1,5 @@
-"""docs/refused-tables.md: each kind of table that it lists is made, and is read, written or refused as its row says."""
+"""docs/refused-tables.md: each kind of table that it lists is made, and is read, written or refused
+as its row says."""
 
 from __future__ import annotations
 

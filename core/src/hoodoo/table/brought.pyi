@@ -600,11 +600,10 @@ class Brought:
     ) -> tuple[str, ...]:
         """Rebuild the metadata table from the table's files, beside writers. Returns its partitions.
 
-        ``name`` is one partition (``record_index``), or an index that is stored there
-        (``partitioned_record_index``, ``growing_record_index``, one that ``create_index`` has made),
-        which is created or built again; by default all, and at least ``files``. Readers do not use
-        them until they are complete. ``source`` is an index (``bloom``, ``simple``, an object) from
-        whose answers a record index is built.
+        ``name`` is one partition (``record_index``), or an index that is stored there (such as
+        ``growing_record_index``, or one of ``create_index``), which is created or built again; by
+        default all, and at least ``files``. Readers do not use them until they are complete. ``source``
+        is an index (``bloom``, ``simple``, an object) from whose answers a record index is built.
 
         ``buckets`` is the number of file groups of a record index (in each partition path, if it is
         partitioned), or the first number of buckets of a growing one. ``hash``, ``scaling`` and ``cap``

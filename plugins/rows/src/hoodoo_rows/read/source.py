@@ -34,15 +34,15 @@ def stored_format(source: ReadSource) -> BaseFileFormat:
 
 
 def refuse_dropped(config: TableConfig) -> None:
-    """UnsupportedTableError for a table whose files lack columns that its rows have. Written on, such
-    rows would have null in them."""
+    """UnsupportedTableError for a table whose files lack columns that its rows have. An upsert would
+    store null in them."""
     if config.drop_partition_columns:
         # The values would have to be guessed from directory names, which lose types and nulls.
         raise UnsupportedTableError(
             f"table {config.name}",
             "its files lack the partition columns "
-            "(hoodie.datasource.write.drop.partition.columns=true), and such tables can't be read or "
-            "written",
+            "(hoodie.datasource.write.drop.partition.columns=true), and such tables can't be read "
+            "or written",
             "let its writer write the rows into a new table with this property set to false.",
         )
 
