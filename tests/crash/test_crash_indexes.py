@@ -111,7 +111,7 @@ def repeated(path: Path, name: str, where: str) -> None:
     try:
         ACTIONS[name][1](opened(path))
     except ConfigError as error:
-        done = ("is not one of", "has no partition") if "drop" in name else ("is there already",)
+        done = ("is not there", "has no partition") if "drop" in name else ("is there already",)
         assert any(text in str(error) for text in done), f"{where}: {error}"
 
 
