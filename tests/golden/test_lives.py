@@ -34,8 +34,8 @@ def shown(table: pa.Table | None) -> list[str]:
 
 
 def newer(table: hoodoo.Table, rows: pa.Table) -> pa.Table:
-    """``rows`` with a later ordering value, and with null in one column that does not say where they
-    are."""
+    """``rows`` with a later ordering value, and with null in one column that does not say where
+    they are."""
     config = table.config
     ordering = config.ordering_fields
     bound = {*config.record_key_fields, *config.partition_fields, *ordering}
@@ -48,7 +48,7 @@ def newer(table: hoodoo.Table, rows: pa.Table) -> pa.Table:
 
 
 def unique_first(table: hoodoo.Table, rows: pa.Table) -> pa.Table:
-    """``rows``, first of all those whose key is there once: inserts of Spark Hudi store keys twice."""
+    """``rows``, first those whose key is there once: inserts of Spark Hudi store keys twice."""
     keys = [
         str(tuple(row.values())) for row in rows.select(table.config.record_key_fields).to_pylist()
     ]

@@ -34,8 +34,8 @@ def stored_format(source: ReadSource) -> BaseFileFormat:
 
 
 def refuse_dropped(config: TableConfig) -> None:
-    """UnsupportedTableError for a table whose files lack columns that its rows have. An upsert would
-    store null in them."""
+    """UnsupportedTableError for a table whose files lack columns that its rows have. An upsert
+    would store null in them."""
     if config.drop_partition_columns:
         # The values would have to be guessed from directory names, which lose types and nulls.
         raise UnsupportedTableError(
