@@ -129,7 +129,8 @@ class Erasure:
             raise ConfigError(
                 f"table {config.name}",
                 f"has savepoints, which keep files that hold the rows: {', '.join(shown)}.",
-                "Delete them (table.delete_savepoint), or drop all: drop_savepoints=True.",
+                "Delete them (table.delete_savepoint, hoodoo savepoint PATH INSTANT --delete), or "
+                "drop all: drop_savepoints=True, --drop-savepoints.",
             )
 
     def _record_keys(self) -> set[str]:
