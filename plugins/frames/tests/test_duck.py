@@ -38,8 +38,8 @@ def made(path: Path, **more: Any) -> hoodoo.Table:
 
 
 def reads_files(relation: Any) -> bool:
-    text = relation.explain()
-    return "PARQUET_SCAN" in text.upper() and "ARROW" not in text.upper()
+    text = relation.explain().upper()
+    return ("PARQUET_SCAN" in text or "READ_PARQUET" in text) and "ARROW" not in text
 
 
 def by_id(relation: Any) -> list[tuple[Any, ...]]:

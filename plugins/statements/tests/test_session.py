@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import re
 import sys
 from decimal import Decimal
@@ -25,6 +26,8 @@ from hoodoo.errors import (
     SchemaError,
     TableExistsError,
 )
+from hoodoo_statements import evaluate
+from hoodoo_statements.evaluate import Evaluator, _database
 from hoodoo_statements.overwrite import _is_empty
 from hoodoo_statements.query import Query
 
@@ -437,6 +440,25 @@ def test_a_star_has_hudis_columns_only_where_they_are_named(
     assert named == [{**trip(1), "k": "1"}]
     with pytest.raises(SchemaError, match="_hoodie_record_key"):  # it would be joined by them
         session.sql("SELECT * FROM trips NATURAL JOIN trips AS b WHERE _hoodie_record_key = '1'")
+
+
+def remembered(evaluator: Evaluator) -> int:
+    asked = "SELECT sum(memory_usage_bytes) FROM duckdb_memory() WHERE tag = 'OBJECT_CACHE'"
+    return int(evaluator._opened().execute(asked).fetchone()[0] or 0)
+
+
+def test_footers_of_few_files_are_read_once(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They hold bloom filters, and DuckDB reads them for each view and query that names a file."""
+    _database.cache_clear()
+    text, here = "SELECT count(*) AS n FROM trips WHERE fare > 1", Evaluator(os.cpu_count() or 1)
+    assert session.sql(text).to_pylist() == [{"n": 5}]
+    assert remembered(here) > 0
+    monkeypatch.setattr(evaluate, "_MUCH", 1)  # past it, a new database takes its place
+    assert session.sql(text).to_pylist() == [{"n": 5}]
+    assert remembered(Evaluator(os.cpu_count() or 1)) == 0
+    monkeypatch.setattr(evaluate, "_FEW_FILES", 1)  # the table has two
+    assert session.sql(text).to_pylist() == [{"n": 5}]
+    assert remembered(Evaluator(os.cpu_count() or 1)) == 0
 
 
 def left(session: Any, column: str = "id") -> list[Any]:

@@ -36,7 +36,7 @@ def to_duckdb(self: Rows, connection: Any = None, *, unfiltered: bool = False) -
     files = plain_files(self, unfiltered=unfiltered) if self.schema.names else None
     if files and not any(_PATTERN & set(path) for path in files):
         try:
-            found = connection.read_parquet(files, hive_partitioning=False).project(_listed(self))
+            found = _read(connection, files, self)
             if found.types == connection.from_arrow(self.schema.empty_table()).types:
                 return found
         except duckdb.Error:  # it has no TRY; of other errors, the read itself says what is wrong
@@ -44,15 +44,25 @@ def to_duckdb(self: Rows, connection: Any = None, *, unfiltered: bool = False) -
     return connection.from_arrow(RowsDataset(self))
 
 
-def _listed(rows: Rows) -> str:
+def _read(connection: Any, files: list[str], rows: Rows) -> Any:
     """Statistics of Parquet leave NaN out. DuckDB takes them to be of all values, and finds no row
-    by ``isnan(x)``; TRY keeps them away from its planner, and costs a tenth of a query that reads
+    by ``isnan(x)``, unless it is told that there may be such values. An older DuckDB can't be told;
+    there TRY keeps the statistics away from its planner, and costs a tenth of a query that reads
     little else."""
-    quoted = {field.name: _quoted(field.name) for field in rows.schema}
-    return ", ".join(
-        f"TRY({quoted[f.name]}) AS {quoted[f.name]}" if _has_floats(f.type) else quoted[f.name]
-        for f in rows.schema
-    )
+    import duckdb
+
+    listed = ", ".join("'{}'".format(path.replace("'", "''")) for path in files)
+    source = f"read_parquet([{listed}], hive_partitioning = false"
+    names = {field.name: _quoted(field.name) for field in rows.schema}
+    floats = {field.name for field in rows.schema if _has_floats(field.type)}
+    try:
+        told = ", can_have_nan = true" if floats else ""
+        return connection.sql(f"SELECT {', '.join(names.values())} FROM {source}{told})")
+    except duckdb.BinderException:
+        if not floats:
+            raise
+    tried = (f"TRY({q}) AS {q}" if name in floats else q for name, q in names.items())
+    return connection.sql(f"SELECT {', '.join(tried)} FROM {source})")
 
 
 def _quoted(name: str) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from pathlib import Path
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 from hoodoo.hookspecs.file_format import is_plain_parquet
@@ -40,7 +43,7 @@ def plain_files(
             return None
         path = f"{home}/{slice_.base_file.path}"
         try:
-            schema = known.get(path) or pq.read_schema(path).remove_metadata()
+            schema = known.get(path) or _schema(path, Path(path).stat().st_mtime_ns)
         except (OSError, pa.ArrowException):  # the read itself says what is wrong
             return None
         known[path] = schema
@@ -52,6 +55,12 @@ def plain_files(
             return None
         found.append(path)
     return found
+
+
+@lru_cache(maxsize=4096)
+def _schema(path: str, _changed: int) -> pa.Schema:
+    """The schema in a footer, which has a bloom filter of megabytes besides."""
+    return pq.read_schema(path).remove_metadata()
 
 
 def _other(schema: pa.Schema, field: pa.Field) -> bool:

@@ -18,6 +18,8 @@ from hoodoo.model.schema import logical
 from hoodoo_rows.api import Scan
 
 ROW = "_hoodie__row"
+_FEW_FILES = 32
+_MUCH = 256 << 20  # bytes of footers
 Places = npt.NDArray[np.int64]
 
 _TYPES = {
@@ -91,6 +93,7 @@ class Evaluator:
         query has, too."""
         connection, scans = self._opened(), {n: t for n, t in tables.items() if isinstance(t, Scan)}
         plain = {name: rows for name, rows in tables.items() if name not in scans}
+        _remember_footers(connection, sum(len(scan.plan.slices) for scan in scans.values()))
         try:
             for name, scan in scans.items():
                 if kernel().find("function", "Scan.to_duckdb") is not None:
@@ -109,6 +112,7 @@ class Evaluator:
         finally:
             for name in scans.keys() - plain.keys():
                 connection.execute(f"DROP VIEW IF EXISTS {name}")
+            _forget_footers(connection)
 
     def _query(self, text: str, what: str, **tables: Any) -> pa.Table:
         duckdb = _duckdb()
@@ -143,6 +147,24 @@ def _database(threads: int, process: int) -> Any:
     in it."""
     settings = {"threads": threads, "autoinstall_known_extensions": False}
     return _duckdb().connect(":memory:", config=settings)
+
+
+def _remember_footers(connection: Any, files: int) -> None:
+    """DuckDB reads the footer of a file each time that a view or a query names it, and Hudi's bloom
+    filters make footers of megabytes. It can have those of few files in memory."""
+    try:
+        connection.execute(f"SET parquet_metadata_cache = {0 < files <= _FEW_FILES}")
+    except _duckdb().Error:  # a version without it
+        pass
+
+
+def _forget_footers(connection: Any) -> None:
+    """The next query gets a new database where this one has much in memory."""
+    found = connection.execute(
+        "SELECT sum(memory_usage_bytes) FROM duckdb_memory() WHERE tag = 'OBJECT_CACHE'"
+    ).fetchall()
+    if (found[0][0] or 0) > _MUCH:
+        _database.cache_clear()
 
 
 if hasattr(os, "register_at_fork"):

@@ -36,6 +36,20 @@ _TOO_NARROW = "Overflow in multiplication of DECIMAL(18)"  # what DuckDB says
 
 
 @frozen
+class Asked:
+    """What the query ``tree`` names, in lower case, and whether it takes columns besides."""
+
+    tree: Any
+    names: frozenset[str]
+    all_columns: bool
+
+    @classmethod
+    def of(cls, tree: Any) -> Asked:
+        names = (name.name.lower() for name in tree.find_all(exp.Identifier))
+        return cls(tree, frozenset(names), takes_all(tree))
+
+
+@frozen
 class Query:
     """``known``: what names of tables mean. ``spark``: the session that runs it; None: DuckDB
     does."""
@@ -59,7 +73,7 @@ class Query:
         # DuckDB itself asks a scan for what the query needs of it.
         rows = {n: f if isinstance(f, Scan) else arrow_of(f) for n, f in read.items()}
         try:
-            answer = self._by_duckdb(tree.copy(), rows, filtered, False)
+            answer = self._by_duckdb(tree, rows, filtered, False)
         except DataError as error:
             if _TOO_NARROW not in str(error):
                 raise
@@ -72,13 +86,14 @@ class Query:
     ) -> pa.Table:
         """What DuckDB answers. Decimals are multiplied in 64 bits, which is faster and nearly
         always enough, or in 128 with ``wide``."""
-        text = tree.sql(DIALECT)
+        schemas = {name: found.schema for name, found in rows.items()}
         try:
-            with shallow("query", text):
-                made = for_duckdb(tree, {name: found.schema for name, found in rows.items()}, wide)
+            with shallow("query", "SELECT ..."):
+                made = for_duckdb(tree.copy(), schemas, wide).sql("duckdb")
         except Refused as refused:
+            text = tree.sql(DIALECT)
             raise ConfigError(f"query {text!r}", f"{refused.why}.", refused.fix) from None
-        return self.evaluator.query(made.sql("duckdb"), rows, filtered)
+        return self.evaluator.query(made, rows, filtered)
 
     def cast(self, rows: pa.Table, columns: Sequence[pa.Field]) -> pa.Table:
         """``rows`` with these names and types, as an insert assigns them."""
@@ -103,7 +118,7 @@ class Query:
         within = {cte.alias_or_name.lower() for cte in tree.find_all(exp.CTE)}
         read: dict[str, Any] = {}
         nodes = list(tree.find_all(exp.Table))
-        shared = _shared(nodes)
+        shared, asked = _shared(nodes), Asked.of(tree)
         for node in nodes:
             if not isinstance(node.this, exp.Identifier):
                 continue  # a function that makes rows
@@ -126,7 +141,7 @@ class Query:
                     "Name a table of Hoodoo there: hoodoo.open(path).",
                 )
             node.set("version", None)
-            read[called], is_filtered = self._read(found, tree, node, len(nodes) == 1, as_of)
+            read[called], is_filtered = self._read(found, asked, node, len(nodes) == 1, as_of)
             if is_filtered:
                 filtered.add(called)
             if not node.alias:
@@ -138,7 +153,9 @@ class Query:
             node.set("catalog", None)
         return read
 
-    def _read(self, found: Any, tree: Any, node: Any, alone: bool, as_of: Any) -> tuple[Any, Any]:
+    def _read(
+        self, found: Any, asked: Asked, node: Any, alone: bool, as_of: Any
+    ) -> tuple[Any, Any]:
         """Of a table at the time ``as_of``, the columns that the query names anywhere; and of the
         only one, what its condition lets through: with whether it does."""
         search = search_of(node)
@@ -147,12 +164,12 @@ class Query:
         schema = found.schema if as_of is None else found.read(as_of=as_of).schema
         columns = list[str]()
         whole = pa.schema([*schema, *META_FIELDS])
-        named = {c.name.lower() for c in tree.find_all(exp.Identifier)}
-        if not takes_all(tree):
-            columns = [n for n in whole.names if n.lower() in named] or schema.names[:1]
+        tree = asked.tree
+        if not asked.all_columns:
+            columns = [n for n in whole.names if n.lower() in asked.names] or schema.names[:1]
         else:
             columns = schema.names
-            own = [n for n in META_COLUMNS if n.lower() in named]
+            own = [n for n in META_COLUMNS if n in asked.names]
             if own and spelt_out(tree, node, columns):
                 columns = [*columns, *own]
         if search is not None:

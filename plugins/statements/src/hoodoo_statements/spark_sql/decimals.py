@@ -62,10 +62,13 @@ def of_decimals(
     kind = decimal(min(digits, MOST_DIGITS), scale)
     if sign == "*":
         sides = [converted(a, one), converted(b, other)]
-        narrow = max(one.precision, other.precision) <= _OF_64_BITS < digits - 1
+        small = (s.bare or k.precision <= _OF_64_BITS for s, k in zip(sides, (one, other)))
+        narrow = all(small) and digits - 1 > _OF_64_BITS
         if narrow and wide:
             more = decimal(_OF_64_BITS + 1, one.scale)
             sides[0] = evolve(sides[0], sql=f"CAST({sides[0].sql} AS {duckdb_name(more)})")
+        elif narrow:
+            sides = [evolve(s, sql=s.bare or s.sql) for s in sides]
     else:
         both = decimal(min(whole + scale + (sign != "%"), MOST_DIGITS), scale)
         sides = [converted(a, both), converted(b, both)]
@@ -75,6 +78,8 @@ def of_decimals(
     raises = sign == "%" or digits > MOST_DIGITS or any(side.raises for side in sides)
     if sign == "*":
         raises = raises or (narrow and not wide)
+        bare = sql if narrow and not wide else ""
+        return Made(f"CAST({sql} AS {duckdb_name(kind)})", kind, raises, bare=bare)
     return Made(f"CAST({sql} AS {duckdb_name(kind)})", kind, raises)
 
 
@@ -95,7 +100,7 @@ def average_of_decimals(of: Made, distinct: str, over: str = "") -> Made | None:
     kind = decimal(min(of.kind.precision + 4, MOST_DIGITS), of.kind.scale + 4)
     if kind.scale > kind.precision:
         return None
-    total = Made(f"sum({distinct}{of.sql}){over}", decimal(MOST_DIGITS, of.kind.scale))
+    total = Made(f"sum({distinct}{of.bare or of.sql}){over}", decimal(MOST_DIGITS, of.kind.scale))
     return quotient(total, Made(f"nullif(count({distinct}{of.sql}){over}, 0)", BIGINT), kind)
 
 

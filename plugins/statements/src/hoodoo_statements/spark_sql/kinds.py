@@ -66,6 +66,7 @@ class Made:
     kind: pa.DataType | None
     raises: bool = False
     literal: str | int | None = None
+    bare: str = ""  # of a product: text for DuckDB without the cast to more bits
     json: str = ""  # of a variant: text for DuckDB of the JSON that it is made of
 
 

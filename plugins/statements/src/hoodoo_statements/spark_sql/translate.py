@@ -138,7 +138,7 @@ class Translator:
     # --- operators ----------------------------------------------------------------------------------
     def _paren(self, tree: Any) -> Made:
         inner = self._node(tree.unnest())
-        return Made(f"({inner.sql})", inner.kind, inner.raises, inner.literal)
+        return Made(f"({inner.sql})", inner.kind, inner.raises, inner.literal, inner.bare)
 
     def _neg(self, tree: Any) -> Made:
         inner = tree.this
@@ -621,7 +621,7 @@ class Translator:
         kind = found.kind(of.kind)
         if distinct and "FILTER" in found.sql:
             raise Refused(f"calls {name}(DISTINCT ...)", self.instead)
-        sql = found.text(of.sql, distinct, only)
+        sql = found.text(of.bare if name == "sum" and of.bare else of.sql, distinct, only)
         exact = name == "sum" and kind is not None and not is_fractional(kind)
         return Made(f"CAST({sql} AS {duckdb_name(kind)})" if exact and kind else sql, kind, True)
 
