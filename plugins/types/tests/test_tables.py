@@ -110,6 +110,19 @@ def test_every_way_into_a_table_gives_the_same_vectors(tmp_path: Path) -> None:
     assert found == {**{n: [1.0, 2.0] for n in range(len(given))}, 100: None}
 
 
+@pytest.mark.parametrize("how", ["bulk_insert", "insert", "upsert"])
+def test_arrow_lists_of_the_same_length_are_vectors_of_the_table(tmp_path: Path, how: str) -> None:
+    """Arrow takes the type of such lists for equal to that of the column."""
+    table = hoodoo.create(str(tmp_path / "t"), "id bigint, v VECTOR(2)", record_key="id")
+    lists = pa.FixedSizeListArray.from_arrays(pa.array([1, 2, 3, 4], pa.float32()), 2)
+    rows = pa.table({"id": [1, 2], "v": lists})
+    getattr(table, how)(rows)
+    assert table.to_arrow().sort_by("id")["v"].to_pylist() == [[1.0, 2.0], [3.0, 4.0]]
+    wrong = pa.FixedSizeListArray.from_arrays(pa.array([1, np.nan], pa.float32()), 2)
+    with pytest.raises(SchemaError, match="NaN"):
+        getattr(table, how)(pa.table({"id": [3], "v": wrong}))
+
+
 @pytest.mark.parametrize(
     ("values", "words"),
     [

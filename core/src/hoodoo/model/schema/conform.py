@@ -64,7 +64,7 @@ def _filled(field: pa.Field, rows: int, path: str) -> pa.Array:
 def conform_array(array: pa.Array, field: pa.Field, path: str) -> pa.Array:
     """``array`` as ``field`` wants it; ``path`` names the column in errors."""
     kind, found = field.type, array.type
-    if not found.equals(kind):
+    if not found.equals(kind, check_metadata=True):  # which says what is a vector
         if isinstance(array, pa.ExtensionArray):
             is_bool8 = found.extension_name == "arrow.bool8"
             plain = array.cast(pa.bool_()) if is_bool8 else array.storage
