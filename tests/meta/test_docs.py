@@ -62,6 +62,7 @@ from hoodoo_services.hookspecs import cleaning as cleaning_family
 from hoodoo_services.hookspecs import compaction as compaction_family
 from hoodoo_spark.worker import load
 from hoodoo_standard.hookspecs.key_filters import KeyFilters
+from hoodoo_vectors.hookspecs import vector_index as vector_family
 
 REPO = Path(__file__).parents[2]
 kernel()  # knows the families that distributions bring
@@ -75,6 +76,7 @@ CONTRIBS = (
             "route-geography",
             "arrow-format",
             "sqlite-index",
+            "vector-index",
             "prometheus-metrics",
             "retention",
             "lz4-serializer",
@@ -537,6 +539,7 @@ TYPES: dict[str, tuple[type, ...]] = {
         cleaning_family.Aged,
     ),
     "service_policy": (ServicePolicy,),
+    "vector_index": (vector_family.VectorIndex, vector_family.NearRequest),
     "catalog": (
         catalog_family.Catalog,
         catalog_family.HasPartitions,

@@ -812,10 +812,13 @@ class Brought:
         metric: str = "l2",
         where: Any = None,
         columns: Sequence[str] | None = None,
+        approximate: bool = False,
     ) -> pa.Table:
         """The ``k`` rows of the newest snapshot whose vectors in ``column`` are nearest to ``vector``,
         the nearest first, as a pyarrow Table with the distance in the column ``_distance``. The search
-        is exact.
+        is exact, unless it may be ``approximate``: then an index of a plugin, such as
+        hoodoo-vector-index, says which rows are compared, and some of the nearest may be missing.
+        Distances are exact, and what the index does not know is searched whole.
 
         ``column`` has lists of float, double or int8, of one length; rows with null are left out.
         ``vector`` is a list, a NumPy or an Arrow array of that length. A 2-D array is a vector in each
@@ -826,7 +829,7 @@ class Brought:
 
         Raises SchemaError for a column that is missing or has no vectors, for stored vectors of another
         length, with NaN or null; ConfigError for a vector that is none, an unknown ``metric`` and for
-        ``k`` below 1.
+        ``k`` below 1; PluginError for an approximate search where no plugin has an index.
         """
     # hoodoo-versions
     def downgrade(self, version: int = 6, *, dry_run: bool = False) -> VersionChange:

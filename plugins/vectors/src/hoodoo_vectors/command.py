@@ -18,6 +18,10 @@ def search(
     metric: Annotated[str, typer.Option(help="l2, cosine or dot.")] = "l2",
     where: arguments.Where = None,
     columns: arguments.Columns = None,
+    approximate: Annotated[
+        bool,
+        typer.Option("--approximate", help="Ask an index; some of the nearest may be missing."),
+    ] = False,
     output: arguments.Output = None,
     options: arguments.Options = None,
     as_json: arguments.Json = False,
@@ -34,5 +38,6 @@ def search(
             f"option --vector {vector!r}", "is not JSON.", "Write it as [0.1, 0.7]."
         ) from None
     table = arguments.opened(path, options)
-    found = table.search(column, numbers, k, metric, where, arguments.names(columns) or None)
+    wanted = arguments.names(columns) or None
+    found = table.search(column, numbers, k, metric, where, wanted, approximate)
     rows.put_rows(found.schema, found.to_batches(), output, as_json, arguments.pairs(options))

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
+
+
+@hookimpl
+def hoodoo_families() -> Mapping[str, str]:
+    return {"vector_index": "hoodoo_vectors.hookspecs:VECTOR_INDEX"}
 
 
 @hookimpl

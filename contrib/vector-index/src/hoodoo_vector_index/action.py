@@ -1,0 +1,41 @@
+"""The action ``index_vectors``: the index is brought up, or made again, beside writers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import frozen
+from hoodoo.errors import ConfigError
+from hoodoo.hookspecs import Settings
+from hoodoo.hookspecs.engine import Engine
+from hoodoo.table.handle import TableHandle
+
+from hoodoo_vector_index.build import bring_up
+from hoodoo_vector_index.columns import indexed
+from hoodoo_vector_index.plugin import COLUMNS, LEAST
+
+
+@frozen
+class IndexVectors:
+    """Implements :class:`~hoodoo.hookspecs.action.Action`."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> IndexVectors:
+        return cls()
+
+    def run(
+        self, table: TableHandle, *, again: bool = False, engine: str | Engine | None = None
+    ) -> tuple[str, ...]:
+        """Index the base files that are not, and with ``again`` all of them. Returns what was done.
+        ConfigError where no column is named, or one that is not there."""
+        table.refresh()
+        given: dict[str, Any] = {**table.config.properties, **table.options}
+        each = indexed(given)
+        if not each:
+            raise ConfigError(
+                "index_vectors",
+                "does not know which columns to index.",
+                f'Open the table with the option {COLUMNS.key}, such as "embedding cosine".',
+            )
+        made = lambda: table.engine(None, engine or table.default_engine)  # noqa: E731
+        return bring_up(table.source(), made, each, LEAST.read(table.options), again)
