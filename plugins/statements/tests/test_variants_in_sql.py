@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
+import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import hoodoo
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
-from hoodoo.errors import ConfigError, DataError
+from hoodoo.errors import ConfigError, DataError, SchemaError
 
 VALUES: list[Any] = [
     {"a": {"b": 5}, "l": [1, 2.5, "x"], "x y": {"z'": 1}},
@@ -54,6 +58,14 @@ def answers(table: Any, expression: str) -> list[Any]:
         ("try_variant_get(v, '$.a', 'int')", [None, None, None, None]),
         ("try_cast(v:big as int)", [None, None, None, None]),
         ("v:a.b::int > 5", [False, None, True, None]),
+        ("v:a.b = 5", [True, None, False, None]),
+        ("7.0 <= v:a.b", [False, None, True, None]),
+        ("v:a.b = '7'", [False, None, True, None]),
+        ("v:o = true", [None, None, True, None]),
+        ("v:t > date('2024-01-01')", [None, None, True, None]),
+        ("v:a = 1", [None, None, None, None]),  # what is no number is null
+        ("v:f in (-1.7, 3)", [None, None, True, None]),
+        ("v:a.b between id and 6", [True, None, False, None]),
         ("v:a", [{"b": 5}, None, {"b": "7"}, None]),
         ("variant_get(v, '$')", VALUES),
         ("to_json(v:l)", ['[1,2.5,"x"]', None, None, None]),
@@ -80,7 +92,7 @@ def test_filters_groups_and_counts(table: Any) -> None:
 @pytest.mark.parametrize(
     ("expression", "error", "why"),
     [
-        ("v:a.b = 5", ConfigError, "has = between VARIANT and INT"),
+        ("v:l = array(1)", ConfigError, "has = between VARIANT and"),
         ("variant_get(id, '$.a')", ConfigError, "takes a VARIANT, not BIGINT"),
         ("variant_get(v, 'a')", ConfigError, "takes a path such as"),
         ("v:l[*]", ConfigError, "takes a path such as"),
@@ -96,6 +108,73 @@ def test_what_is_refused(table: Any, expression: str, error: type[Exception], wh
     with pytest.raises(error, match=why) as raised:
         answers(table, expression)
     assert raised.value.fix  # type: ignore[attr-defined]
+
+
+CONDITIONS = [
+    "v:a.b = 5",
+    "not (v:a.b = 5)",
+    "v:a.b = 5 or id = 1",
+    "v:a.b > 5 and id >= 0",
+    "v:a.b is null",
+    "v:a.b::string like '7%'",
+    "v:l[1] between 2 and id + 3",
+    "try_variant_get(v, '$[0]', 'int') in (10, 11)",
+    "coalesce(v:o::boolean, id = 3)",
+    "v:nothing = 1",
+]
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_reads_take_paths_as_queries_do(table: Any, condition: str) -> None:
+    query = f"SELECT id FROM t WHERE {condition} ORDER BY id"
+    wanted = hoodoo.sql(query, tables={"t": table})["id"].to_pylist()
+    assert sorted(table.read(["id"], condition).to_arrow()["id"].to_pylist()) == wanted
+    assert table.count(condition) == len(wanted)
+    found = hoodoo.where(condition, table.schema) & (pc.field("id") < 3)  # one of pyarrow
+    ids = sorted(table.read(["id"], found).to_arrow()["id"].to_pylist())
+    assert ids == [n for n in wanted if n < 3]
+    assert table.delete(where=condition).deleted == len(wanted)
+    assert sorted(table.to_arrow()["id"].to_pylist()) == sorted({0, 1, 2, 3} - {*wanted})
+
+
+def test_a_filter_travels_to_another_process(table: Any, tmp_path: Path) -> None:
+    """Where nothing has computed one before."""
+    found = pickle.dumps(hoodoo.where("v:a.b = 5 and id < 3", table.schema))
+    (tmp_path / "filter").write_bytes(found)
+    text = (
+        "import pickle, sys, hoodoo;"
+        "where = pickle.loads(open(sys.argv[1] + '/filter', 'rb').read());"
+        "print(hoodoo.open(sys.argv[1]).read(['id'], where).to_pylist())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", text, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[{'id': 0}]"
+
+
+@pytest.mark.parametrize(
+    ("condition", "error", "why"),
+    [
+        ("v:a::int = 1", DataError, "can't be computed"),
+        ("v:a.b", SchemaError, "neither true nor false"),
+        ("variant_get(id, '$.a') = 1", ConfigError, "takes a VARIANT"),
+        ("v:l[*] = 1", ConfigError, "takes a path such as"),
+    ],
+)
+def test_wrong_filters(table: Any, condition: str, error: type[Exception], why: str) -> None:
+    with pytest.raises(error, match=why) as raised:
+        table.read(where=condition).to_arrow()
+    assert raised.value.fix  # type: ignore[attr-defined]
+
+
+@pytest.mark.spark
+def test_on_spark_tasks_look_into_variants(table: Any) -> None:
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    frame = table.read(["id"], "v:a.b = 5 or v:o = true").to_spark(spark.getOrCreate())
+    assert sorted(row["id"] for row in frame.collect()) == [0, 2]
+    assert table.delete(where="v:a.b = 5", engine="spark").deleted == 1
 
 
 def test_statements(table: Any) -> None:

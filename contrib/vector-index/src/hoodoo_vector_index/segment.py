@@ -10,6 +10,7 @@ import struct
 import zlib
 from collections.abc import Iterable
 from math import ceil, isqrt
+from typing import Any
 
 import faiss
 import numpy as np
@@ -52,7 +53,7 @@ class Segment:
             return cls(size, dimension, "vectors with NaN, or numbers beyond 32 bits")
         zeros = keys.slice(0, 0)
         if metric == "cosine":
-            lengths = np.linalg.norm(vectors, axis=1)
+            lengths: Any = np.linalg.norm(vectors, axis=1)
             usable = (lengths > 1e-15) & np.isfinite(lengths)
             zeros, keys = keys.filter(pa.array(~usable)), keys.filter(pa.array(usable))
             vectors = np.divide(vectors[usable], lengths[usable, None], dtype=np.float32)

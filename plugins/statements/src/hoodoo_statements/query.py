@@ -20,8 +20,8 @@ from sqlglot import exp
 
 from hoodoo_statements.evaluate import Evaluator, sql_type
 from hoodoo_statements.spark_sql.columns import assigned, known_column
+from hoodoo_statements.spark_sql.kinds import Refused
 from hoodoo_statements.spark_sql.queries import for_duckdb, named
-from hoodoo_statements.spark_sql.translate import Refused
 from hoodoo_statements.text.blobs import with_bytes, without_blobs
 from hoodoo_statements.text.chains import shallow
 from hoodoo_statements.text.dialect import DIALECT

@@ -56,6 +56,14 @@ _SPARK = {
 }
 
 
+class Refused(Exception):
+    """``why``: what of the text is not computed; ``fix``: what to write."""
+
+    def __init__(self, why: str, fix: str) -> None:
+        super().__init__(why)
+        self.why, self.fix = why, fix
+
+
 @frozen
 class Made:
     """``sql``: text for DuckDB. ``raises``: whether it may be an error of some row, so that it must

@@ -11,8 +11,8 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from hoodoo_statements.spark_sql.columns import known_column
-from hoodoo_statements.spark_sql.kinds import BIGINT, DOUBLE, Made, common, is_decimal
-from hoodoo_statements.spark_sql.translate import Refused, Translator
+from hoodoo_statements.spark_sql.kinds import BIGINT, DOUBLE, Made, Refused, common, is_decimal
+from hoodoo_statements.spark_sql.translate import Translator
 from hoodoo_statements.text.dialect import DIALECT
 
 INSTEAD = "Give a session: with hoodoo.sql(..., spark=session), Spark computes the query."

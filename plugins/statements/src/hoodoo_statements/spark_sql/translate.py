@@ -39,6 +39,7 @@ from hoodoo_statements.spark_sql.kinds import (
     TIMESTAMP_NTZ,
     WHOLE,
     Made,
+    Refused,
     common,
     compared,
     decimal,
@@ -47,11 +48,13 @@ from hoodoo_statements.spark_sql.kinds import (
     is_fractional,
     is_number,
     is_plain,
+    is_variant,
     kind_written,
     result_fits,
     spark_name,
 )
-from hoodoo_statements.spark_sql.tuples import tuples_compared
+from hoodoo_statements.spark_sql.tuples import any_of, tuples_compared
+from hoodoo_statements.spark_sql.variants import compared_variants
 from hoodoo_statements.text.chains import flat
 from hoodoo_statements.text.paths import call_of
 
@@ -68,14 +71,6 @@ _DAYS = ("DAY", "WEEK", "MONTH", "YEAR")
 _SPECIAL = {exp.Ceil: "ceil", exp.Floor: "floor", exp.Concat: "concat", exp.Substring: "substring"}
 _CONSTANT = re.compile(r"(DATE|TIMESTAMP|TIMESTAMPTZ) '[^']*'")
 _LONGEST = 200_000  # characters of text that DuckDB gets for one expression
-
-
-class Refused(Exception):
-    """``why``: what of the text is not computed; ``fix``: what to write."""
-
-    def __init__(self, why: str, fix: str) -> None:
-        super().__init__(why)
-        self.why, self.fix = why, fix
 
 
 @frozen
@@ -202,6 +197,7 @@ class Translator:
 
     def _alike(self, left: Made, right: Made, sign: str) -> tuple[Made, Made]:
         """Both as the type that they are compared as."""
+        left, right = compared_variants(left, right, cast)
         if left.kind is None or right.kind is None:
             return left, right
         if left.kind == right.kind and pa.types.is_map(left.kind):
@@ -325,9 +321,7 @@ class Translator:
     def _in(self, tree: Any) -> Made:
         query = tree.args.get("query")
         if isinstance(tree.this.unnest(), exp.Tuple) and query is None and tree.expressions:
-            parts = [self._compared("=", tree.this, one) for one in tree.expressions]
-            raises = any(part.raises for part in parts)
-            return Made(f"({' OR '.join(part.sql for part in parts)})", BOOLEAN, raises)
+            return any_of([self._compared("=", tree.this, one) for one in tree.expressions])
         of = self._node(tree.this)
         if query is not None:
             return Made(f"({of.sql} IN {self._subquery_text(query)})", BOOLEAN, of.raises)
@@ -335,6 +329,8 @@ class Translator:
             raise Refused("has IN of nothing that is known here", self.instead)
         values = [self._node(n) for n in tree.expressions]
         kinds = [v.kind for v in (of, *values)]
+        if is_variant(of.kind) and not any(map(is_variant, kinds[1:])):
+            return any_of([self._comparison("=", of, value) for value in values])
         if None not in kinds and len(set(kinds)) > 1:
             kind = reduce(lambda a, b: a and compared(a, b), kinds)
             if kind is None:

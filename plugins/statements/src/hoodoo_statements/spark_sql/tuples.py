@@ -9,6 +9,12 @@ from hoodoo_statements.spark_sql.kinds import BOOLEAN, Made
 _EQUAL = {"=": False, "IS NOT DISTINCT FROM": False, "<>": True, "IS DISTINCT FROM": True}
 
 
+def any_of(parts: Sequence[Made]) -> Made:
+    """Whether one of ``parts`` is true."""
+    raises = any(part.raises for part in parts)
+    return Made(f"({' OR '.join(part.sql for part in parts)})", BOOLEAN, raises)
+
+
 def tuples_compared(sign: str, pairs: Sequence[tuple[Made, Made]]) -> Made:
     """The comparison of two tuples, place by place: ``pairs`` has the two values of each place, as
     one type.

@@ -77,3 +77,17 @@ def cast_variant(of: Made, to: pa.DataType, tried: bool, cast: Cast) -> Made | N
         if made is not None and kind != to:
             whens.append(f"WHEN variant_typeof({of.sql}) {condition} THEN {made.sql}")
     return Made(f"(CASE {' '.join(whens)} ELSE {plain} END)" if whens else plain, to, True)
+
+
+def compared_variants(left: Made, right: Made, cast: Cast) -> tuple[Made, Made]:
+    """Both sides of a comparison. Spark refuses one of a variant with a number, a text, a truth
+    value or a time: here the variant is taken for that, and is null where it is not."""
+    if left.kind is None or right.kind is None or is_variant(left.kind) == is_variant(right.kind):
+        return left, right
+    if is_variant(right.kind):
+        other, one = compared_variants(right, left, cast)
+        return one, other
+    wanted = DOUBLE if is_number(right.kind) else right.kind
+    made = cast_variant(left, wanted, True, cast)
+    number = cast(right, wanted, False) if made is not None else None
+    return (left, right) if made is None or number is None else (made, number)

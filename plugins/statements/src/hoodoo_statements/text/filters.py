@@ -20,7 +20,8 @@ from hoodoo.errors import ConfigError, SchemaError
 from sqlglot import exp
 
 from hoodoo_statements.text.chains import flat, joined, shallow
-from hoodoo_statements.text.parse import parsed
+from hoodoo_statements.text.computed import computed, looks_within
+from hoodoo_statements.text.parse import Expression, parsed
 from hoodoo_statements.text.scope import TARGET, Scope
 from hoodoo_statements.text.spark_column import is_column, text_of
 
@@ -76,13 +77,14 @@ def where(given: Any, schema: pa.Schema, table: str = "table") -> pc.Expression:
         )
     found = parsed(text, scope, "where")
     with shallow("where", text):
-        return _Filter(schema, text).true(found.tree)
+        return _Filter(schema, text, found).true(found.tree)
 
 
 @frozen
 class _Filter:
     schema: pa.Schema
     text: str
+    whole: Expression
 
     def true(self, tree: exp.Expression, plain: bool = True) -> pc.Expression:
         """``plain``: rows of which it is null may count as those of which it is false."""
@@ -96,6 +98,8 @@ class _Filter:
             return joined(parts, and_ if isinstance(tree, exp.And) else or_)
         if isinstance(tree, exp.Not):
             return ~self.true(tree.this, plain=False)
+        if looks_within(tree):
+            return computed(self.whole, tree)
         if isinstance(tree, exp.NullSafeEQ):
             return self._same(tree)
         if isinstance(tree, exp.NullSafeNEQ):

@@ -12,8 +12,8 @@ from sqlglot import exp
 
 from hoodoo_statements.spark_sql.columns import known_column
 from hoodoo_statements.spark_sql.functions import AGGREGATES
-from hoodoo_statements.spark_sql.kinds import Made
-from hoodoo_statements.spark_sql.translate import COMPARISONS, Refused, Translator
+from hoodoo_statements.spark_sql.kinds import Made, Refused
+from hoodoo_statements.spark_sql.translate import COMPARISONS, Translator
 from hoodoo_statements.text.chains import shallow
 from hoodoo_statements.text.dialect import DIALECT
 from hoodoo_statements.text.scope import Found, Scope
