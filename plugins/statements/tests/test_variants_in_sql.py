@@ -198,9 +198,3 @@ def test_statements(table: Any) -> None:
     assert table.to_arrow().sort_by("id")["v"].to_pylist() == [*rows[:4], {"m": 1}, 2]
     table.update({"v": "v:m"}, where="id = 9")
     assert table.read(where="id = 9").to_pylist()[0]["v"] == 1
-
-
-def test_a_read_takes_no_path_and_says_what_does(table: Any) -> None:
-    with pytest.raises(ConfigError, match="a read compares columns with values") as raised:
-        table.read(where="v:a.b::int > 1").to_arrow()
-    assert "hoodoo.sql" in raised.value.fix
