@@ -61,10 +61,10 @@ def test_the_index_is_asked_and_the_table_has_the_last_word(
         return {s: pa.array(["7", "8", "9", "10", "11"]) for s in near(self, request)}
 
     with monkeypatch.context() as patched:
-        patched.setattr(IvfIndex, "near", few)
+        patched.setattr("hoodoo_vector_index.index.IvfIndex.near", few)
         found = table.search("e", query, 5, approximate=True)
         assert sorted(found["id"].to_pylist()) == [7, 8, 9, 10, 11]
-        patched.setattr(IvfIndex, "near", wrong)
+        patched.setattr("hoodoo_vector_index.index.IvfIndex.near", wrong)
         assert table.search("e", query, 5, approximate=True).equals(exact)
 
 
