@@ -46,9 +46,9 @@ def to_duckdb(self: Rows, connection: Any = None, *, unfiltered: bool = False) -
 
 def _read(connection: Any, files: list[str], rows: Rows) -> Any:
     """Statistics of Parquet leave NaN out. DuckDB takes them to be of all values, and finds no row
-    by ``isnan(x)``, unless it is told that there may be such values. An older DuckDB can't be told;
-    there TRY keeps the statistics away from its planner, and costs a tenth of a query that reads
-    little else."""
+    by ``isnan(x)``, unless an option says that there may be such values. An older DuckDB lacks the
+    option; there TRY keeps the statistics away from its planner, and costs a tenth of a query that
+    reads little else."""
     import duckdb
 
     listed = ", ".join("'{}'".format(path.replace("'", "''")) for path in files)
@@ -56,8 +56,8 @@ def _read(connection: Any, files: list[str], rows: Rows) -> Any:
     names = {field.name: _quoted(field.name) for field in rows.schema}
     floats = {field.name for field in rows.schema if _has_floats(field.type)}
     try:
-        told = ", can_have_nan = true" if floats else ""
-        return connection.sql(f"SELECT {', '.join(names.values())} FROM {source}{told})")
+        option = ", can_have_nan = true" if floats else ""
+        return connection.sql(f"SELECT {', '.join(names.values())} FROM {source}{option})")
     except duckdb.BinderException:
         if not floats:
             raise
