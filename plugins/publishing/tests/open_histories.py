@@ -1,7 +1,8 @@
 """Random histories of a table that is published as Iceberg and Delta, and what readers see after
 each action: the newest state, whole and filtered, and older states that are listed.
 
-``python open_histories.py FIRST COUNT [ACTIONS]`` tries the histories with these numbers."""
+``python open_histories.py FIRST COUNT [ACTIONS [SECONDS]]`` tries the histories with these numbers,
+and begins none after so many seconds."""
 
 from __future__ import annotations
 
@@ -414,9 +415,12 @@ def _value(found: dict[str, Any], field: pa.Field) -> Any:
     return value
 
 
-def main(first: int, count: int, actions: int = 30) -> None:
-    begun, differing, compared = time.monotonic(), 0, 0
+def main(first: int, count: int, actions: int = 30, seconds: int = 86_400) -> None:
+    begun, differing, compared, tried = time.monotonic(), 0, 0, 0
     for seed in range(first, first + count):
+        if time.monotonic() - begun > seconds:
+            break
+        tried += 1
         with tempfile.TemporaryDirectory() as folder:
             history = History(Path(folder, "t"), seed)
             try:
@@ -431,7 +435,7 @@ def main(first: int, count: int, actions: int = 30) -> None:
                 )
             compared += history.compared
     print(
-        f"{count} histories from {first} of {actions} actions: {differing} differ, "
+        f"{tried} histories from {first} of {actions} actions: {differing} differ, "
         f"{compared} comparisons, {time.monotonic() - begun:.0f} s",
         flush=True,
     )

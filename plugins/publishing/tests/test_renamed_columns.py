@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import SchemaError, UnsupportedTableError
-from open_readers import iceberg, shown, snapshots, texts
+from open_readers import delta, iceberg, shown, snapshots, texts
 from test_field_ids import lacking, metadata, newest, without_names
 
 SCHEMA = pa.schema(
@@ -129,6 +129,11 @@ def test_a_rename_is_refused_where_readers_go_by_names(tmp_path: Path) -> None:
     assert table.timeline().instants == before
     table.alter(drop=["x"])  # what lies in no other column is not looked for any more
     check(table)
+    table.alter(add={"y": "string", "s.z": "int"})
+    table.insert([{"id": 3, "a": 1, "s": {"p": 1, "q": "q", "z": 2}, "l": [], "y": "y"}])
+    check(table)
+    found = delta(table.path.removeprefix("file://"))
+    assert texts(found, table.schema.names) == shown(table)
     table.publish("iceberg", keep=True)
     table.alter(rename={"a": "b"})
     check(table)

@@ -95,23 +95,25 @@ class Publisher(AfterActions):
         """The newest state of the table is published, and snapshots that name one of ``paths`` are
         not listed any more. CommitConflictError where the newest published state can't be replaced
         by one without these files: the clean stays pending."""
+        try:
+            _, errors = _published(request, self.formats)
+        except HoodooError as error:  # of the table
+            errors = dict.fromkeys((form.name for form in self.formats), error)
         for form in self.formats:
             name = f"{form.name} metadata of {request.config.name}"
-            try:
-                publish(request, [form])
-            except HoodooError as error:
-                if needed := _needed(form, request.storage, paths):
-                    raise CommitConflictError(
-                        f"clean of {request.config.name}",
-                        f"would delete {needed}, which readers of {form.name} need: "
-                        f"what is newer can't be published ({error})",
-                        f"Remove the cause, or publish {form.name} no longer: "
-                        'table.publish("", keep=True).',
-                    ) from error
+            failed = errors.get(form.name)
+            if failed is not None and (needed := _needed(form, request.storage, paths)):
+                raise CommitConflictError(
+                    f"clean of {request.config.name}",
+                    f"would delete {needed}, which readers of {form.name} need: "
+                    f"what is newer can't be published ({failed})",
+                    f"Remove the cause, or publish {form.name} no longer: "
+                    'table.publish("", keep=True).',
+                ) from failed
             try:
                 form.expire(request.storage, paths)
-            except Exception as error:  # the clean goes on: no reader needs these files by default
-                warn(f"{name}: older states may name files that are cleaned now ({error}).")
+            except Exception as why:  # the clean goes on: no reader needs these files by default
+                warn(f"{name}: older states may name files that are cleaned now ({why}).")
         self._show(request.storage, request.config)
 
 
@@ -136,26 +138,37 @@ def _needed(form: Format, storage: Storage, paths: Sequence[str]) -> str | None:
 
 def publish(request: RebuildRequest, formats: Sequence[Format]) -> tuple[str, ...]:
     """Bring the metadata of ``formats`` up to the newest commit."""
+    done, errors = _published(request, formats)
+    for error in errors.values():
+        raise error
+    return done
+
+
+def _published(
+    request: RebuildRequest, formats: Sequence[Format]
+) -> tuple[tuple[str, ...], dict[str, HoodooError]]:
+    """The same; and the errors of formats, by their names. One that fails does not stop the
+    others."""
     check(request.config, formats)
     tried = partial(_tried, request.config.name)
     heads = [(form, tried(form, partial(form.head, request.storage))) for form in formats]
-    errors = [head for _, head in heads if isinstance(head, HoodooError)]
+    errors = {form.name: head for form, head in heads if isinstance(head, HoodooError)}
     ready = [(form, head) for form, head in heads if isinstance(head, Head)]
     # One look for all, after the heads: it is older than none of them.
-    state = tried(ready[0][0], request.look) if ready else errors[0]
+    if not ready:
+        return (), errors
+    state = tried(ready[0][0], request.look)
     if isinstance(state, HoodooError):
         raise state
     done: list[str] = []
     again = Again(request.look)
-    for form, head in ready:  # one that fails does not stop the others
+    for form, head in ready:
         found = tried(form, partial(sync, form, request.storage, (head, state), again))
         if isinstance(found, HoodooError):
-            errors.append(found)
+            errors[form.name] = found
         else:
             done += [f"{form.name} {instant}" for instant in found]
-    if errors:
-        raise errors[0]
-    return tuple(done)
+    return tuple(done), errors
 
 
 def _tried(table: str, form: Format, work: Callable[[], T]) -> T | HoodooError:

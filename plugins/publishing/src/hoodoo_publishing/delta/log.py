@@ -18,7 +18,7 @@ from attrs import define, evolve, field
 from hoodoo.errors import CorruptTableError, UnsupportedTableError
 from hoodoo.hookspecs.participant import TableState
 from hoodoo.model.filegroup import BaseFile
-from hoodoo.storage.api import Storage
+from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.together import discard, together
 from hoodoo.timeline.names import parse_path
 from hoodoo_rows.api import StoredFiles
@@ -32,6 +32,7 @@ from hoodoo_publishing.delta.types import (
 )
 from hoodoo_publishing.files import Head, Step, applied
 from hoodoo_publishing.footers import Footer
+from hoodoo_publishing.past import Past
 
 FOLDER = "_delta_log"
 _LAST = f"{FOLDER}/_last_checkpoint"
@@ -61,6 +62,9 @@ class _Log:
     txn: _Action | None = None
     instant: str = ""
 
+    def copied(self) -> _Log:
+        return _Log(dict(self.adds), self.metadata, self.protocol, self.txn, self.instant)
+
     def apply(self, version: Iterable[_Action]) -> None:
         self.instant = ""
         for action in version:
@@ -76,6 +80,12 @@ class _Log:
             self.instant = (action.get("commitInfo") or {}).get("hoodoo.instant") or self.instant
 
 
+# What this process has read last of tables, by their roots: the version, its file as it is listed,
+# and the log up to it. A table that was made anew there has another file.
+_known: dict[str, tuple[int, Entry, _Log]] = {}
+_TABLES, _FILES = 64, 100_000
+
+
 class DeltaLog:
     """Implements :class:`~hoodoo_publishing.sync.Format`."""
 
@@ -85,11 +95,10 @@ class DeltaLog:
         schema_text(schema)
 
     def refuse_state(self, state: TableState) -> None:
-        history = StoredFiles.history(state.file_format)
-        moved = [n for n in state.schema.names if history is not None and history.moves(n)]
-        if moved:
+        moved = Past.of(StoredFiles.history(state.file_format)).moved()
+        if moved is not None:
             raise UnsupportedTableError(
-                f"column {moved[0]} of {state.storage.root}",
+                f"column {moved} of {state.storage.root}",
                 "has another name in older files, or fields that were dropped, and readers of "
                 "delta find columns by name.",
                 "Publish Iceberg alone, whose readers find columns by ids, or write the rows into "
@@ -122,19 +131,27 @@ class DeltaLog:
         """Readers list the log: they find the newest version in any case."""
 
     def head(self, storage: Storage) -> Head:
-        versions: dict[int, str] = {}
+        versions: dict[int, Entry] = {}
         checkpoints: dict[int, str] = {}
         for entry in storage.list(FOLDER):
             if match := _VERSION.fullmatch(entry.path):
-                kind = versions if match[2] == "json" else checkpoints
-                kind[int(match[1])] = entry.path
+                if match[2] == "json":
+                    versions[int(match[1])] = entry
+                else:
+                    checkpoints[int(match[1])] = entry.path
         if not versions:
             return Head()
         newest = max(versions)
         begin = max((v for v in checkpoints if v <= newest), default=-1)
-        log = _Log()
-        if begin >= 0:
-            log.apply(_checkpointed(storage, checkpoints[begin]))
+        known = _known.get(storage.root)
+        if known is not None and begin <= known[0] and versions.get(known[0]) == known[1]:
+            begin, log = known[0], known[2].copied()
+            if begin == newest:
+                return _head(newest, log)
+        else:
+            log = _Log()
+            if begin >= 0:
+                log.apply(_checkpointed(storage, checkpoints[begin]))
         needed = range(begin + 1 if begin < newest else newest, newest + 1)
         missing = [v for v in needed if v not in versions]
         if missing:
@@ -143,10 +160,12 @@ class DeltaLog:
                 f"version {missing[0]} is missing.",
                 f"Delete the folder {FOLDER}; the next write makes it again.",
             )
-        for text in together(storage, *(partial(storage.get, versions[v]) for v in needed)):
+        for text in together(storage, *(partial(storage.get, versions[v].path) for v in needed)):
             log.apply(json.loads(line) for line in text.splitlines() if line.strip())
-        files = (_file(path, add) for path, add in log.adds.items())
-        return Head(newest, {f.path: f for f in files if f is not None}, log.instant, log)
+        _known[storage.root] = (newest, versions[newest], log.copied())
+        while len(_known) > _TABLES or sum(len(k[2].adds) for k in _known.values()) > _FILES:
+            _known.pop(next(iter(_known)), None)
+        return _head(newest, log)
 
     def publish(
         self, state: TableState, head: Head, step: Step, read: dict[str, Footer]
@@ -158,7 +177,7 @@ class DeltaLog:
         path = f"{FOLDER}/{version:020d}.json"
         if not state.storage.put_if_absent(path, text.encode()):
             return None
-        newer = _Log(dict(log.adds), log.metadata, log.protocol, log.txn)
+        newer = log.copied()
         newer.apply(actions)
         if version and version % _CHECKPOINT_EVERY == 0:
             _checkpoint(state.storage, version, newer)
@@ -169,6 +188,11 @@ class DeltaLog:
             instant=step.instant,
             detail=newer,
         )
+
+
+def _head(version: int, log: _Log) -> Head:
+    files = (_file(path, add) for path, add in log.adds.items())
+    return Head(version, {f.path: f for f in files if f is not None}, log.instant, log)
 
 
 def _actions(

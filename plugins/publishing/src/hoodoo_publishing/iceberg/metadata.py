@@ -32,7 +32,6 @@ from hoodoo_publishing.footers import Footer
 from hoodoo_publishing.iceberg import manifests
 from hoodoo_publishing.iceberg.manifests import ADDED, DELETED, EXISTING, Manifest
 from hoodoo_publishing.iceberg.partitions import Row, spec_of, with_spec
-from hoodoo_publishing.iceberg.past import Past
 from hoodoo_publishing.iceberg.schema import (
     Ids,
     columns,
@@ -43,6 +42,7 @@ from hoodoo_publishing.iceberg.schema import (
     stored_ids,
 )
 from hoodoo_publishing.iceberg.values import metrics
+from hoodoo_publishing.past import Past
 
 FOLDER = "metadata"
 _HINT = f"{FOLDER}/version-hint.text"
@@ -206,7 +206,7 @@ class IcebergMetadata:
             return 0
         root = state.metadata["location"]
         wanted = {f"{root}/{path}" for path in paths}
-        read: dict[str, list[Row]] = {}
+        read: dict[str, set[str]] = {}
         listed = state.metadata["snapshots"]
         # From the newest on: none before the first one that names a file is looked at.
         numbers = range(len(listed) - 2, -1, -1)
@@ -677,16 +677,18 @@ def _that_stand(snapshots: list[dict[str, Any]], state: TableState) -> list[dict
 
 
 def _named_files(
-    storage: Storage, root: str, snapshot: dict[str, Any], read: dict[str, list[Row]]
+    storage: Storage, root: str, snapshot: dict[str, Any], read: dict[str, set[str]]
 ) -> set[str]:
-    """The base files of ``snapshot``. ``read``: manifests by path, as far as they have been
-    read."""
+    """The base files of ``snapshot``. ``read``: those of manifests by path, as far as they have
+    been read."""
     found: set[str] = set()
     try:
         for path in _manifests(storage, root, snapshot):
             if path not in read:
-                read[path] = manifests.read(storage.get(path))
-            found.update(e["data_file"]["file_path"] for e in read[path] if e["status"] != DELETED)
+                (entries,) = _entries(storage, [path])
+                live = (e["data_file"] for e in entries if e["status"] != DELETED)
+                read[path] = {file["file_path"] for file in live}
+            found |= read[path]
     except _DAMAGE:  # expired by another process, or damaged
         return found
     return found

@@ -12,7 +12,7 @@ from hoodoo.errors import SchemaError
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo.options.table import FIELD_IDS
 
-from hoodoo_publishing.iceberg.past import Past
+from hoodoo_publishing.past import Past
 
 Field = dict[str, Any]
 _PLAIN = {

@@ -13,10 +13,11 @@ from hoodoo_rows.api import History
 @frozen
 class Past:
     """``same``: path of a column, at any depth and of any time -> the paths that it has had, the
-    newest first. ``reused``: paths that two columns have had."""
+    newest first. ``reused``: paths that two columns have had. ``now``: those of the table."""
 
     same: Mapping[str, tuple[str, ...]] = Factory(dict)
     reused: tuple[str, ...] = ()
+    now: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, history: History | None) -> Past:
@@ -33,7 +34,20 @@ class Past:
                     each.append(path)
                 if owner.setdefault(path, number) != number:
                     reused.append(path)
-        return cls({path: tuple(paths[n]) for path, n in owner.items()}, tuple(reused))
+        same = {path: tuple(paths[number]) for path, number in owner.items()}
+        now = frozenset(path for path, _ in _paths(history.schemas[0], ""))
+        return cls(same, tuple(reused), now)
+
+    def moved(self) -> str | None:
+        """A column that readers do not find by its name in files of any age: it had another one, or
+        a field within it was dropped."""
+        for path, each in self.same.items():
+            if path in self.now and (len(each) > 1 or path in self.reused):
+                return path
+            outer, dot, _ = path.partition(".")
+            if dot and path not in self.now and outer in self.now:
+                return outer
+        return None
 
     def paths(self, path: str) -> tuple[str, ...]:
         """All paths of the column at ``path``, its own among them."""
