@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from hoodoo.errors import PluginError
+from hoodoo.errors import HoodooError, PluginError
 from hoodoo.hookspecs.file_format import ColumnBounds
 from hoodoo.kernel.registry import kernel
 from hoodoo.table.table import Table
@@ -180,3 +180,15 @@ def test_a_column_whose_range_nobody_knows_is_not_told_to_be_null(tmp_path: Path
     table.rebuild_index("column_stats")
     asked = table.read(["id"], where=pc.field("at") >= pa.scalar(0, pa.timestamp("us", "UTC")))
     assert asked.count() == 5
+
+
+def test_a_table_of_orc_files_is_refused(tmp_path: Path) -> None:
+    """Nobody offers them: neither a read nor a write takes them for Parquet."""
+    table = hoodoo.create(tmp_path / "t", "id bigint", record_key="id")
+    table.upsert([{"id": 1}])
+    table.handle.change_properties({"hoodie.table.base.file.format": "ORC"})
+    with pytest.raises(HoodooError, match="format ORC") as raised:
+        hoodoo.open(tmp_path / "t").read().to_arrow()
+    assert "Parquet" in raised.value.fix
+    with pytest.raises(PluginError, match="ORC"):
+        hoodoo.open(tmp_path / "t").upsert([{"id": 2}])

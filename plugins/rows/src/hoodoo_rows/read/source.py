@@ -127,7 +127,8 @@ def no_format(obj: str, name: str) -> UnsupportedTableError:
     fix = (
         install([brought])
         if brought
-        else f"install a plugin distribution that offers {name.lower()!r}"
+        else f"install a plugin distribution that offers {name.lower()!r}, or copy the rows with "
+        "Spark Hudi into a table with base files in Parquet"
     )
     return UnsupportedTableError(
         obj,
