@@ -330,3 +330,25 @@ def test_renamed_columns(tmp_path: Path) -> None:
     table.upsert([{"id": 0, "price": 5.0, "tip": 1.0, "city": "oslo"}])
     found = {row["id"]: row for row in table.read().to_pylist()}
     assert found[0]["price"] == 5.0 and found[1]["price"] == expected[1]["fare"]
+
+
+def test_a_read_of_many_files_decodes_few_blocks_of_the_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each lookup by itself decodes a block of thousands of entries."""
+    from hoodoo_metadata.hfile import HFile
+
+    for n in range(30):
+        folder = tmp_path / "s" / f"p={n % 2}"
+        folder.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"id": [n]}), folder / f"{n}.parquet")
+    hoodoo.bootstrap(tmp_path / "s", tmp_path / "t", record_key="id")
+    calls: list[str] = []
+    for name in ("get", "get_prefixes"):
+        real = getattr(HFile, name)
+        monkeypatch.setattr(
+            HFile, name, lambda *a, real=real, name=name, **k: calls.append(name) or real(*a, **k)
+        )
+    found = hoodoo.open(tmp_path / "t").read().to_arrow()
+    assert sorted(found["id"].to_pylist()) == list(range(30))
+    assert 2 <= calls.count("get_prefixes") <= 8 and calls.count("get") <= 12, calls

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import field, frozen
 from hoodoo.errors import CommitConflictError, CorruptTableError, UnsupportedTableError
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.storage.api import Storage
@@ -27,6 +27,9 @@ FOLDER = ".hoodie/.aux/.bootstrap"
 PARTITIONS, FILES = f"{FOLDER}/.partitions/{_NAME}", f"{FOLDER}/.fileids/{_NAME}"
 _INFO = "INDEX_INFO"
 _BLOCK = 1 << 20  # Hudi's
+# From this lookup in a partition path on its entries are read at once: each lookup by itself decodes a
+# whole block, of some 2,000 entries.
+_MANY = 4
 FIX = (
     "Restore the index from a copy of the table; without it the columns of the rows can't be found."
 )
@@ -53,6 +56,8 @@ class BootstrapIndex:
 
     by_file: HFile
     base: str
+    # Of partition paths: how many lookups there were, or all entries.
+    _looked: dict[str, int | dict[str, bytes]] = field(factory=dict, eq=False, repr=False)
 
     @classmethod
     def open(cls, storage: Storage) -> BootstrapIndex | None:
@@ -72,10 +77,10 @@ class BootstrapIndex:
     def source_of(self, file: BaseFile) -> SourceFile | None:
         """The source file of a base file; None if the index lacks it."""
         key = f"part={file.partition_path};fileid={file.file_id}"
-        found = self.by_file.get(pa.array([key]), "seek")
-        if not found.num_rows:
+        value = self._value(f"part={file.partition_path};", key)
+        if value is None:
             return None
-        record = records.decode(found.column("value")[0].as_py(), f"{FILES}, entry {key}")
+        record = records.decode(value, f"{FILES}, entry {key}")
         status: Mapping[str, Any] = record.get("bootstrapFileStatus") or {}
         uri = (status.get("path") or {}).get("uri")
         path = None if not uri else below(str(uri), self.base)
@@ -86,6 +91,20 @@ class BootstrapIndex:
                 FIX,
             )
         return SourceFile(path, int(status.get("length") or 0))
+
+    def _value(self, prefix: str, key: str) -> bytes | None:
+        there = self._looked.get(prefix, 0)
+        if isinstance(there, int):
+            if there + 1 < _MANY:
+                self._looked[prefix] = there + 1
+                found = self.by_file.get(pa.array([key]), "seek").column("value")
+                return found[0].as_py() if len(found) else None
+            every = self.by_file.get_prefixes(pa.array([prefix]))
+            names = every.column("key").cast(pa.string()).to_pylist()
+            self._looked.clear()  # one path at a time: files are read in their order
+            there = dict(zip(names, every.column("value").to_pylist(), strict=True))
+            self._looked[prefix] = there
+        return there.get(key)
 
 
 def below(uri: str, base: str) -> str | None:
