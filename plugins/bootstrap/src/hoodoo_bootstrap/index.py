@@ -27,8 +27,8 @@ FOLDER = ".hoodie/.aux/.bootstrap"
 PARTITIONS, FILES = f"{FOLDER}/.partitions/{_NAME}", f"{FOLDER}/.fileids/{_NAME}"
 _INFO = "INDEX_INFO"
 _BLOCK = 1 << 20  # Hudi's
-# From this lookup in a partition path on its entries are read at once: each lookup by itself decodes a
-# whole block, of some 2,000 entries.
+# From this lookup in a partition path on its entries are read at once: each lookup by itself
+# decodes a whole block, of some 2,000 entries.
 _MANY = 4
 FIX = (
     "Restore the index from a copy of the table; without it the columns of the rows can't be found."
