@@ -81,7 +81,7 @@ class _Log:
 
 
 # What this process has read last of tables, by their roots: the version, its file as it is listed,
-# and the log up to it. A table that was made anew there has another file.
+# and the log up to it. A table that was created again there has another file.
 _known: dict[str, tuple[int, Entry, _Log]] = {}
 _TABLES, _FILES = 64, 100_000
 
