@@ -102,6 +102,7 @@ def state(table: hoodoo.Table) -> dict[Any, tuple[str, int]]:
     return {row["id"]: (row["person"], row["ts"]) for row in rows}
 
 
+@pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("place", ["local", "moto"], indirect=True)
 def test_one_of_them(place: tuple[str, dict[str, str]]) -> None:
     root, store = place
