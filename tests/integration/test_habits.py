@@ -376,6 +376,18 @@ def test_restore_to_a_number_or_a_tag(tmp_path: Path, kind: dict[str, Any], poin
 
 
 @pytest.mark.sampled(1)
+def test_rollback_of_a_number(tmp_path: Path) -> None:
+    table = hoodoo.create(str(tmp_path / "t"), [{"id": 1}], record_key="id")
+    table.upsert([{"id": 2}])
+    with pytest.raises(ConfigError, match="commit"):
+        table.rollback(1)  # the newest one first
+    table.check_rollback(-1)
+    assert table.rollback(2).instant
+    assert table.to_arrow().column("id").to_pylist() == [1]
+    with pytest.raises(ConfigError, match="number of a commit"):
+        table.rollback(2)
+
+
 @pytest.mark.parametrize("number", [4, -4, 999, 20240101000000000])
 def test_numbers_that_no_commit_has(lived: hoodoo.Table, number: int) -> None:
     with pytest.raises(ConfigError, match=r"the table has 3.*-1 \(the newest\)"):

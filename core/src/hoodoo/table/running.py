@@ -9,6 +9,7 @@ from hoodoo.actions.rollback.run import check, undoable
 from hoodoo.actions.rollback.run import rollback as undo
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.outcome import RolledBack
+from hoodoo.participants.travel import instant_of
 from hoodoo.table.call_action import call_action
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.snapshot import Snapshot
@@ -55,19 +56,15 @@ def rollback(table: TableHandle) -> tuple[str, ...]: ...
 
 
 @overload
-def rollback(table: TableHandle, instant: str) -> RolledBack: ...
+def rollback(table: TableHandle, instant: str | int) -> RolledBack: ...
 
 
-@overload
-def rollback(table: TableHandle, instant: str | None) -> tuple[str, ...] | RolledBack: ...
-
-
-def rollback(table: TableHandle, instant: str | None = None) -> tuple[str, ...] | RolledBack:
+def rollback(table: TableHandle, instant: str | int | None = None) -> tuple[str, ...] | RolledBack:
     """Undo failed writes now, not at the next write. Returns the instants that were undone.
 
-    With ``instant``, undo that write: a pending one, or the newest completed one. Raises ConfigError if it is
-    neither, if a savepoint protects it, or if the files that it replaced have been cleaned; CommitConflictError if a
-    pending action may depend on it.
+    With ``instant``, undo that write: a pending one, or the newest completed one, whose number is -1.
+    Raises ConfigError if it is neither, if a savepoint protects it, or if the files that it replaced
+    have been cleaned; CommitConflictError if a pending action may depend on it.
     """
     participants = table.participants
     if instant is None:
@@ -76,6 +73,8 @@ def rollback(table: TableHandle, instant: str | None = None) -> tuple[str, ...] 
         participants.repair()
         table.after_writes.by_hand(before)
         return done
+    if not isinstance(instant, str):
+        instant = instant_of(table.source(), instant)
     held = participants.before_rollback(instant, lambda: check_rollback(table, instant))
     table.check_writable()
     timeline = table.timeline()
@@ -87,7 +86,8 @@ def rollback(table: TableHandle, instant: str | None = None) -> tuple[str, ...] 
     return undone
 
 
-def check_rollback(table: TableHandle, instant: str) -> None:
+def check_rollback(table: TableHandle, instant: str | int) -> None:
     """Raises the errors that ``rollback`` of ``instant`` would raise before it changes anything."""
     table.check_writable()
-    check(Snapshot(table.storage, table.timeline()), instant)
+    one = instant if isinstance(instant, str) else instant_of(table.source(), instant)
+    check(Snapshot(table.storage, table.timeline()), one)
