@@ -4,6 +4,7 @@ age; where Delta Lake is published, too, a rename is refused before the commit."
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -148,3 +149,49 @@ def test_the_mapping_names_each_column_once(tmp_path: Path) -> None:
     assert len(by_name) == len(set(by_name)) and {"a", "b", "x"} <= set(by_name)
     inner = next(one for one in mapping if one["names"] == ["s"])["fields"]
     assert [sorted(one["names"]) for one in inner] == [["p", "r"], ["q"]]
+
+
+def undo_by_restore(table: hoodoo.Table, before: str) -> None:
+    table.restore(before)
+
+
+def undo_by_rollback(table: hoodoo.Table, before: str) -> None:
+    while (newest := table.timeline().writes()[-1].requested) != before:
+        table.rollback(newest)
+
+
+@pytest.mark.parametrize("undo", [undo_by_restore, undo_by_rollback])
+@pytest.mark.parametrize("between", [{}, {"add": {"d": "string"}}])
+def test_a_column_that_is_called_as_one_that_was_undone(
+    tmp_path: Path, undo: Any, between: dict[str, Any]
+) -> None:
+    """Its new files have its own id, and not that of the other one."""
+    table = made(tmp_path / "t")
+    before = table.timeline().writes()[-1].requested
+    table.alter(add={"c": "string"})
+    table.insert([{**row(3), "c": "of another"}])
+    undo(table, before)
+    if between:
+        table.alter(**between)
+    was = "d" if between else "x"
+    table.alter(rename={was: "c"})
+    rest = {name: value for name, value in row(4).items() if name != was}
+    table.insert([{**rest, "c": "its own"}])
+    assert not lacking(newest(tmp_path / "t"))
+    check(table)
+
+
+def test_ids_of_dropped_columns_are_given_to_no_other(tmp_path: Path) -> None:
+    """Also where the metadata was deleted, and is made again."""
+    path = tmp_path / "t"
+    table = made(path)
+    table.alter(add={"c": "string"})
+    table.insert([{**row(3), "c": "of c"}])
+    table.alter(drop=["c"])
+    table.insert([row(4)])
+    assert not lacking(newest(path))
+    shutil.rmtree(path / "metadata")
+    table.alter(add={"d": "string"})
+    table.insert([{**row(5), "d": "of d"}])
+    check(table)
+    assert sorted(filter(None, iceberg(str(path))["d"].to_pylist())) == ["of d"]

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 from hoodoo.errors import CommitConflictError
 from hoodoo.model.config import TableConfig
-from hoodoo.model.meta import without_meta
+from hoodoo.model.meta import META_COLUMNS, without_meta
 from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.options.table import FIELD_IDS
 from hoodoo.storage.api import Storage
@@ -19,7 +19,7 @@ from hoodoo.timeline import properties
 
 from hoodoo_publishing.files import Head
 from hoodoo_publishing.iceberg.metadata import IcebergMetadata
-from hoodoo_publishing.iceberg.schema import Ids, columns, stored_ids
+from hoodoo_publishing.iceberg.schema import LAST, Ids, columns, known_ids, stored_ids
 
 
 def with_ids(
@@ -39,10 +39,10 @@ def with_ids(
     now = iceberg.field_ids(head, schema)
     if not now:
         return config  # the next action that publishes
-    # A column that was dropped keeps its id, which no other may get. One that was renamed has it
-    # under the new name alone.
-    numbers = set(now.values())
-    ids = {**{path: n for path, n in stored.items() if n not in numbers}, **now}
+    # Columns of now alone: one that is called later as another was until a rollback, a restore or
+    # a drop would get that one's id. Nobody else may get the ids of these: the last one is noted.
+    last = max(stored.values(), default=0)
+    ids = now if last <= max(now.values()) else {**now, LAST: last}
     text = json.dumps(ids, separators=(",", ":"))
     return TableConfig({**config.properties, FIELD_IDS: text})
 
@@ -65,6 +65,8 @@ def note_ids(
 
 
 def _are_known(stored: dict[str, int], schema: pa.Schema) -> bool:
+    """Whether ``stored`` are the ids of the columns of ``schema``, each of its own, and no more."""
     ids = Ids(stored, 0)
-    columns(schema, ids)
-    return ids.last == 0 and len(set(stored.values())) == len(stored)
+    now = known_ids(columns(schema, ids))
+    others = stored.keys() - now.keys() - {*META_COLUMNS, LAST}
+    return ids.last == 0 and not others and len(set(stored.values())) == len(stored)

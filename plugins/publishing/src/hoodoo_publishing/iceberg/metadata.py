@@ -33,6 +33,7 @@ from hoodoo_publishing.iceberg import manifests
 from hoodoo_publishing.iceberg.manifests import ADDED, DELETED, EXISTING, Manifest
 from hoodoo_publishing.iceberg.partitions import Row, spec_of, with_spec
 from hoodoo_publishing.iceberg.schema import (
+    LAST,
     Ids,
     columns,
     known_ids,
@@ -487,7 +488,8 @@ def _with_schema(
     may have."""
     ids = _ids(metadata, past)
     if stored and not metadata["schemas"]:
-        ids = Ids(stored, max(stored.values()), past)
+        known = {path: number for path, number in stored.items() if path != LAST}
+        ids = Ids(known, max(stored.values()), past)
     fields = columns(schema, ids)
     if metadata["schemas"]:
         now = _schema(metadata)["fields"]

@@ -26,6 +26,8 @@ _PLAIN = {
     pa.date32(): "date",
     pa.time64("us"): "time",
 }
+# In the table property of ids no column, but the last id of those that are not there any more.
+LAST = ""
 # What a column may become while its id stays ("Schema Evolution").
 _PROMOTED = {("int", "long"), ("float", "double")}
 
