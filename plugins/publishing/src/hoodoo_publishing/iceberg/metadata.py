@@ -488,8 +488,8 @@ def _with_schema(
     may have."""
     ids = _ids(metadata, past)
     if stored and not metadata["schemas"]:
-        known = {path: number for path, number in stored.items() if path != LAST}
-        ids = Ids(known, max(stored.values()), past)
+        there = {path: number for path, number in stored.items() if path != LAST}
+        ids = Ids(there, max(stored.values()), past)
     fields = columns(schema, ids)
     if metadata["schemas"]:
         now = _schema(metadata)["fields"]
