@@ -183,6 +183,44 @@ def test_what_is_refused(tmp_path: Path) -> None:
         wrong.run("index_vectors")
 
 
+def named(key: str) -> pa.Table:
+    return pa.table(
+        {"id": [key, *(f"person-{n}" for n in range(50))], "e": vectors(range(51))["e"]}
+    )
+
+
+@pytest.mark.filterwarnings("ignore:.*names e.*")
+@pytest.mark.parametrize("then", ["", "renamed", "dropped", "opened without the option"])
+def test_an_erasure_reaches_the_index(tmp_path: Path, then: str) -> None:
+    """Also that of a column which is indexed no longer."""
+    key, path = "person-to-erase", tmp_path / "t"
+    data, late = named(key), then == "opened without the option"
+    made = hoodoo.create(
+        str(path), data.schema, record_key="id", options={} if late else dict(OPTIONS)
+    )
+    (hoodoo.open(str(path), OPTIONS) if late else made).bulk_insert(data)
+    table = hoodoo.open(str(path))
+    changes = {"renamed": {"rename": {"e": "f"}}, "dropped": {"drop": "e"}}
+    if then in changes:
+        table.alter(**changes[then])
+    home = path / ".hoodie/.hoodoo/vectors"
+    holding = lambda: [p for p in home.rglob("*.parquet") if key.encode() in p.read_bytes()]  # noqa: E731
+    assert holding()
+    report = table.erase(keys=[key], prove=True).report
+    assert report is not None and report["erased"] and not holding()
+
+
+@pytest.mark.filterwarnings("ignore:.*names e.*")
+def test_a_column_that_is_gone_stops_no_other(tmp_path: Path) -> None:
+    data = vectors(range(50))
+    data = data.append_column("g", data["e"])
+    options = {**OPTIONS, "hoodoo.index.vector.columns": "e, g"}
+    table = hoodoo.create(str(tmp_path / "t"), data.schema, record_key="id", options=options)
+    table.alter(drop="e")
+    table.bulk_insert(data.drop_columns("e"))
+    assert len([*(tmp_path / "t/.hoodie/.hoodoo/vectors/g/l2").iterdir()]) == 1
+
+
 @pytest.mark.spark
 def test_on_spark_files_are_indexed_in_tasks(tmp_path: Path, spark: Any) -> None:
     table = created(tmp_path / "t", options={"hoodie.metadata.enable": "false"})

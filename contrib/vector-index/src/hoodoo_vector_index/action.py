@@ -1,4 +1,5 @@
-"""The action ``index_vectors``: the index is brought up, or made again, beside writers."""
+"""The action ``index_vectors``: the index is brought up, or made again, beside writers. The action
+``forget_vectors``: what is of older files goes, as an erasure needs it."""
 
 from __future__ import annotations
 
@@ -11,8 +12,9 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.table.handle import TableHandle
 
 from hoodoo_vector_index.build import bring_up
-from hoodoo_vector_index.columns import indexed
+from hoodoo_vector_index.columns import HOME, indexed
 from hoodoo_vector_index.plugin import COLUMNS, LEAST
+from hoodoo_vector_index.segments import forget
 
 
 @frozen
@@ -39,3 +41,25 @@ class IndexVectors:
             )
         made = lambda: table.engine(None, engine or table.default_engine)  # noqa: E731
         return bring_up(table.source(), made, each, LEAST.read(table.options), again)
+
+
+@frozen
+class ForgetVectors:
+    """Implements :class:`~hoodoo.hookspecs.action.Action`. Of each column that has ever been
+    indexed, also of one that has another name now, or that the options do not name any more."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> ForgetVectors:
+        return cls()
+
+    def run(self, table: TableHandle) -> tuple[str, ...]:
+        """Delete what is not of a base file of the newest slices. Returns the paths. What another
+        process indexes meanwhile of a file that is newer than these is made again later."""
+        _, slices = table.newest_slices()
+        names = {one.base_file.name for one in slices if one.base_file}
+        each = table.storage.list(HOME, recursive=True)
+        gone = tuple(entry.path for entry in each if entry.name not in names)
+        for path in gone:
+            table.storage.delete(path)
+        forget(table.storage)
+        return gone

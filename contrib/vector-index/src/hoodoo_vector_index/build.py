@@ -33,13 +33,20 @@ def bring_up(
 ) -> tuple[str, ...]:
     """Make the segments of base files that have none, and delete those of files that are not among
     the newest any more. ``again``: make all of them. Returns what was done. Writers may go on: a
-    file that comes meanwhile is searched whole until the next action."""
+    file that comes meanwhile is searched whole until the next action. ConfigError for a column that
+    is not there; the others are done."""
     done: list[str] = []
+    wrong: list[ConfigError] = []
     for one in each:
         if again:
             source.storage.delete_prefix(one.folder)
             forget(source.storage)
-        done += _bring_up(source, engine, one, least)
+        try:
+            done += _bring_up(source, engine, one, least)
+        except ConfigError as error:  # there is no such column: the others are indexed
+            wrong.append(error)
+    if wrong:
+        raise wrong[0]
     return tuple(done)
 
 

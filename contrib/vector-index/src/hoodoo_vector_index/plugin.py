@@ -67,7 +67,13 @@ def hoodoo_actions() -> Iterable[Registration]:
             "hoodoo_vector_index.action:IndexVectors.from_settings",
             options=(COLUMNS, LEAST),
             summary="indexes the vectors of base files, beside writers",
-        )
+        ),
+        Registration(
+            "forget_vectors",
+            "hoodoo_vector_index.action:ForgetVectors.from_settings",
+            summary="deletes what an index of vectors has of older files; an erasure does it, too",
+            roles=("forgets",),
+        ),
     ]
 
 
