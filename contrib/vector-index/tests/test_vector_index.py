@@ -203,8 +203,11 @@ def test_an_erasure_reaches_the_index(tmp_path: Path, then: str) -> None:
     changes = {"renamed": {"rename": {"e": "f"}}, "dropped": {"drop": "e"}}
     if then in changes:
         table.alter(**changes[then])
-    home = path / ".hoodie/.hoodoo/vectors"
-    holding = lambda: [p for p in home.rglob("*.parquet") if key.encode() in p.read_bytes()]  # noqa: E731
+
+    def holding() -> list[Path]:
+        each = (path / ".hoodie/.hoodoo/vectors").rglob("*.parquet")
+        return [file for file in each if key.encode() in file.read_bytes()]
+
     assert holding()
     report = table.erase(keys=[key], prove=True).report
     assert report is not None and report["erased"] and not holding()

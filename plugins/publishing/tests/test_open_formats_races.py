@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import shutil
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import hoodoo
 import pytest
 from hoodoo.errors import HoodooWarning
+from hoodoo.storage.api import Entry
 from hoodoo.testing.stores import Crash, CrashingStorage, Delegating
+from hoodoo_publishing.delta import log
+from hoodoo_publishing.delta.log import DeltaLog
 from open_readers import SCHEMA, check, delta, iceberg, snapshots, some_rows, texts
 
 OPTIONS = {"hoodoo.open.formats": "iceberg,delta", "hoodie.metadata.enable": "false"}
@@ -203,3 +207,29 @@ def test_a_process_ends_anywhere(tmp_path: Path, action: str, when: Any) -> None
         assert fresh.verify().ok, (action, when, at)
         shutil.rmtree(target)
     assert at > 10 and snapshots(str(tmp_path / "start"))
+
+
+def test_threads_that_publish_remember_tables_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One notes what it has read of a log while another counts what is known."""
+    first, second = (made(tmp_path / name) for name in ("a", "b"))
+    for table in (first, second):
+        table.upsert(some_rows(range(3), 1))
+    others: list[threading.Thread] = []
+
+    class Adds(dict[str, Any]):
+        def __len__(self) -> int:
+            if not others:
+                work = partial(DeltaLog().head, second.handle.storage)
+                others.append(threading.Thread(target=work))
+                others[0].start()
+                others[0].join(0.5)  # it waits for its turn, or has had it
+            return super().__len__()
+
+    known = {"elsewhere": (0, Entry(""), log._Log(Adds())), "third": (0, Entry(""), log._Log())}
+    monkeypatch.setattr(log, "_known", known)
+    DeltaLog().head(first.handle.storage)
+    others[0].join()
+    roots = {table.handle.storage.root for table in (first, second)}
+    assert roots | {"elsewhere", "third"} == known.keys()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import threading
 import uuid
 from collections.abc import Collection, Iterable, Mapping
 from functools import partial
@@ -84,6 +85,7 @@ class _Log:
 # and the log up to it. A table that was created again there has another file.
 _known: dict[str, tuple[int, Entry, _Log]] = {}
 _TABLES, _FILES = 64, 100_000
+_lock = threading.Lock()
 
 
 class DeltaLog:
@@ -143,7 +145,8 @@ class DeltaLog:
             return Head()
         newest = max(versions)
         begin = max((v for v in checkpoints if v <= newest), default=-1)
-        known = _known.get(storage.root)
+        with _lock:
+            known = _known.get(storage.root)
         if known is not None and begin <= known[0] and versions.get(known[0]) == known[1]:
             begin, log = known[0], known[2].copied()
             if begin == newest:
@@ -162,9 +165,10 @@ class DeltaLog:
             )
         for text in together(storage, *(partial(storage.get, versions[v].path) for v in needed)):
             log.apply(json.loads(line) for line in text.splitlines() if line.strip())
-        _known[storage.root] = (newest, versions[newest], log.copied())
-        while len(_known) > _TABLES or sum(len(k[2].adds) for k in _known.values()) > _FILES:
-            _known.pop(next(iter(_known)), None)
+        with _lock:
+            _known[storage.root] = (newest, versions[newest], log.copied())
+            while len(_known) > _TABLES or sum(len(k[2].adds) for k in _known.values()) > _FILES:
+                del _known[next(iter(_known))]
         return _head(newest, log)
 
     def publish(
