@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TypeVar
@@ -16,7 +17,7 @@ from hoodoo.kernel.log_files import LogFiles
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.internal_row import DELETE, DELETE_ROW, OP
 from hoodoo.model.log_block import BlockKind, Damage, Header, LogBlock
-from hoodoo.model.meta import META_COLUMNS, OPERATION, RECORD_KEY
+from hoodoo.model.meta import IS_DELETED, META_COLUMNS, OPERATION, RECORD_KEY
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 
@@ -25,6 +26,8 @@ from hoodoo_rows.merge.meet import KeyJoin
 from hoodoo_rows.merge.rule import MergeRule, Visible, marked_operations
 from hoodoo_rows.merge.virtual import made_deletes
 from hoodoo_rows.write.widen import widened
+
+_MARKS = re.compile(f'"({IS_DELETED}|{OPERATION})"')  # columns that mark rows as deleted
 
 
 @frozen
@@ -61,6 +64,24 @@ def count_blocks(
     """How many blocks of ``logs``, which are in reading order, count. Reads no rows."""
     with ExitStack() as stack:
         return len(_blocks(stack, storage, logs, opener, visible)[0])
+
+
+def may_have_deleted(
+    storage: Storage, logs: Sequence[LogFile], rule: MergeRule, keys: pa.ChunkedArray
+) -> bool:
+    """Whether ``logs``, which are in reading order, may have deleted one of the record ``keys``.
+    Reads delete blocks, and data only where a row itself may be marked as deleted."""
+    marks = delete_mark(rule.merger) is not None
+    with ExitStack() as stack:
+        counted, _damages = _blocks(stack, storage, logs, rule.logs, rule.visible)
+        for reader, block in counted:
+            if block.kind == BlockKind.DELETE:
+                gone = _deletes(reader, block, rule).column(RECORD_KEY)
+                if pc.any(pc.is_in(keys, value_set=gone)).as_py():
+                    return True
+            elif marks or not block.schema_text or _MARKS.search(block.schema_text):
+                return True
+    return False
 
 
 def _blocks(

@@ -16,7 +16,7 @@ from hoodoo.model.meta import RECORD_KEY
 from hoodoo.options.table import BY_EVENT_TIME
 from hoodoo.storage.api import Storage
 
-from hoodoo_rows.merge.log_rows import read_log_rows
+from hoodoo_rows.merge.log_rows import may_have_deleted, read_log_rows
 from hoodoo_rows.merge.meet import KeyJoin
 from hoodoo_rows.merge.pairs import flat, is_plain, merge_pairs, needed_columns
 from hoodoo_rows.merge.rule import MergeRule
@@ -51,7 +51,10 @@ class MergedSlice:
         that log files have deleted. ``compacting``: a pending compaction may make a base file that
         has such a row, too."""
         rule = self.rule.narrowed([RECORD_KEY])
-        logs = read_log_rows(self.storage, self.slice_.log_files, rule).waiting
+        files = self.slice_.log_files
+        if not may_have_deleted(self.storage, files, rule, rows.column(RECORD_KEY)):
+            return rows, None
+        logs = read_log_rows(self.storage, files, rule).waiting
         if logs is None:
             return rows, None
         state = logs.rows.column(OP).take(logs.places(rows.column(RECORD_KEY)))
