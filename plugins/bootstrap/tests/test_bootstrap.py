@@ -352,3 +352,12 @@ def test_a_read_of_many_files_decodes_few_blocks_of_the_index(
     found = hoodoo.open(tmp_path / "t").read().to_arrow()
     assert sorted(found["id"].to_pylist()) == list(range(30))
     assert 2 <= calls.count("get_prefixes") <= 8 and calls.count("get") <= 12, calls
+
+    index = BootstrapIndex.open(hoodoo.open(tmp_path / "t").handle.storage)
+    assert index is not None
+    _, slices = hoodoo.open(tmp_path / "t").handle.newest_slices()
+    each = [one.base_file for one in slices if one.base_file]
+    calls.clear()
+    for file in sorted(each, key=lambda file: file.file_id):  # of both paths, in turns, as by tasks
+        assert index.source_of(file) is not None
+    assert calls.count("get_prefixes") == 2, calls

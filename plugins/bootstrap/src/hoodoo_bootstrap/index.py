@@ -30,6 +30,7 @@ _BLOCK = 1 << 20  # Hudi's
 # From this lookup in a partition path on its entries are read at once: each lookup by itself
 # decodes a whole block, of some 2,000 entries.
 _MANY = 4
+_PATHS = 8  # whose entries stay in memory
 FIX = (
     "Restore the index from a copy of the table; without it the columns of the rows can't be found."
 )
@@ -56,8 +57,9 @@ class BootstrapIndex:
 
     by_file: HFile
     base: str
-    # Of partition paths: how many lookups there were, or all entries.
-    _looked: dict[str, int | dict[str, bytes]] = field(factory=dict, eq=False, repr=False)
+    # Of partition paths: how many lookups there were; all entries of those that were read last.
+    _looked: dict[str, int] = field(factory=dict, eq=False, repr=False)
+    _entries: dict[str, dict[str, bytes]] = field(factory=dict, eq=False, repr=False)
 
     @classmethod
     def open(cls, storage: Storage) -> BootstrapIndex | None:
@@ -93,17 +95,19 @@ class BootstrapIndex:
         return SourceFile(path, int(status.get("length") or 0))
 
     def _value(self, prefix: str, key: str) -> bytes | None:
-        there = self._looked.get(prefix, 0)
-        if isinstance(there, int):
-            if there + 1 < _MANY:
-                self._looked[prefix] = there + 1
+        there = self._entries.get(prefix)
+        if there is None:
+            looked = self._looked[prefix] = self._looked.get(prefix, 0) + 1
+            if looked < _MANY:
                 found = self.by_file.get(pa.array([key]), "seek").column("value")
                 return found[0].as_py() if len(found) else None
             every = self.by_file.get_prefixes(pa.array([prefix]))
             names = every.column("key").cast(pa.string()).to_pylist()
-            self._looked.clear()  # one path at a time: files are read in their order
             there = dict(zip(names, every.column("value").to_pylist(), strict=True))
-            self._looked[prefix] = there
+            # Files are read in the order of their paths, by a few tasks side by side.
+            for older in list(self._entries)[: 1 - _PATHS]:
+                self._entries.pop(older, None)
+            self._entries[prefix] = there
         return there.get(key)
 
 
