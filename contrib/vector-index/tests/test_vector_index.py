@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -222,6 +223,22 @@ def test_a_column_that_is_gone_stops_no_other(tmp_path: Path) -> None:
     table.alter(drop="e")
     table.bulk_insert(data.drop_columns("e"))
     assert len([*(tmp_path / "t/.hoodie/.hoodoo/vectors/g/l2").iterdir()]) == 1
+
+
+def test_other_columns_are_named_as_the_warning_says(tmp_path: Path) -> None:
+    table = created(tmp_path / "t")
+    with pytest.warns(HoodooWarning, match=r'run\("index_vectors", columns='):
+        table.alter(rename={"e": "f"})
+    with pytest.raises(ConfigError, match="names g"):
+        table.run("index_vectors", columns="g")
+    table.run("index_vectors", columns="f cosine")
+    table = hoodoo.open(str(tmp_path / "t"), {"hoodoo.index.vector.least.rows": "10"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table.insert(vectors(range(900, 999)).rename_columns(["id", "f"]))
+        table.cluster(order="linear", columns=["id"])
+    assert {metric: one.column for metric, one in known(table).items()} == {"cosine": "f"}
+    assert known(table)["cosine"].indexed >= 1
 
 
 @pytest.mark.spark

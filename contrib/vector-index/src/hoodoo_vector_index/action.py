@@ -11,7 +11,7 @@ from hoodoo.hookspecs import Settings
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.table.handle import TableHandle
 
-from hoodoo_vector_index.build import bring_up
+from hoodoo_vector_index.build import bring_up, scan_of
 from hoodoo_vector_index.columns import HOME, indexed
 from hoodoo_vector_index.plugin import COLUMNS, LEAST
 from hoodoo_vector_index.segments import forget
@@ -26,18 +26,30 @@ class IndexVectors:
         return cls()
 
     def run(
-        self, table: TableHandle, *, again: bool = False, engine: str | Engine | None = None
+        self,
+        table: TableHandle,
+        *,
+        columns: str | None = None,
+        again: bool = False,
+        engine: str | Engine | None = None,
     ) -> tuple[str, ...]:
-        """Index the base files that are not, and with ``again`` all of them. Returns what was done.
-        ConfigError where no column is named, or one that is not there."""
+        """Index the base files that are not, and with ``again`` all of them. ``columns``, such as
+        ``embedding cosine``, are those of the table from now on, in all processes. Returns what was
+        done. ConfigError where no column is named, or one that is not there."""
         table.refresh()
         given: dict[str, Any] = {**table.config.properties, **table.options}
+        if columns is not None:
+            given[COLUMNS.key] = columns
         each = indexed(given)
+        if columns is not None:
+            for one in each:
+                scan_of(table.source(), one)
+            table.change_properties({COLUMNS.key: columns})
         if not each:
             raise ConfigError(
                 "index_vectors",
                 "does not know which columns to index.",
-                f'Open the table with the option {COLUMNS.key}, such as "embedding cosine".',
+                'Name them: table.run("index_vectors", columns="embedding cosine").',
             )
         made = lambda: table.engine(None, engine or table.default_engine)  # noqa: E731
         return bring_up(table.source(), made, each, LEAST.read(table.options), again)

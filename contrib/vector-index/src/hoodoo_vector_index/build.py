@@ -77,7 +77,9 @@ def scan_of(source: ReadSource, one: Indexed) -> Scan:
         return Scan.of(source, columns=[KEY, one.column])
     except SchemaError as error:
         raise ConfigError(
-            f"option {COLUMNS.key}", f"names {one.column}: {error.rule}", "Name another column."
+            f"option {COLUMNS.key}",
+            f"names {one.column}, which {error.rule}",
+            'Name others: table.run("index_vectors", columns="embedding cosine").',
         ) from error
 
 
