@@ -67,7 +67,7 @@ class Segment:
         assert self.lists is not None
         if metric == "cosine":
             lengths = np.linalg.norm(queries, axis=1, keepdims=True)
-            queries = queries / np.where(lengths == 0, 1, lengths)
+            queries = np.asarray(queries / np.where(lengths == 0, 1, lengths), np.float32)
         probes = faiss.SearchParametersIVF(nprobe=max(1, ceil(self.lists.nlist * share)))
         queries = np.ascontiguousarray(queries, np.float32)
         apart, places = self.lists.search(queries, min(count, len(self.keys)), params=probes)

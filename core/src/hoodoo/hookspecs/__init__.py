@@ -46,6 +46,7 @@ _BRINGS = {
     "hoodoo-serve": "service_policy",
     "hoodoo-catalogs": "catalog",
     "hoodoo-ingest": "source",
+    "hoodoo-vector-index": "vector_index",
     "hoodoo-cli": "report command check inspector",
     "hoodoo-frames": "function",
 }

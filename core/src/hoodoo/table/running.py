@@ -73,8 +73,7 @@ def rollback(table: TableHandle, instant: str | int | None = None) -> tuple[str,
         participants.repair()
         table.after_writes.by_hand(before)
         return done
-    if not isinstance(instant, str):
-        instant = instant_of(table.source(), instant)
+    instant = instant if isinstance(instant, str) else instant_of(table.source(), instant)
     held = participants.before_rollback(instant, lambda: check_rollback(table, instant))
     table.check_writable()
     timeline = table.timeline()
