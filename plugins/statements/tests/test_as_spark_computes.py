@@ -301,6 +301,34 @@ def test_decimals_of_several_rows(text: str, found: str) -> None:
     assert answer.schema.field(0).type.scale == len(found.partition(".")[2])
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "WHERE i",
+        "WHERE abs(i)",
+        "WHERE (SELECT 1)",
+        "WHERE (SELECT max(i) FROM t)",
+        "JOIN t AS b ON t.i",
+        "GROUP BY i HAVING max(i)",
+    ],
+)
+def test_a_number_is_no_condition_of_a_query(text: str) -> None:
+    """DuckDB takes each number but 0 for true."""
+    with pytest.raises(ConfigError, match="neither true nor false"):
+        hoodoo.sql(f"SELECT t.i FROM t {text}", {"t": DECIMALS})
+
+
+def test_the_types_of_a_star_are_those_of_its_tables() -> None:
+    whole = pa.table({"id": [1], "x": [7]})
+    other = pa.table({"id": [1], "x": pa.array([Decimal(7)], pa.decimal128(10, 2))})
+    for text in (
+        "(SELECT * FROM t) AS q JOIN u ON q.id = u.id",
+        "(SELECT t.* FROM t JOIN u ON t.id = u.id) AS q",
+    ):
+        found = hoodoo.sql(f"SELECT q.x / 3 AS r FROM {text}", {"t": whole, "u": other})
+        assert found.to_pylist() == [{"r": 7 / 3}]
+
+
 def test_lists_of_rows_that_a_condition_is_true_of() -> None:
     text = (
         "SELECT collect_list(m) FILTER (WHERE id < 3) AS a, count(*) FILTER (WHERE id > 1) AS b, "

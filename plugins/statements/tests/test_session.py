@@ -20,6 +20,7 @@ from hoodoo.errors import (
     ConfigError,
     CorruptTableError,
     DataError,
+    DuplicateKeyError,
     HoodooError,
     NotATableError,
     PluginError,
@@ -533,6 +534,49 @@ def test_rows_without_hudis_columns_are_found_by_their_keys(tmp_path: Path) -> N
     assert [tuple(row.values()) for row in found.to_pylist()] == [
         (0, "x", 0), (0, "y", 0), (1, "x", 7), (2, "x", 7),
     ]  # fmt: skip
+
+
+def test_a_number_is_no_condition_of_a_change(session: Any) -> None:
+    for text in (
+        "DELETE FROM trips WHERE (SELECT 1)",
+        "UPDATE trips SET fare = (SELECT 1) WHERE id",
+    ):
+        with pytest.raises(ConfigError, match="neither true nor false"):
+            session.sql(text)
+    assert left(session) == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_query_tells_rows_with_the_same_key_apart(tmp_path: Path) -> None:
+    """A change of one of them is refused, as it is without a query."""
+    table = hoodoo.create(tmp_path / "t", {"id": "bigint", "n": "int"}, record_key="id")
+    table.bulk_insert([{"id": 1, "n": 10}, {"id": 1, "n": 11}, {"id": 2, "n": 3}])
+    session = hoodoo.session(tables={"t": table, "s": [{"n": 10}]})
+    for text in (
+        "DELETE FROM t WHERE n IN (SELECT n FROM s)",
+        "UPDATE t SET n = 0 WHERE n IN (SELECT n FROM s)",
+    ):
+        with pytest.raises(DuplicateKeyError, match="share their record key"):
+            session.sql(text)
+    assert session.sql("SELECT count(*) AS n FROM t").to_pylist() == [{"n": 3}]
+    assert session.sql("DELETE FROM t WHERE id IN (SELECT 1)").commit.deleted == 2
+
+
+@pytest.mark.parametrize("name", ["trips", "all_of_them"])
+def test_a_query_of_a_statement_may_be_called_as_the_table_it_reads(
+    session: Any, name: str
+) -> None:
+    views = {"all_of_them": "SELECT * FROM trips"}
+    session = hoodoo.session(tables={"trips": session.table("trips")}, views=views)
+    one = f"WITH {name} AS (SELECT * FROM {name} WHERE id > 3) SELECT id FROM {name} ORDER BY id"
+    assert session.sql(one).to_pylist() == [{"id": 4}, {"id": 5}]
+    inner = (
+        f"SELECT id FROM {name} WHERE id IN (WITH {name} AS (SELECT 2 AS id) SELECT id FROM {name})"
+    )
+    assert session.sql(inner).to_pylist() == [{"id": 2}]
+    session.sql(
+        "DELETE FROM trips WHERE id IN (WITH trips AS (SELECT 2 AS id) SELECT id FROM trips)"
+    )
+    assert left(session) == [0, 1, 3, 4, 5]
 
 
 def test_a_row_that_another_writer_changes_meanwhile_is_left(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from attrs import frozen
-from hoodoo.model.meta import COMMIT_TIME, PARTITION_PATH, RECORD_KEY
+from hoodoo.model.meta import COMMIT_SEQNO, COMMIT_TIME, PARTITION_PATH, RECORD_KEY
 from hoodoo.table.table import Table
 from sqlglot import exp
 
@@ -52,9 +52,9 @@ def found_rows(
         asked = asked.where(where.copy())
     if not has_queries(*values.values()):
         asked = asked.distinct()  # a key may have several rows
-    equal = exp.EQ if len(known) == 1 or RECORD_KEY in known else exp.NullSafeEQ
+    plain = known if len(known) == 1 else (RECORD_KEY, PARTITION_PATH, COMMIT_TIME)
     pairs = [
-        equal(
+        (exp.EQ if name in plain else exp.NullSafeEQ)(
             this=exp.column(name, table=TARGET),
             expression=exp.column(f"{_CALLED}{n}", table=SOURCE),
         )
@@ -66,8 +66,8 @@ def found_rows(
 def _known_by(table: Table) -> tuple[str, ...]:
     """What a row is known by. The commit that has written it is one of these: a row that another
     writer changes between the query and the statement is left as that writer has it, as if it had
-    come after."""
+    come after. Its number within the commit tells rows with the same key apart."""
     if table.config.populate_meta_fields:
-        return RECORD_KEY, PARTITION_PATH, COMMIT_TIME
+        return RECORD_KEY, PARTITION_PATH, COMMIT_TIME, COMMIT_SEQNO
     config = table.config
     return tuple(dict.fromkeys((*config.record_key_fields, *config.partition_fields)))

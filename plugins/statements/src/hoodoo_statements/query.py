@@ -115,7 +115,6 @@ class Query:
         """What the tables of ``tree`` are, by the names that they get there. Into ``filtered`` go
         the names of reads with a filter that the query has as well."""
         lower = {name.lower(): found for name, found in self.known.items()}
-        within = {cte.alias_or_name.lower() for cte in tree.find_all(exp.CTE)}
         read: dict[str, Any] = {}
         nodes = list(tree.find_all(exp.Table))
         shared, asked = _shared(nodes), Asked.of(tree)
@@ -123,7 +122,7 @@ class Query:
             if not isinstance(node.this, exp.Identifier):
                 continue  # a function that makes rows
             name = ".".join(part.name for part in node.parts)
-            if name.lower() in within:
+            if named_before(node, name.lower()):
                 continue
             if name.lower() not in lower:
                 raise ConfigError(
@@ -203,6 +202,24 @@ class Query:
             else:
                 frames[name] = frame_of(self.spark, arrow_of(found))
         return self.spark.sql(text, **frames)
+
+
+def named_before(node: Any, name: str) -> bool:
+    """Whether a WITH around ``node`` says what ``name`` is there. Of its queries, each knows those
+    before it, so that ``WITH t AS (SELECT * FROM t)`` is of the table."""
+    child, parent = node, node.parent
+    while parent is not None:
+        if isinstance(parent, exp.With):
+            at = next(n for n, one in enumerate(parent.expressions) if one is child)
+            named = parent.expressions[: at + bool(parent.args.get("recursive"))]
+            child, parent = parent.parent, parent.parent.parent
+        else:
+            given = parent.args.get("with_") or parent.args.get("with")
+            named = given.expressions if isinstance(given, exp.With) else []
+            child, parent = parent, parent.parent
+        if any(cte.alias_or_name.lower() == name for cte in named):
+            return True
+    return False
 
 
 def _shared(nodes: Sequence[Any]) -> set[str]:

@@ -8,7 +8,7 @@ from typing import Any
 from hoodoo.errors import ConfigError
 from sqlglot import exp
 
-from hoodoo_statements.query import qualify
+from hoodoo_statements.query import named_before, qualify
 from hoodoo_statements.sql import cut, name_of, read_statement
 
 _SAID_OF_ROWS = ("joins", "pivots", "sample", "laterals")
@@ -24,13 +24,12 @@ def with_views(tree: Any, views: Mapping[str, str], own: Mapping[str, Any]) -> A
 
 
 def _expand(tree: Any, views: Mapping[str, str], tables: set[str], within: tuple[str, ...]) -> None:
-    queries = {cte.alias_or_name.lower() for cte in tree.find_all(exp.CTE)}
     for node in list(tree.find_all(exp.Table)):
         if not _is_read(node):
             continue
         name = name_of(node)
         lower = name.lower()
-        if lower in tables or lower in queries or lower not in views:
+        if lower in tables or lower not in views or named_before(node, lower):
             continue
         if lower in within:
             chain = ", ".join((*within[within.index(lower) :], lower))

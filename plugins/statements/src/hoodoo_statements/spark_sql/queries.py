@@ -102,8 +102,8 @@ def _rewritten(
         if isinstance(projection, (exp.Star, exp.Var)) or (
             isinstance(projection, exp.Column) and isinstance(projection.this, exp.Star)
         ):
-            for columns in sources.values():
-                kinds.update(columns)
+            of = projection.table.lower() if isinstance(projection, exp.Column) else ""
+            kinds.update(_of_star(scope, sources, of))
             continue
         name = projection.alias_or_name or _called(projection)
         found = translator.made(projection.unalias())
@@ -125,6 +125,18 @@ def _rewritten(
     if isinstance(parent, exp.Subquery) and len(kinds) == 1:
         parent.meta["kind"] = next(iter(kinds.values()))
     return kinds
+
+
+def _of_star(scope: Scope, sources: Mapping[str, Kinds], of: str) -> Kinds:
+    """The columns of ``*``, or of ``of.*``: not those of the queries around it. Of a name that two
+    tables have, the type is not known."""
+    found: Kinds = {}
+    for alias in scope.selected_sources:
+        if of not in ("", alias.lower()):
+            continue
+        for name, kind in sources.get(alias.lower(), {}).items():
+            found[name] = kind if found.get(name, kind) == kind else None
+    return found
 
 
 def _of_both(one: pa.DataType | None, other: pa.DataType | None) -> pa.DataType | None:
@@ -153,7 +165,10 @@ def _rewrite(node: Any, translator: Translator) -> None:
             ):
                 _rewrite(child, translator)
             else:
-                child.replace(exp.Var(this=translator.made(child).sql))
+                made = translator.made(child)
+                if isinstance(node, (exp.Where, exp.Having)) or key == "on":
+                    translator.true(made, "ON" if key == "on" else node.key.upper())
+                child.replace(exp.Var(this=made.sql))
 
 
 def _sources(

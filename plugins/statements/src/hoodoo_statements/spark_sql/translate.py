@@ -145,14 +145,14 @@ class Translator:
         return Made(f"(- {given.sql})", given.kind, True)
 
     def _not(self, tree: Any) -> Made:
-        of = self._true(self._node(tree.this), "NOT")
+        of = self.true(self._node(tree.this), "NOT")
         return Made(f"(NOT {of.sql})", BOOLEAN, of.raises)
 
     def _connected(self, tree: Any) -> Made:
         """What may be an error is computed of the rows only that what is before it has not decided, as Spark does."""
         is_and = isinstance(tree, exp.And)
         word = "AND" if is_and else "OR"
-        parts = [self._true(self._node(part), word) for part in flat(tree)]
+        parts = [self.true(self._node(part), word) for part in flat(tree)]
         plain = f" {word} ".join(p.sql for p in parts)
         if not any(p.raises for p in parts[1:]):
             return Made(f"({plain})", BOOLEAN, parts[0].raises)
@@ -170,7 +170,8 @@ class Translator:
             made = f"({' AND '.join([*able, made])})"
         return Made(made, BOOLEAN, True)
 
-    def _true(self, given: Made, where: str) -> Made:
+    def true(self, given: Made, where: str) -> Made:
+        """``given``, a condition. Raises Refused for what is neither true nor false."""
         if given.kind not in (None, BOOLEAN, NULL):
             raise Refused(
                 f"has {where} beside a {spark_name(given.kind)}, which is neither true nor false", "Compare it with something."
@@ -344,7 +345,7 @@ class Translator:
         if isinstance(what, exp.Null):
             return Made(f"({of.sql} IS NULL)", BOOLEAN, of.raises)
         if isinstance(what, exp.Boolean):
-            of = self._true(of, "IS TRUE")
+            of = self.true(of, "IS TRUE")
             return Made(f"({of.sql} IS {'TRUE' if what.this else 'FALSE'})", BOOLEAN, of.raises)
         raise Refused(f"has {tree.sql('spark')}", self.instead)
 
@@ -398,9 +399,7 @@ class Translator:
         for when in tree.args["ifs"]:
             condition = self._node(when.this)
             conditions.append(
-                self._true(condition, "WHEN")
-                if of is None
-                else self._comparison("=", of, condition)
+                self.true(condition, "WHEN") if of is None else self._comparison("=", of, condition)
             )
             values.append(self._node(when.args["true"]))
         default = tree.args.get("default")
@@ -666,7 +665,7 @@ class Translator:
         name = of.name.lower() if isinstance(of, exp.Anonymous) else ""
         if name not in AGGREGATES or not self.rows:
             raise Refused("has FILTER there", "Write sum(CASE WHEN ... THEN x END).")
-        condition = self._true(self._node(tree.expression.this), "FILTER")
+        condition = self.true(self._node(tree.expression.this), "FILTER")
         return self._aggregate(of, name, condition.sql)
 
     def _subquery(self, tree: Any) -> Made:
