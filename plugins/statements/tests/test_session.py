@@ -437,6 +437,10 @@ def test_a_star_has_hudis_columns_only_where_they_are_named(
     found = session.sql(text).to_arrow()
     assert found.column_names == ["id", "city", "fare"]
     assert found.column("id").to_pylist() == ids
+    joined = "SELECT * FROM trips JOIN new n ON trips._hoodie_record_key = cast(n.id AS STRING)"
+    found = session.sql(joined).to_arrow()
+    assert found.column_names == session.sql("SELECT * FROM trips, new").to_arrow().column_names
+    assert found.num_rows == 1
     named = session.sql("SELECT *, _hoodie_record_key AS k FROM trips WHERE id = 1").to_pylist()
     assert named == [{**trip(1), "k": "1"}]
     with pytest.raises(SchemaError, match="_hoodie_record_key"):  # it would be joined by them

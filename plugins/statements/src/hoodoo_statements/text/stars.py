@@ -17,6 +17,8 @@ def spelt_out(tree: Any, node: Any, columns: Sequence[str]) -> bool:
     if not isinstance(select, exp.Select) or not isinstance(node.parent, (exp.From, exp.Join)):
         return False
     alone = not (select.args.get("joins") or select.args.get("laterals"))
+    if not alone:
+        _by_table(select)
     called, stars = node.alias_or_name.lower(), []
     for one in select.expressions:
         star = one.this if isinstance(one, exp.Column) else one
@@ -36,6 +38,22 @@ def spelt_out(tree: Any, node: Any, columns: Sequence[str]) -> bool:
         at = select.expressions.index(one)
         select.set("expressions", [*select.expressions[:at], *made, *select.expressions[at + 1 :]])
     return True
+
+
+def _by_table(select: exp.Select) -> None:
+    """Put ``a.*, b.*`` in the place of ``*``, where the two are the same."""
+    joins = select.args.get("joins") or []
+    tables = [(select.args.get("from_") or select.args.get("from")).this, *(j.this for j in joins)]
+    names = [one.alias_or_name for one in tables]
+    fewer = any(j.args.get("using") or j.method or j.kind in ("SEMI", "ANTI") for j in joins)
+    if fewer or select.args.get("laterals") or len({"", *map(str.lower, names)}) <= len(names):
+        return
+    made: list[Any] = []
+    for one in select.expressions:
+        plain = isinstance(one, exp.Star) and not any(one.args.values())
+        stars = (exp.column(exp.Star(), table=exp.to_identifier(n, quoted=True)) for n in names)
+        made.extend(stars if plain else [one])
+    select.set("expressions", made)
 
 
 def takes_all(tree: Any) -> bool:
