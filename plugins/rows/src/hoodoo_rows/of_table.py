@@ -264,7 +264,8 @@ def write_target(
     :meth:`hoodoo.table.handle.TableHandle.on_snapshot`."""
     if not looks:
         table.check_writable()
-        refuse_dropped(table.config)
+        if table.config.drop_partition_columns:
+            refuse_dropped(table.config)
     runner = table.engine(data, engine or table.default_engine)
     return table.on_snapshot(
         partial(_target, table, runner),
