@@ -198,8 +198,8 @@ def test_parameters_are_values(session: Any, value: Any) -> None:
         ("CONVERT TO DELTA parquet.`x`", None, ConfigError, r"hoodoo\.convert"),
         ("CREATE TABLE x SHALLOW CLONE trips", None, ConfigError, r"clone\(path\)"),
         ("SELECT * FROM table_changes('trips', 1)", None, ConfigError, "hudi_table_changes"),
-        ("SELECT * FROM delta_scan('x')", None, ConfigError, 'tables={"t": path}'),
-        ("SELECT * FROM hudi_scan('x')", None, ConfigError, 'tables={"t": path}'),
+        ("SELECT * FROM delta_scan('x')", None, ConfigError, r'hoodoo\.open\(path\)'),
+        ("SELECT * FROM hudi_scan('x')", None, ConfigError, r'hoodoo\.open\(path\)'),
         ("SELECT * FROM read_parquet('x')", None, ConfigError, "pyarrow.dataset"),
         ("CALL system.expire_snapshots('trips')", None, ConfigError, "CALL run_clean"),
         ("DESCRIBE HISTORY trips", None, ConfigError, "history"),
@@ -538,6 +538,16 @@ def test_rows_without_hudis_columns_are_found_by_their_keys(tmp_path: Path) -> N
     assert [tuple(row.values()) for row in found.to_pylist()] == [
         (0, "x", 0), (0, "y", 0), (1, "x", 7), (2, "x", 7),
     ]  # fmt: skip
+
+
+def test_a_path_is_no_rows_of_a_query(session: Any) -> None:
+    """To follow what is said about paths of rows would read files of all ages."""
+    path = session.table("trips").path
+    with pytest.raises(ConfigError, match=r"hoodoo\.open\(path\)"):
+        hoodoo.sql("SELECT * FROM t", tables={"t": path})
+    assert hoodoo.session(tables={"t": path}).sql("SELECT count(*) AS n FROM t").to_pylist() == [
+        {"n": 6}
+    ]
 
 
 def test_a_number_is_no_condition_of_a_change(session: Any) -> None:

@@ -132,6 +132,12 @@ class Query:
                 )
             called = f"hoodoo_{uuid.uuid4().hex[:12]}"
             found, version = lower[name.lower()], node.args.get("version")
+            if isinstance(found, (str, os.PathLike)):  # files of a table are not its rows
+                raise ConfigError(
+                    f"table {name}",
+                    f"is the path {os.fspath(found)}.",
+                    f'Open it: tables={{"{name}": hoodoo.open(path)}}; so does hoodoo.session.',
+                )
             as_of = None if version is None else moment(version, name)
             if as_of is not None and not isinstance(found, Table):
                 raise ConfigError(

@@ -7,7 +7,7 @@ from typing import Any
 from hoodoo.errors import ConfigError
 from sqlglot import exp
 
-_GIVE = 'Name the table: tables={"t": path}, then SELECT * FROM t.'
+_GIVE = 'Name the table: tables={"t": hoodoo.open(path)}, then SELECT * FROM t.'
 _FILES = 'Give the files as rows: tables={"f": pyarrow.dataset.dataset(path)}, then FROM f.'
 _CHANGES = "In hoodoo.session: SELECT * FROM hudi_table_changes('t', 'cdc', 'earliest')."
 _FUNCTIONS = {
