@@ -306,6 +306,8 @@ def test_golden_files(archive: Path, tmp_path: Path) -> None:
         keys = table.column(RECORD_KEY).combine_chunks()
         if asked.filter is not None:
             assert asked.might_contain(keys).false_count == 0
+        if any(pa.types.is_fixed_size_binary(f.type) for f in schema):
+            continue  # vectors, which tables write as such, and a bare writer refuses
         local = str(tmp_path / "again.parquet")
         writer = ParquetFormat().writer(local, schema)
         writer.write(table)

@@ -49,6 +49,9 @@ _MIN_BATCH, _MAX_BATCH = 4096, 131_072
 _PAGED_ROWS = 40_000
 _FAR_PAGED_BYTES = 64 << 20
 _PAGED_SHARE = 0.5
+# The page index is found by the footer. To parse what it says of one column chunk takes as long as
+# Arrow takes to decode so many bytes: 0.08 ms.
+_PAGED_CHUNK_BYTES = 96 << 10
 _NAN = float("nan")
 # Each column of floats makes it twice as long to find out which row groups can match.
 # As Arrow prints a question for null of a column with a plain name.
@@ -245,6 +248,12 @@ class ParquetReader:
             return None
         if self._far and group.total_byte_size < _FAR_PAGED_BYTES:
             return None
+        if not self._far and "_tree" not in self.__dict__:
+            chunks = (group.column(n) for n in range(group.num_columns))
+            size = sum(c.total_uncompressed_size for c in chunks if c.path_in_schema in names)
+            every = self._parquet.metadata.num_row_groups * group.num_columns
+            if size < _PAGED_CHUNK_BYTES * every:
+                return None
         try:
             files = few_pages(self._file, self._tree, number, at, names, _PAGED_SHARE)
         except (NoFooter, AttributeError, LookupError, TypeError, ValueError, *_BROKEN):
