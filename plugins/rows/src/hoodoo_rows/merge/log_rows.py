@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from threading import Lock
 from typing import TypeVar
 
 import pyarrow as pa
@@ -27,6 +28,12 @@ from hoodoo_rows.merge.rule import MergeRule, Visible, marked_operations
 from hoodoo_rows.merge.virtual import made_deletes
 from hoodoo_rows.write.widen import widened
 
+# What log files have deleted: they do not change, but for one of version 6 that grows. Small ones
+# are remembered, of as many files.
+_KEPT_BYTES, _KEPT_FILES = 64 << 10, 1024
+_NO_KEYS = pa.chunked_array([pa.array([], pa.string())])
+_deleted: dict[tuple[str, str, int], pa.ChunkedArray | None] = {}
+_lock = Lock()
 _MARKS = re.compile(f'"({IS_DELETED}|{OPERATION})"')  # columns that mark rows as deleted
 
 
@@ -69,19 +76,48 @@ def count_blocks(
 def may_have_deleted(
     storage: Storage, logs: Sequence[LogFile], rule: MergeRule, keys: pa.ChunkedArray
 ) -> bool:
-    """Whether ``logs``, which are in reading order, may have deleted one of the record ``keys``.
-    Reads delete blocks, and data only where a row itself may be marked as deleted."""
-    marks = delete_mark(rule.merger) is not None
-    with ExitStack() as stack:
-        counted, _damages = _blocks(stack, storage, logs, rule.logs, rule.visible)
-        for reader, block in counted:
-            if block.kind == BlockKind.DELETE:
-                gone = _deletes(reader, block, rule).column(RECORD_KEY)
-                if pc.any(pc.is_in(keys, value_set=gone)).as_py():
-                    return True
-            elif marks or not block.schema_text or _MARKS.search(block.schema_text):
-                return True
+    """Whether ``logs`` may have deleted one of the record ``keys``. Reads delete blocks alone, each
+    once in a process; True where rows themselves may be marked as deleted."""
+    if delete_mark(rule.merger) is not None:
+        return True
+    for log in logs:
+        gone = _deleted_by(storage, log, rule.logs)
+        if gone is None:
+            return True
+        found = made_deletes(rule.deletes, pa.table({"record_key": gone})) if len(gone) else None
+        if found is not None and pc.any(pc.is_in(keys, value_set=found.column(0))).as_py():
+            return True
     return False
+
+
+def _deleted_by(storage: Storage, log: LogFile, opener: LogFiles) -> pa.ChunkedArray | None:
+    """The record keys that delete blocks of ``log`` name, whether the blocks count or not; None if
+    its rows have a column that marks them as deleted, or may have."""
+    if log.suffix:
+        return _NO_KEYS
+    name = (storage.root, log.path, log.size)
+    with _lock:
+        if name in _deleted:
+            return _deleted[name]
+    parts: list[pa.ChunkedArray] = [_NO_KEYS]
+    found: pa.ChunkedArray | None
+    with opener.reader(storage, log.path, log.size) as reader:
+        blocks = list(reader.blocks)
+        texts = [block.schema_text for block in blocks if block.is_data]
+        if not all(texts) or any(map(_MARKS.search, texts)):
+            found = None
+        else:
+            gone = [block for block in blocks if block.kind == BlockKind.DELETE]
+            parts += [reader.deletes(block, []).column("record_key") for block in gone]
+            found = pa.chunked_array(
+                [chunk for part in parts for chunk in part.chunks], pa.string()
+            )
+    if found is None or found.nbytes <= _KEPT_BYTES:
+        with _lock:
+            _deleted[name] = found
+            while len(_deleted) > _KEPT_FILES:
+                del _deleted[next(iter(_deleted))]
+    return found
 
 
 def _blocks(
