@@ -550,6 +550,7 @@ ELSEWHERE = {
             "StoreTraits",
             "ReadsRecords",
             "RecordColumns",
+            "VectorIndex",
         ),
         "its contract suite in hoodoo.testing, and its rule at the seam",
     ),

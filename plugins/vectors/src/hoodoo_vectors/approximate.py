@@ -102,7 +102,9 @@ class _Search:
             slices = tuple(s for s in left if s not in known)
             if slices:
                 request = NearRequest(storage, slices, self.column, queries, self.metric, count)
-                known.update(index.near(request))
+                answer = index.near(request)
+                # Rows of slices that the read does not have would be others than its own.
+                known.update((s, answer[s]) for s in slices if s in answer)
         return known
 
     def _moved(self, history: Any, slice_: FileSlice) -> bool:
