@@ -75,7 +75,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         ("insert into t", ConfigError, "no rows that are known"),
         ("select nope from t", SchemaError, "nope"),
         ("select id from t timestamp as of nope", ConfigError, "as_of="),
-        ("select x from path", DataError, "is a path"),
+        ("select x from path", ConfigError, "is the path"),
         (None, ConfigError, "takes a text, not NoneType"),
     ],
 )  # fmt: skip
