@@ -17,7 +17,6 @@ from hoodoo.kernel.registry import kernel
 from hoodoo.model.meta import with_meta
 from hoodoo.model.schema import logical
 from hoodoo.model.schema.avro import arrow_schema, avro_text, decimal_bytes, record_name
-from hoodoo.model.schema.normalize import normalise_schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -240,4 +239,3 @@ def test_golden_schemas(archive: Path) -> None:
                     avro_text(stored, json.loads(text)["namespace"][len("hoodie.") :])
                     == text.decode()
                 )
-                assert normalise_schema(stored, {}).equals(pa.schema(list(stored)[5:]))

@@ -51,7 +51,7 @@ class Skewed:
     """A hash under which half of all keys have the same number; else Java's, as it comes."""
 
     def spread(self, keys: pa.Array) -> pa.Array:
-        from hoodoo.model.java_hash import string_hash
+        from hoodoo_rows.model.java_hash import string_hash
 
         found = np.abs(string_hash(keys).astype(np.int64))
         return pa.array(np.where(found % 2 == 0, 0, found // 2))

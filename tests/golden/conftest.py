@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from hoodoo.model.meta import META_COLUMNS
-from hoodoo.model.schema.normalize import plain_schema
+from hoodoo_rows.model.normalize import plain_schema
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # helper modules, which are no package
 

@@ -16,10 +16,10 @@ from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs import Registration, Settings
 from hoodoo.hookspecs.file_format import ColumnBounds
 from hoodoo.model.meta import encoded_as
-from hoodoo.model.schema.normalize import conform, plain_schema
 from hoodoo.storage.api import Storage
 from hoodoo_formats.parquet.format import ParquetFormat
 from hoodoo_formats.parquet.reader import ParquetReader
+from hoodoo_rows.model.normalize import conform, plain_schema
 
 __version__ = "1.0"
 _MASK = bytes(range(1, 257 - 1))

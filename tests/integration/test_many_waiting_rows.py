@@ -9,9 +9,9 @@ import hoodoo
 import numpy as np
 import pyarrow as pa
 import pytest
-from hoodoo.model import key_hash as hashing
 from hoodoo_formats.parquet import in_place
 from hoodoo_rows.merge import meet, pairs
+from hoodoo_rows.model import key_hash as hashing
 from hoodoo_rows.write import merge_file
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.index import matching

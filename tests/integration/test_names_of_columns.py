@@ -11,8 +11,8 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.hookspecs.engine import PART, SLOT
-from hoodoo.model.internal_row import OP
 from hoodoo_rows.engine.row_shape import IS_INDEX
+from hoodoo_rows.model.internal_row import OP
 from hoodoo_rows.produce.columns import BUCKET, FILE_ID, SEQ
 
 OWN = (PART, SLOT, OP, IS_INDEX, BUCKET, FILE_ID, SEQ)

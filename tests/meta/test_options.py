@@ -82,7 +82,7 @@ ALLOWED = {
         "plugins/metadata/src/hoodoo_metadata/life/definitions.py",
         _FLAGS,
     ): "Hudi's file of index definitions",
-    ("core/src/hoodoo/model/internal_row.py", _FLAGS): "the text of a constant column",
+    ("plugins/rows/src/hoodoo_rows/model/internal_row.py", _FLAGS): "the text of a constant column",
 }
 
 

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hoodoo.errors import DataError, SchemaError
 from hoodoo.model.schema.avro import avro_text
-from hoodoo.model.schema.normalize import normalise_schema
+from hoodoo_rows.model.normalize import normalise_schema
 from hoodoo_spark.types import arrow_schema, spark_schema
 from pyspark.sql import types
 

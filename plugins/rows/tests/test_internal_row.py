@@ -7,7 +7,8 @@ import pickle
 import pyarrow as pa
 import pytest
 from hoodoo.errors import DataError
-from hoodoo.model.internal_row import (
+from hoodoo_rows.engine.row_shape import IS_INDEX, RowShape
+from hoodoo_rows.model.internal_row import (
     FIELDS,
     KINDS,
     InternalRow,
@@ -16,7 +17,6 @@ from hoodoo.model.internal_row import (
     operation_name,
     rows_schema,
 )
-from hoodoo_rows.engine.row_shape import IS_INDEX, RowShape
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -13,10 +13,10 @@ import pytest
 from attrs import define, field, frozen
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs.merger import Merged
-from hoodoo.model.internal_row import DELETE, DELETE_ROW, OP, PUT
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo_rows.merge.fold_log import Piece, fold_pieces
 from hoodoo_rows.merge.meet import KeyJoin
+from hoodoo_rows.model.internal_row import DELETE, DELETE_ROW, OP, PUT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 import pytest
 from attrs import define, frozen
 from hoodoo.hookspecs.merger import Merged
-from hoodoo.model.internal_row import DELETE, DELETE_ROW, OP, PUT
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo_rows.merge.meet import KeyJoin
+from hoodoo_rows.model.internal_row import DELETE, DELETE_ROW, OP, PUT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hoodoo.hookspecs.engine import Task
-from hoodoo.model.internal_row import OP
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
+from hoodoo_rows.model.internal_row import OP
 from hoodoo_rows.produce.summary import PLACE_BYTES, Arrivals, Summarise, arrivals
 
 

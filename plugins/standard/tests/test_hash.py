@@ -8,8 +8,8 @@ from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.index import ComputedIndex
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.config import TableConfig
-from hoodoo.model.java_hash import string_hash
 from hoodoo.testing.contracts.index import ComputedIndexContract
+from hoodoo_rows.model.java_hash import string_hash
 from hoodoo_standard.index.bucket import BucketIndex
 from hoodoo_standard.index.key_fields import fields_hash
 from hypothesis import given

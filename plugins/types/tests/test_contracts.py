@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hoodoo.model.schema.avro import arrow_schema, avro_text
-from hoodoo.testing.contracts.logical_type import LogicalTypeContract
+from hoodoo_rows.testing.contracts.logical_type import LogicalTypeContract
 from hoodoo_types.variants.encode import encode
 
 

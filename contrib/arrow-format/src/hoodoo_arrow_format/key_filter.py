@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from attrs import Factory, define, frozen
-from hoodoo.model.key_hash import key_hash
+from hoodoo_rows.model.key_hash import key_hash
 
 FILTER = "hoodoo_arrow_format.keys"
 # Bits for each key, and bits that a key sets: one key in 100,000 is let through by chance.

@@ -12,7 +12,7 @@ import os
 import pyarrow as pa
 from hoodoo.errors import StorageError
 from hoodoo.model.meta import RECORD_KEY, encoded_as
-from hoodoo.model.schema.conform import conform
+from hoodoo_rows.model.conform import conform
 
 from hoodoo_arrow_format.key_filter import Keys
 from hoodoo_arrow_format.ranges import Ranges

@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.file_format import MembershipFilter
 from hoodoo.model.schema import logical
-from hoodoo.model.schema.normalize import conform, plain_schema
 from hoodoo.storage.api import Storage, open_named
 from hoodoo_formats import record_keys
 from hoodoo_rows.api import Reads
+from hoodoo_rows.model.normalize import conform, plain_schema
 from lance.file import LanceFileReader
 
 from hoodoo_lance.near import NearFile

@@ -7,9 +7,9 @@ import pyarrow.compute as pc
 from hoodoo.errors import DataError, SchemaError, StorageError
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.model.schema import logical
-from hoodoo.model.schema.normalize import conform, plain_schema
 from hoodoo_formats.logical import footer
 from hoodoo_formats.record_keys import KeyStats
+from hoodoo_rows.model.normalize import conform, plain_schema
 from lance.file import LanceFileWriter
 
 # What Hudi 1.2 writes, and all that reads it.

@@ -12,7 +12,7 @@ from hoodoo.hookspecs.family import Family
 
 @runtime_checkable
 class LogicalType(Protocol):
-    """Contract suite: ``hoodoo.testing.contracts.logical_type``.
+    """Contract suite: ``testing.contracts.logical_type`` of hoodoo-rows.
 
     In memory, a column is of a nested Arrow type whose first child has the metadata ``hudi_type``:
     the text of the type, such as ``VECTOR(4)``. ``kind`` is always such a type of this plugin,

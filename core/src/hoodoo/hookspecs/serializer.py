@@ -23,7 +23,7 @@ class BoundSerializer(Protocol):
 
     @property
     def schema(self) -> pa.Schema:
-        """Of all batches: mostly seven fields (:mod:`hoodoo.model.internal_row`), but any will do.
+        """Of all batches: mostly seven fields (``model.internal_row`` of hoodoo-rows), but any will do.
         Columns that are constants of the stream may be left out of messages."""
 
     @property
@@ -43,7 +43,7 @@ class BoundSerializer(Protocol):
 
     def copy(self, rows: Any, reuse: Any = None) -> Any:
         """A deep copy that shares no memory: of a batch, or of one
-        :class:`~hoodoo.model.internal_row.InternalRow`. PluginError if ``reuse`` is given."""
+        ``InternalRow`` of hoodoo-rows. PluginError if ``reuse`` is given."""
 
     def copy_stream(self, source: Any, target: Any) -> int:
         """A stream (``engine/frames.py`` of hoodoo-rows) from one binary file to another, without decoding a

@@ -82,7 +82,11 @@ def planned_logs(snapshot: Snapshot) -> frozenset[str]:
 
 
 def encode_compaction(
-    slices: Sequence[FileSlice], strategy: str = "", metrics: Metrics = (), sources: Sources = None, more: Any = None
+    slices: Sequence[FileSlice],
+    strategy: str = "",
+    metrics: Metrics = (),
+    sources: Sources = None,
+    more: Any = None,
 ) -> bytes:
     """The requested file of a compaction. ``strategy`` names what chose the slices; ``metrics``: of each of them,
     by Hudi's names; ``sources``: path of a base file -> URI of its columns (a bootstrap); ``more``: fields as the

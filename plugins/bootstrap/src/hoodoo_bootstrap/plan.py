@@ -11,8 +11,8 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.brief import Shown, size
 from hoodoo.model.meta import META_COLUMNS
-from hoodoo.model.schema.normalize import plain_schema
 from hoodoo.storage.api import Storage
+from hoodoo_rows.model.normalize import plain_schema
 
 from hoodoo_bootstrap.folder import PathColumns, hive_columns, kind_of
 from hoodoo_bootstrap.index import SourceFile

@@ -6,7 +6,6 @@ from typing import Any
 
 import pyarrow as pa
 from hoodoo.errors import SchemaError
-from hoodoo.model.schema.conform import is_list_like
 
 _HIVE = {
     pa.bool_(): "boolean",
@@ -42,7 +41,7 @@ def hive_type(kind: pa.DataType, timestamps: bool) -> str:
         return "timestamp" if timestamps else "bigint"
     if pa.types.is_time(kind):
         return "bigint" if kind.bit_width == 64 else "int"
-    if is_list_like(kind):
+    if _is_list(kind):
         return f"array<{hive_type(kind.value_type, timestamps)}>"
     if pa.types.is_map(kind):
         key, item = (hive_type(one, timestamps) for one in (kind.key_type, kind.item_type))
@@ -85,6 +84,11 @@ def _spark_type(kind: pa.DataType) -> Any:
         return "timestamp" if kind.tz else "timestamp_ntz"
     text = hive_type(kind, timestamps=True)
     return _SPARK.get(text, text)
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    of = pa.types
+    return of.is_list(kind) or of.is_large_list(kind) or of.is_fixed_size_list(kind)
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from hoodoo.errors import DataError, SchemaError
 from hoodoo.kernel.answers import excused
-from hoodoo.model.schema.normalize import NO_VALUES, without_index
+from hoodoo_rows.model.normalize import NO_VALUES, without_index
 
 from hoodoo_frames.keys import as_keys
 from hoodoo_frames.python_rows import as_rows

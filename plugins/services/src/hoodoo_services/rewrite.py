@@ -22,12 +22,12 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.findings import Progress, silent
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import META_COLUMNS, with_meta
-from hoodoo.model.schema.normalize import plain_schema
 from hoodoo.storage.together import together
 from hoodoo.table.call_action import installed_action
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 from hoodoo_rows.api import Commit, Pending, Reads, StoredFiles, WriteRequest, Writes, WriteTarget
+from hoodoo_rows.model.normalize import plain_schema
 
 from hoodoo_services.compaction.merge_slice import CompactSlices, Job, payload, read_result
 from hoodoo_services.hookspecs.compaction import Candidate

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from attrs import frozen
 from hoodoo.hookspecs.engine import Step
-from hoodoo.model.schema.conform import conform
+from hoodoo_rows.model.conform import conform
 
 from hoodoo_spark.runner import Link, Reader, as_function, linked
 from hoodoo_spark.stream import of_payloads

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pyarrow as pa
-from hoodoo.model.schema.conform import conform
+from hoodoo_rows.model.conform import conform
 
 _GATHERED_ROWS = 65_536
 _GATHERED_BYTES = 16 << 20

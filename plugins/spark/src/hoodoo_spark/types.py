@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 from hoodoo.errors import SchemaError
 from hoodoo.model.schema import logical
-from hoodoo.model.schema.conform import is_list_like
+from hoodoo_rows.model.conform import is_list_like
 
 # Spark's typeName -> Arrow. Timestamps are microseconds since the epoch in UTC on both sides.
 _LEAVES: dict[str, pa.DataType] = {

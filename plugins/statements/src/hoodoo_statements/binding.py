@@ -13,8 +13,8 @@ from attrs import field, frozen
 from hoodoo.calls import nearest
 from hoodoo.errors import ConfigError, SchemaError
 from hoodoo.model.meta import META_COLUMNS
-from hoodoo.model.schema.conform import conform_array
 from hoodoo_rows.api import Reads
+from hoodoo_rows.model.conform import conform_array
 from sqlglot import exp
 
 from hoodoo_statements.clauses import Arrow, Clause, Computed, Constant, Insert, Join, Taken, Value

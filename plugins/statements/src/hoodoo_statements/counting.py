@@ -12,9 +12,9 @@ from hoodoo.errors import DuplicateKeyError
 from hoodoo.hookspecs.conflict import Group
 from hoodoo.hookspecs.engine import Engine, Side, Stream, Task
 from hoodoo.model.commit import WriteStat
-from hoodoo.model.internal_row import OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY, with_meta
 from hoodoo_rows.api import ArrivingRows, KeyLookup, WriteTarget
+from hoodoo_rows.model.internal_row import OP, PUT
 
 from hoodoo_statements.find_changes import MARK
 

@@ -15,12 +15,12 @@ from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.hookspecs.query_type import UnitReader
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.model.internal_row import DELETE, OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.model.payload import unpack_slices
-from hoodoo.model.schema.conform import conform_array
 from hoodoo.options.table import BY_ARRIVAL
 from hoodoo_rows.api import ArrivingRows, Batches, Reads
+from hoodoo_rows.model.conform import conform_array
+from hoodoo_rows.model.internal_row import DELETE, OP, PUT
 
 from hoodoo_statements.clauses import Arrow, Clause, Clauses, Computed, Constant, Join, Taken, Value
 from hoodoo_statements.evaluate import Evaluator, Places, sql_type

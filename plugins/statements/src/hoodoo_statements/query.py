@@ -12,10 +12,10 @@ import pyarrow as pa
 from attrs import field, frozen
 from hoodoo.errors import ConfigError, DataError, HoodooError, SchemaError
 from hoodoo.model.meta import META_COLUMNS, META_FIELDS
-from hoodoo.model.schema.conform import conform
-from hoodoo.model.schema.normalize import plain_schema
 from hoodoo.table.table import Table
 from hoodoo_rows.api import ArrivingRows, Scan
+from hoodoo_rows.model.conform import conform
+from hoodoo_rows.model.normalize import plain_schema
 from sqlglot import exp
 
 from hoodoo_statements.evaluate import Evaluator, sql_type

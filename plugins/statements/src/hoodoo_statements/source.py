@@ -11,10 +11,10 @@ from attrs import frozen
 from hoodoo.errors import DataError, SchemaError
 from hoodoo.hookspecs.engine import Engine, Task
 from hoodoo.model.meta import META_COLUMNS
-from hoodoo.model.schema.conform import conform
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.table import Table
 from hoodoo_rows.api import ArrivingRows
+from hoodoo_rows.model.conform import conform
 
 from hoodoo_statements.options import SOURCE_LIMIT
 

@@ -11,7 +11,7 @@ from attrs import frozen
 from hoodoo.errors import SchemaError
 from hoodoo.hookspecs import Settings
 from hoodoo.model.schema import logical
-from hoodoo.model.schema.conform import conform_array
+from hoodoo_rows.model.conform import conform_array
 
 INLINE, OUT_OF_LINE = "INLINE", "OUT_OF_LINE"
 REFERENCE = pa.struct(

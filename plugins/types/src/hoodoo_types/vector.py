@@ -14,7 +14,7 @@ from attrs import frozen
 from hoodoo.errors import SchemaError
 from hoodoo.hookspecs import Settings
 from hoodoo.model.schema import logical
-from hoodoo.model.schema.conform import conform_array, is_list_like
+from hoodoo_rows.model.conform import conform_array, is_list_like
 
 ELEMENTS = {"FLOAT": pa.float32(), "DOUBLE": pa.float64(), "INT8": pa.int8()}
 # Names of elements that users know from elsewhere.

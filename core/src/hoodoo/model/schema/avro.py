@@ -53,7 +53,7 @@ def avro_text(schema: pa.Schema, table_name: str, meta: bool = False) -> str:
     """The Avro JSON of ``schema``, on one line; ``meta`` puts Hudi's five meta columns in front
     (where they are in ``schema`` already, they are written as Hudi writes them in any case).
 
-    Raises SchemaError, naming the column, for a type that :mod:`hoodoo.model.schema.normalize` would
+    Raises SchemaError, naming the column, for a type that ``model.normalize`` of hoodoo-rows would
     have replaced or refused.
     """
     name, namespace = record_name(table_name)

@@ -102,7 +102,7 @@ def import_files(
 
 def _schema(files: list[str], opened: list[DataFile]) -> pa.Schema:
     """The columns of all files: of the same types in each."""
-    from hoodoo.model.schema.normalize import plain_schema
+    from hoodoo_rows.model.normalize import plain_schema
 
     first = plain_schema(opened[0].schema, check=True)
     for path, data in zip(files[1:], opened[1:], strict=True):

@@ -9,7 +9,7 @@ import pyarrow as pa
 from attrs import frozen
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.log_block import BlockKind
-from hoodoo.model.schema.normalize import conform
+from hoodoo_rows.model.normalize import conform
 
 from hoodoo_formats.log.avro_decode import FlatField, Rows, flat_fields
 from hoodoo_formats.log.avro_read import avro_rows

@@ -31,7 +31,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 from hoodoo.model.schema.avro import arrow_schema
-from hoodoo.model.schema.normalize import plain_schema
+from hoodoo_rows.model.normalize import plain_schema
 
 from hoodoo_formats.log.avro_decode import FlatField, Rows, flat_fields
 from hoodoo_formats.log.avro_generic import generic_rows

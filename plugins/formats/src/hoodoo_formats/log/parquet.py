@@ -10,7 +10,7 @@ from attrs import frozen
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.log_block import BlockKind
 from hoodoo.model.meta import encoded_as
-from hoodoo.model.schema.normalize import conform, plain_schema
+from hoodoo_rows.model.normalize import conform, plain_schema
 
 from hoodoo_formats import logical
 from hoodoo_formats.log.content import BlockContent, Undecodable, decoding

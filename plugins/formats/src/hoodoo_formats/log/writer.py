@@ -13,7 +13,7 @@ from hoodoo.errors import StorageError, UnsupportedTableError
 from hoodoo.model.log_block import MAGIC, ROLLBACK, BlockKind, Header, LogBlock, kind_name
 from hoodoo.model.meta import with_meta
 from hoodoo.model.schema.avro import avro_text
-from hoodoo.model.schema.normalize import plain_schema
+from hoodoo_rows.model.normalize import plain_schema
 
 from hoodoo_formats.log.deletes import encode_deletes
 

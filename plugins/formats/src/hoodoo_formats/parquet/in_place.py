@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 from hoodoo.model.meta import RECORD_KEY, REPEATED, encoded_as, repeated
-from hoodoo.model.schema.conform import conform
 from hoodoo_rows.api import Batches
+from hoodoo_rows.model.conform import conform
 
 from hoodoo_formats.logical import to_stored
 from hoodoo_formats.parquet import footer

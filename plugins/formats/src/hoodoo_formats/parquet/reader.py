@@ -20,10 +20,10 @@ import pyarrow.parquet as pq
 from hoodoo.errors import CorruptTableError, StorageError
 from hoodoo.hookspecs.file_format import StoredFilter
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY, encoded_as
-from hoodoo.model.schema.normalize import conform, plain_schema
 from hoodoo.storage.api import Storage, open_named
 from hoodoo.storage.together import at_once
 from hoodoo_rows.api import StoredFiles
+from hoodoo_rows.model.normalize import conform, plain_schema
 
 from hoodoo_formats import record_keys
 from hoodoo_formats.bloom import BloomFilter

@@ -14,7 +14,7 @@ from attrs import Factory, frozen
 from hoodoo.errors import StorageError
 from hoodoo.model.meta import RECORD_KEY, REPEATED, encoded_as, repeated
 from hoodoo.model.schema.avro import avro_text
-from hoodoo.model.schema.normalize import conform, plain_schema
+from hoodoo_rows.model.normalize import conform, plain_schema
 
 from hoodoo_formats.bloom import BloomOptions
 from hoodoo_formats.logical import footer, to_stored

@@ -9,8 +9,8 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 from hoodoo.errors import CallError, ConfigError, DuplicateKeyError, SchemaError
-from hoodoo.model.schema.normalize import plain_schema
 from hoodoo_rows.api import ArrivingRows
+from hoodoo_rows.model.normalize import plain_schema
 
 from hoodoo_frames.convert.sources import Source, found_at
 

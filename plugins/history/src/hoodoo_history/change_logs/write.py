@@ -13,7 +13,7 @@ from hoodoo.hookspecs import Settings
 from hoodoo.hookspecs.log_format import LogFileWriter
 from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model.meta import RECORD_KEY, without_meta
-from hoodoo.model.schema.normalize import conform, plain_schema
+from hoodoo_rows.model.normalize import conform, plain_schema
 
 from hoodoo_history.change_logs.mode import (
     BEFORE_AFTER,

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from hoodoo.errors import ConfigError
-from hoodoo.model.java_hash import string_hash
+from hoodoo_rows.model.java_hash import string_hash
 
 FILES = "files"
 COLUMN_STATS = "column_stats"

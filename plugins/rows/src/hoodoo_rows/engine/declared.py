@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs.engine import Step
-from hoodoo.model.schema.conform import conform
+
+from hoodoo_rows.model.conform import conform
 
 if TYPE_CHECKING:
     _Batches = map[pa.RecordBatch]

@@ -15,7 +15,8 @@ from typing import Any
 import pyarrow as pa
 from hoodoo.errors import EngineError, PluginError
 from hoodoo.hookspecs.serializer import BoundSerializer, Serializer
-from hoodoo.model.internal_row import InternalRow
+
+from hoodoo_rows.model.internal_row import InternalRow
 
 _MAGIC = b"HOODOOSR"
 _LENGTH = struct.Struct("<q")

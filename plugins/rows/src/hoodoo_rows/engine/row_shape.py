@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 from attrs import field, frozen
-from hoodoo.model.internal_row import (
+from hoodoo.model.meta import COMMIT_TIME, PARTITION_PATH, RECORD_KEY
+
+from hoodoo_rows.model.internal_row import (
     FIELDS,
     KINDS,
     columns_of,
@@ -15,7 +17,6 @@ from hoodoo.model.internal_row import (
     packed,
     rows_schema,
 )
-from hoodoo.model.meta import COMMIT_TIME, PARTITION_PATH, RECORD_KEY
 
 # Rows of a stream may say of themselves that they are index records.
 IS_INDEX = "_hoodie__is_index_record"

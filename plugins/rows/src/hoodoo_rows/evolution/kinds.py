@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 from hoodoo.errors import SchemaError
 from hoodoo.model.schema import logical
-from hoodoo.model.schema.conform import is_list_like
+
+from hoodoo_rows.model.conform import is_list_like
 
 _PLAIN = {
     pa.bool_(): "boolean",

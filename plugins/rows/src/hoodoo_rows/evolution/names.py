@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import field, frozen
-from hoodoo.model.schema.conform import entries_of, is_list_like, map_parts, nested, parts
 
 from hoodoo_rows.evolution.kinds import is_whole
+from hoodoo_rows.model.conform import entries_of, is_list_like, map_parts, nested, parts
 
 
 @frozen

@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs.merger import Merger, order_of
-from hoodoo.model.internal_row import OP, PUT
 from hoodoo.model.meta import RECORD_KEY
 
 from hoodoo_rows.merge.meet import KeyJoin, Mask
@@ -30,6 +29,7 @@ from hoodoo_rows.merge.pairs import (
     needed_columns,
     turns_of,
 )
+from hoodoo_rows.model.internal_row import OP, PUT
 
 
 @frozen

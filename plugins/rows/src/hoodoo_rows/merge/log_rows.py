@@ -16,7 +16,6 @@ from hoodoo.hookspecs.log_format import LogFileReader
 from hoodoo.hookspecs.merger import delete_mark
 from hoodoo.kernel.log_files import LogFiles
 from hoodoo.model.filegroup import LogFile
-from hoodoo.model.internal_row import DELETE, DELETE_ROW, OP
 from hoodoo.model.log_block import BlockKind, Damage, Header, LogBlock
 from hoodoo.model.meta import IS_DELETED, META_COLUMNS, OPERATION, RECORD_KEY
 from hoodoo.storage.api import Storage
@@ -26,6 +25,7 @@ from hoodoo_rows.merge.fold_log import Piece, fold_pieces
 from hoodoo_rows.merge.meet import KeyJoin
 from hoodoo_rows.merge.rule import MergeRule, Visible, marked_operations
 from hoodoo_rows.merge.virtual import made_deletes
+from hoodoo_rows.model.internal_row import DELETE, DELETE_ROW, OP
 from hoodoo_rows.write.widen import widened
 
 # What log files have deleted: they do not change, but for one of version 6 that grows. Small ones

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import Factory, define, field, frozen
 from hoodoo.hookspecs.merger import Merger
-from hoodoo.model.internal_row import OP, PUT
 from hoodoo.model.meta import RECORD_KEY
 
 from hoodoo_rows.merge.pairs import flat, merge_pairs, needed_columns
+from hoodoo_rows.model.internal_row import OP, PUT
 
 _AHEAD = 1 << 20  # keys that are looked up together, at least
 Mask = npt.NDArray[np.bool_]

@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.errors import PluginError
 from hoodoo.hookspecs.merger import Merged, Merger, order_of
-from hoodoo.model.internal_row import DELETE, OP, PUT
-from hoodoo.model.key_hash import MANY, all_differ
 from hoodoo.model.meta import RECORD_KEY
+
+from hoodoo_rows.model.internal_row import DELETE, OP, PUT
+from hoodoo_rows.model.key_hash import MANY, all_differ
 
 Places = npt.NDArray[Any]
 

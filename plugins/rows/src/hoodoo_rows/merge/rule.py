@@ -17,7 +17,6 @@ from hoodoo.hookspecs.merger import Merger, delete_mark
 from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.config import TableConfig
-from hoodoo.model.internal_row import DELETE_ROW, PUT
 from hoodoo.model.meta import IS_DELETED, OPERATION, RECORD_KEY
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
@@ -25,6 +24,7 @@ from hoodoo.timeline.layouts import first_layout_of
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_rows.merge.virtual import VirtualKeys
+from hoodoo_rows.model.internal_row import DELETE_ROW, PUT
 
 # Of a commit's extra metadata: Hudi's internal schema, of tables that have one.
 LATEST_SCHEMA = "latest_schema"

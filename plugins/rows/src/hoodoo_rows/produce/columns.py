@@ -10,8 +10,9 @@ from typing import TypeVar
 
 import pyarrow as pa
 from hoodoo.hookspecs.engine import PART, SLOT
-from hoodoo.model.internal_row import OP
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
+
+from hoodoo_rows.model.internal_row import OP
 
 Rows = TypeVar("Rows", pa.RecordBatch, pa.Table)
 SEQ = "_hoodie__seq"

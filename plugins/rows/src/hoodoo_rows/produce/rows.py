@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.hookspecs.file_format import BaseFileReader
 from hoodoo.model.meta import COMMIT_SEQNO, COMMIT_TIME, FILE_NAME, encoded_as, repeated
-from hoodoo.model.schema.conform import conform
 
+from hoodoo_rows.model.conform import conform
 from hoodoo_rows.produce.columns import arranged
 from hoodoo_rows.write.promote import promoted
 

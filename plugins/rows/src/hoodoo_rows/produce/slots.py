@@ -17,8 +17,8 @@ import pyarrow as pa
 from attrs import evolve, frozen
 from hoodoo.hookspecs.layout import Slot
 from hoodoo.model.filegroup import BaseFile, FileSlice
-from hoodoo.model.key_hash import key_hash
 
+from hoodoo_rows.model.key_hash import key_hash
 from hoodoo_rows.produce.log_names import LogPlan, PlannedLog
 
 

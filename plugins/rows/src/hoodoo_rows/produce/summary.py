@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 from attrs import Factory, field, frozen
 from hoodoo.hookspecs.engine import Task
 from hoodoo.hookspecs.index import KEYS_SCHEMA
-from hoodoo.model.internal_row import OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 
+from hoodoo_rows.model.internal_row import OP, PUT
 from hoodoo_rows.produce.columns import BUCKET
 
 SUMMARY_SCHEMA = pa.schema(

@@ -14,9 +14,9 @@ from attrs import frozen
 from hoodoo.errors import SchemaError
 from hoodoo.hookspecs.engine import Engine, Task
 from hoodoo.hookspecs.read_source import ReadSource
-from hoodoo.model.schema_whole import LOSSLESS_BITS
 from hoodoo.options.table import WIDEN_INTEGERS
 
+from hoodoo_rows.model.whole_numbers import LOSSLESS_BITS
 from hoodoo_rows.read.scan import Scan
 from hoodoo_rows.read.step import payloads
 from hoodoo_rows.write.evolve import holds_outgrown

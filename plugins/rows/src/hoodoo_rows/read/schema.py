@@ -14,8 +14,9 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import META_FIELDS, RECORD_KEY, with_meta, without_meta
 from hoodoo.model.schema.avro import arrow_schema
-from hoodoo.model.schema.normalize import plain_schema
 from hoodoo.timeline.instants import order_key
+
+from hoodoo_rows.model.normalize import plain_schema
 
 
 def stored_schema(

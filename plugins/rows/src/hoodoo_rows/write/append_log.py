@@ -13,7 +13,6 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.merger import delete_mark
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import path_of
-from hoodoo.model.internal_row import DELETE, OP, PUT
 from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, emptied
 from hoodoo.model.payload import unpack_slices
 from hoodoo.storage.api import Storage
@@ -23,6 +22,7 @@ from hoodoo_rows.merge.pairs import flat
 from hoodoo_rows.merge.rule import MergeRule
 from hoodoo_rows.merge.slice import merged_rows
 from hoodoo_rows.merge.virtual import delete_block_keys
+from hoodoo_rows.model.internal_row import DELETE, OP, PUT
 from hoodoo_rows.produce.key_changes import KeyChanges
 from hoodoo_rows.produce.pending import Pending
 from hoodoo_rows.produce.rows import completed, stored_rows

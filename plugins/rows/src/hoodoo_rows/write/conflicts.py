@@ -19,7 +19,7 @@ from hoodoo.errors import (
     HoodooError,
     PendingClusteringError,
 )
-from hoodoo.hookspecs.clustering_updates import PendingPlan
+from hoodoo.hookspecs.clustering_updates import DoublesRows, PendingPlan
 from hoodoo.hookspecs.conflict import Change, ConflictStrategy, Group
 from hoodoo.hookspecs.index import ComputedIndex
 from hoodoo.kernel.archived import load_archived
@@ -455,7 +455,8 @@ def doubles_rows(target: WriteTarget, kind: WriteKind) -> bool:
     told = target.joined is not None and target.joined.keys
     if told or not target.index_kind.by_path or kind.replaces is not Replaces.NOTHING:
         return False
-    return bool(getattr(target.plugins.updates(), "doubles", False))
+    updates = target.plugins.updates()
+    return isinstance(updates, DoublesRows) and updates.doubles
 
 
 def _some(groups: frozenset[tuple[str, str]]) -> str:

@@ -11,7 +11,6 @@ from attrs import evolve, frozen
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.merger import order_of
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.model.internal_row import DELETE, DELETE_ROW, OP, PUT
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.options.table import BY_EVENT_TIME
 from hoodoo.storage.api import Storage
@@ -21,6 +20,7 @@ from hoodoo_rows.merge.meet import KeyJoin
 from hoodoo_rows.merge.pairs import flat, is_plain, merge_pairs, needed_columns
 from hoodoo_rows.merge.rule import MergeRule
 from hoodoo_rows.merge.slice import merged_rows
+from hoodoo_rows.model.internal_row import DELETE, DELETE_ROW, OP, PUT
 
 
 @frozen

@@ -10,8 +10,9 @@ from attrs import frozen as frozen_class
 from hoodoo.calls import nearest
 from hoodoo.errors import MissingColumnError, SchemaError
 from hoodoo.model.meta import IS_DELETED, OPERATION
-from hoodoo.model.schema.conform import within
 from hoodoo.options.table import ADD_COLUMNS, FILL_COLUMNS, NAIVE_TIMESTAMPS
+
+from hoodoo_rows.model.conform import within
 
 MARKS = (IS_DELETED, OPERATION)  # columns that say what is done with a row
 

@@ -20,7 +20,6 @@ from hoodoo.errors import (
     StorageUnknownError,
 )
 from hoodoo.hookspecs.merger import delete_mark
-from hoodoo.model.internal_row import PUT
 from hoodoo.model.meta import IS_DELETED, OPERATION
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.running import rollback
@@ -30,6 +29,7 @@ from hoodoo.timeline.batches import Batch
 from hoodoo_rows import writes
 from hoodoo_rows.engine.sources import as_arrow
 from hoodoo_rows.merge.rule import Mark, marked_operations
+from hoodoo_rows.model.internal_row import PUT
 from hoodoo_rows.write.commit import Commit
 
 _KEYS = ("hoodie.table.recordkey.fields", "hoodie.datasource.write.recordkey.field")

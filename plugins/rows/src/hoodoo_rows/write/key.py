@@ -17,10 +17,10 @@ from hoodoo.hookspecs.key_generator import (
     deletes_only,
     refuse_ambiguous,
 )
-from hoodoo.model.internal_row import DELETE, OP
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 
 from hoodoo_rows.merge.rule import Mark, marked_operations
+from hoodoo_rows.model.internal_row import DELETE, OP
 from hoodoo_rows.produce.columns import BUCKET, SEQ, append_columns, bucketed, keyed
 from hoodoo_rows.write.operation import WriteKind
 

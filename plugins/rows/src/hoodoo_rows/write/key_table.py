@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from hoodoo.model.java_hash import string_hash
 
 from hoodoo_rows.merge.pairs import flat
+from hoodoo_rows.model.java_hash import string_hash
 
 Numbers = npt.NDArray[np.int64]
 

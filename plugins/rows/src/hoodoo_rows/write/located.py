@@ -24,11 +24,11 @@ from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.answers import check_locations
 from hoodoo.kernel.events import notify
 from hoodoo.model.filegroup import FileSlice
-from hoodoo.model.internal_row import OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.options.table import BY_ARRIVAL
 
 from hoodoo_rows.merge.pairs import flat, merge_pairs
+from hoodoo_rows.model.internal_row import OP, PUT
 from hoodoo_rows.produce.columns import SEQ
 from hoodoo_rows.produce.summary import Arrivals
 from hoodoo_rows.write.key import KeysOnly

@@ -20,7 +20,6 @@ from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.model.payload import pack_slices, unpack_slices
-from hoodoo.model.schema.conform import conform
 from hoodoo.storage.api import Storage
 from hoodoo.storage.together import read_ahead
 from hoodoo.timeline.instants import order_key
@@ -28,6 +27,7 @@ from hoodoo.timeline.instants import order_key
 from hoodoo_rows.merge.pairs import flat
 from hoodoo_rows.merge.rule import MergeRule
 from hoodoo_rows.merge.slice import merged_rows
+from hoodoo_rows.model.conform import conform
 from hoodoo_rows.write.key_table import KeyTable
 from hoodoo_rows.write.meet import AskedPlaces
 from hoodoo_rows.write.target import WriteTarget

@@ -16,10 +16,10 @@ from attrs import evolve, frozen
 from hoodoo.hookspecs.engine import PART, SLOT, Side, Stream, Task
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA, LookupIndex
 from hoodoo.kernel.answers import check_asked, check_locations
-from hoodoo.model.key_hash import all_differ
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 
 from hoodoo_rows.merge.pairs import flat
+from hoodoo_rows.model.key_hash import all_differ
 from hoodoo_rows.produce.columns import FILE_ID, append_columns, tagged
 from hoodoo_rows.produce.slots import part_of
 from hoodoo_rows.produce.summary import Arrivals

@@ -28,7 +28,6 @@ from hoodoo.hookspecs.merger import Merger
 from hoodoo.model.change_data import STATS, SUFFIX
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import LogFile, path_of
-from hoodoo.model.internal_row import OP, PUT
 from hoodoo.model.meta import FILE_NAME, META_COLUMNS, RECORD_KEY
 from hoodoo.storage.api import Storage, of_size
 from hoodoo.storage.temporaries import scratch_file
@@ -37,6 +36,7 @@ from hoodoo.timeline.names import parse_path
 
 from hoodoo_rows.merge.meet import KeyJoin, Places
 from hoodoo_rows.merge.pairs import needed_columns
+from hoodoo_rows.model.internal_row import OP, PUT
 from hoodoo_rows.produce.columns import SEQ
 from hoodoo_rows.produce.key_changes import KeyChanges
 from hoodoo_rows.produce.pending import Pending

@@ -24,7 +24,6 @@ from hoodoo.hookspecs.engine import PART, SLOT, Task
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileWriter
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import path_of
-from hoodoo.model.internal_row import OP, PUT
 from hoodoo.model.meta import PARTITION_PATH
 from hoodoo.storage.api import Storage
 from hoodoo.storage.temporaries import discard, scratch_path
@@ -34,6 +33,7 @@ from hoodoo.timeline.markers import CREATE
 from hoodoo_rows.engine.crossing import Crossing
 from hoodoo_rows.engine.runs import stable_order
 from hoodoo_rows.engine.spill import Places, Spill
+from hoodoo_rows.model.internal_row import OP, PUT
 from hoodoo_rows.produce.pending import Pending
 from hoodoo_rows.produce.rows import stored_rows
 from hoodoo_rows.produce.slots import new_uuid

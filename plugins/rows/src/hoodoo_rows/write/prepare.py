@@ -11,8 +11,6 @@ from hoodoo.errors import MissingColumnError, SchemaError
 from hoodoo.hookspecs.engine import Task
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema import logical
-from hoodoo.model.schema.conform import conform
-from hoodoo.model.schema.normalize import known_type, normalise_schema, without_index
 from hoodoo.options.table import (
     ADD_COLUMNS,
     FILL_COLUMNS,
@@ -21,6 +19,8 @@ from hoodoo.options.table import (
     WIDEN_INTEGERS,
 )
 
+from hoodoo_rows.model.conform import conform
+from hoodoo_rows.model.normalize import known_type, normalise_schema, without_index
 from hoodoo_rows.write.evolve import evolve
 from hoodoo_rows.write.truncate import truncated
 

@@ -9,8 +9,8 @@ decimal text (0.1 stays 0.1), as Hudi does it: HoodieAvroUtils.rewritePrimaryTyp
 from __future__ import annotations
 
 import pyarrow as pa
-from hoodoo.model.schema.conform import entries_of, map_parts, nested, parts, within
 
+from hoodoo_rows.model.conform import entries_of, map_parts, nested, parts, within
 from hoodoo_rows.write.java_floats import java_floats
 
 

@@ -15,10 +15,10 @@ import pyarrow as pa
 from attrs import frozen
 from hoodoo.hookspecs.engine import PART, SLOT, Side, Stream, Task, Workspace
 from hoodoo.hookspecs.merger import Merger
-from hoodoo.model.key_hash import key_hash
 from hoodoo.model.meta import RECORD_KEY
 
 from hoodoo_rows.merge.pairs import fold
+from hoodoo_rows.model.key_hash import key_hash
 from hoodoo_rows.produce.columns import SEQ, append_columns, routed
 from hoodoo_rows.produce.slots import part_of_hash
 from hoodoo_rows.write.route import Routing

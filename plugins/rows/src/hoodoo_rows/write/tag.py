@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 from attrs import frozen
 from hoodoo.hookspecs.engine import Side, Task
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
-from hoodoo.model.internal_row import DELETE, OP, PUT
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 
 from hoodoo_rows.merge.pairs import flat
+from hoodoo_rows.model.internal_row import DELETE, OP, PUT
 from hoodoo_rows.produce.columns import FILE_ID, SEQ, append_columns, tagged
 from hoodoo_rows.write.key_table import KeyTable
 

@@ -67,7 +67,7 @@ class IndexKind:
         answers = index.first if is_two else index
         return cls(
             looks_everywhere=any(one.is_global for one in each),
-            knows_logs=bool(getattr(answers, "knows_logs", False)),
+            knows_logs=answers.knows_logs,
             computes=isinstance(index, ComputedIndex),
             by_path=isinstance(index, PathIndex),
             is_two=is_two,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from hoodoo.model.schema.conform import conform, entries_of, map_parts, nested, parts, within
-from hoodoo.model.schema.normalize import plain_schema
+
+from hoodoo_rows.model.conform import conform, entries_of, map_parts, nested, parts, within
+from hoodoo_rows.model.normalize import plain_schema
 
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 

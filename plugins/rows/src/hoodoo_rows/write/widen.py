@@ -2,7 +2,7 @@
 
 Columns are found by name at every depth. What a file lacks is null, what the table has dropped
 goes, and types grow as Hudi lets a table's schema evolve. Unlike rows on their way in
-(:mod:`hoodoo.model.schema.conform`), stored rows are not asked to keep every digit: a table whose
+(:mod:`hoodoo_rows.model.conform`), stored rows are not asked to keep every digit: a table whose
 long became a double is read as doubles."""
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.errors import SchemaError
 from hoodoo.model.schema import logical
-from hoodoo.model.schema.conform import within
 
+from hoodoo_rows.model.conform import within
 from hoodoo_rows.write.promote import promoted
 
 

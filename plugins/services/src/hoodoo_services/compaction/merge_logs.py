@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 from attrs import frozen
 from hoodoo.hookspecs.merger import delete_mark
 from hoodoo.model.commit import WriteStat
-from hoodoo.model.internal_row import DELETE, DELETE_ROW, OP, PUT
 from hoodoo.model.meta import RECORD_KEY, emptied, repeated
 from hoodoo.storage.temporaries import scratch_file
 from hoodoo.timeline.names import parse_data_file
 from hoodoo_rows.api import Batches, LogRows, NewFiles
+from hoodoo_rows.model.internal_row import DELETE, DELETE_ROW, OP, PUT
 
 from hoodoo_services.compaction.merge_slice import Job, MergesSlices, read_counts
 

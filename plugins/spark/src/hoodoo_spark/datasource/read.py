@@ -14,9 +14,9 @@ from attrs import evolve, frozen
 from hoodoo.errors import SchemaError
 from hoodoo.hookspecs.engine import Step, Task
 from hoodoo.model.meta import META_COLUMNS, META_FIELDS
-from hoodoo.model.schema.conform import conform
 from hoodoo.table.table import Table
 from hoodoo_rows.api import Query, Reads, Scan, StoredFiles
+from hoodoo_rows.model.conform import conform
 
 from hoodoo_spark.datasource import filters
 from hoodoo_spark.datasource.options import CHANGES, INCREMENTAL, SNAPSHOT, Wanted, chosen

@@ -12,7 +12,7 @@ from hoodoo.kernel.resolve import default_name
 from hoodoo.model.brief import some
 from hoodoo.model.config import TableConfig, partition_spec
 from hoodoo.model.meta import without_meta
-from hoodoo.model.schema.normalize import normalise_schema, without_index
+from hoodoo_rows.model.normalize import normalise_schema, without_index
 
 from hoodoo_standard.creation.agreed import names_of
 

@@ -32,7 +32,6 @@ from hoodoo.model.config import PARTITION_FIELDS, TableConfig, partition_spec
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema import logical
 from hoodoo.model.schema.avro import avro_text
-from hoodoo.model.schema.normalize import normalise_schema, without_index
 from hoodoo.model.table_version import VERSIONS
 from hoodoo.options.kinds import BadValueError
 from hoodoo.options.table import (
@@ -48,6 +47,7 @@ from hoodoo.table import index_choice
 from hoodoo.table.settings import OWN_MERGER, merger_name, open_storage
 from hoodoo.timeline.partitions import FILE_NAME as PARTITION_FILE
 from hoodoo_rows.api import ArrivingRows, Reads, StoredFiles
+from hoodoo_rows.model.normalize import normalise_schema, without_index
 
 from hoodoo_standard.creation.agreed import Agreed, agree, conflict, said
 from hoodoo_standard.creation.existing import existing_config

@@ -15,7 +15,7 @@ from attrs import frozen
 from hoodoo.hookspecs.engine import PART, SLOT, Side, Stream, Task
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA, IndexContext
 from hoodoo.model.filegroup import BaseFile
-from hoodoo.model.java_hash import string_hash
+from hoodoo_rows.model.java_hash import string_hash
 
 from hoodoo_standard.index.plan import KeyReader, file_tasks, read_payload
 

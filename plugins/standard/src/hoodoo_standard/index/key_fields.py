@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from hoodoo.model.java_hash import Int32s, string_hash, units_hash
+from hoodoo_rows.model.java_hash import Int32s, string_hash, units_hash
 
 from hoodoo_standard.index.plain_keys import plain_fields
 

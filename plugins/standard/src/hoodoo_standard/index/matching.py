@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 from attrs import define, field, frozen
 from hoodoo.hookspecs.engine import Side, Task
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
-from hoodoo.model.key_hash import MANY, all_differ
 from hoodoo.storage.api import of_size
 from hoodoo.storage.together import read_ahead
 from hoodoo_rows.api import Batches
+from hoodoo_rows.model.key_hash import MANY, all_differ
 
 from hoodoo_standard.index.plan import KeyFile, KeyReader, read_payload
 from hoodoo_standard.index.sieve import Sieve

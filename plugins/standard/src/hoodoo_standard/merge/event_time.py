@@ -30,7 +30,7 @@ from attrs import frozen
 from hoodoo.errors import ConfigError, DataError, MissingColumnError
 from hoodoo.hookspecs.merger import Merged
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.model.internal_row import DELETE, OP
+from hoodoo_rows.model.internal_row import DELETE, OP
 
 from hoodoo_standard.payloads import Payload, merging_of
 

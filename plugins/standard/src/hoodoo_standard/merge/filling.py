@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 from attrs import frozen
 from hoodoo.hookspecs.merger import Merged, Merger
-from hoodoo.model.internal_row import OP, PUT
 from hoodoo.model.meta import FILE_NAME, IS_DELETED, OPERATION, PARTITION_PATH
+from hoodoo_rows.model.internal_row import OP, PUT
 
 Mask = npt.NDArray[np.bool_]
 # Of Hudi's and Hoodoo's own columns, what belongs to the values; the others tell of the write.

@@ -14,9 +14,9 @@ import pyarrow as pa
 from attrs import field, frozen
 from hoodoo.errors import EngineError
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.model.internal_row import constant
 from hoodoo_rows.engine.frames import Framed, refuse_reuse
 from hoodoo_rows.engine.row_shape import constants_of
+from hoodoo_rows.model.internal_row import constant
 
 _COMPRESS_FROM = 1024  # bytes; below, lz4 saves nothing
 _COMPRESSED = struct.Struct("<4sI")

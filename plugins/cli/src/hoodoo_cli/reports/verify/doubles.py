@@ -16,9 +16,9 @@ from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.model.commit import Operation
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.findings import Finding
-from hoodoo.model.key_hash import key_hash
 from hoodoo.model.meta import COMMIT_SEQNO, COMMIT_TIME, RECORD_KEY
 from hoodoo_rows.api import Batches, ScanPlan, StoredFiles
+from hoodoo_rows.model.key_hash import key_hash
 
 Hashes = npt.NDArray[np.uint64]
 SHOWN = 3

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
-from hoodoo.model.java_hash import string_hash
+from hoodoo_rows.model.java_hash import string_hash
 
 from hoodoo_metadata.hookspecs.index_hash import KeyHash
 from hoodoo_metadata.table.layout import RECORD_INDEX, group_id, path_prefix

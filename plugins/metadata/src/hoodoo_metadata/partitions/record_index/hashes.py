@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from attrs import frozen
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.model.java_hash import string_hash
+from hoodoo_rows.model.java_hash import string_hash
 
 
 @frozen

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 from hoodoo.model.config import TableConfig
-from hoodoo.model.java_hash import string_hash
+from hoodoo_rows.model.java_hash import string_hash
 
 from hoodoo_metadata.partitions.record_index.groups import IndexGroups
 from hoodoo_metadata.table.layout import SECONDARY, is_expression, is_secondary

@@ -36,10 +36,10 @@ from hoodoo.hookspecs.engine import (
     Workspace,
     spread,
 )
-from hoodoo.model.internal_row import FIELDS
 from hoodoo.testing.samples import nested
 
 from hoodoo_rows.engine.crossing import usual_serializer
+from hoodoo_rows.model.internal_row import FIELDS
 from hoodoo_rows.testing import engine_steps as steps
 from hoodoo_rows.testing.metered import Metered
 

@@ -20,12 +20,12 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import EngineError, HoodooError, PluginError
 from hoodoo.hookspecs.serializer import BoundSerializer, Serializer
-from hoodoo.model.internal_row import InternalRow, rows_schema
 from hoodoo.testing.samples import nested
 
 from hoodoo_rows.engine import frames
 from hoodoo_rows.engine.crossing import message_format
 from hoodoo_rows.engine.row_shape import IS_INDEX, RowShape
+from hoodoo_rows.model.internal_row import InternalRow, rows_schema
 
 DATA = pa.schema(
     [("a_number_with_a_long_name", pa.int64()), ("a_text_with_a_long_name", pa.string())]

@@ -2,7 +2,7 @@
 
 polars, duckdb, pandas and Spark bring views, dictionaries, large types, nanoseconds and small
 integers. :func:`normalise_schema` says once what each column becomes, or why it can't be stored;
-:mod:`hoodoo.model.schema.conform` then brings the batches into that schema.
+:mod:`hoodoo_rows.model.conform` then brings the batches into that schema.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 
 import pyarrow as pa
-
 from hoodoo.errors import SchemaError
 from hoodoo.model.meta import IS_DELETED, META_COLUMNS, OPERATION
 from hoodoo.model.schema import logical
-from hoodoo.model.schema.conform import conform, is_list_like
 from hoodoo.options import table
+
+from hoodoo_rows.model.conform import conform, is_list_like
 
 __all__ = ["conform", "normalise_schema", "plain_schema", "without_index"]
 
@@ -227,6 +227,12 @@ _FIXES = {
     "union": "Write a struct with a field for each type, or text.",
 }
 
+_FAMILIES: dict[str, Callable[[pa.DataType], bool]] = {
+    "duration": pa.types.is_duration,
+    "decimal": pa.types.is_decimal,
+    "union": pa.types.is_union,
+}
+
 
 def _stored_leaf(kind: pa.DataType, path: str, utc: bool) -> pa.DataType:
     found = _BECOMES.get(kind)
@@ -240,8 +246,7 @@ def _stored_leaf(kind: pa.DataType, path: str, utc: bool) -> pa.DataType:
         if kind.tz is None and not utc:
             return pa.timestamp("ms" if kind.unit == "ms" else "us")
         return pa.timestamp("us", "UTC")
-    families = ("duration", "decimal", "union")
-    name = next((f for f in families if getattr(pa.types, f"is_{f}")(kind)), str(kind))
+    name = next((name for name, is_one in _FAMILIES.items() if is_one(kind)), str(kind))
     raise SchemaError(
         f"column {path}",
         f"Hudi tables have no type for Arrow's {kind}.",

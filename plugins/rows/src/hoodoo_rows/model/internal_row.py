@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import pyarrow as pa
-from attrs import define, field, setters
-
+from attrs import asdict, define, field, setters
 from hoodoo.errors import DataError
 
 # Columns of Hoodoo beside those of a table start with `_hoodie_`, which no column of a table may. (Debezium names a column `__op`.)
@@ -117,7 +116,7 @@ class InternalRow:
 
     def batch(self, schema: pa.Schema) -> pa.RecordBatch:
         """The row as a batch of internal rows in ``schema`` (of :func:`rows_schema`)."""
-        values: dict[str, Any] = {name: getattr(self, name) for name in FIELDS[:-1]}
+        values: dict[str, Any] = asdict(self, recurse=False)
         values["operation_type"] = operation_code(self.operation_type)
         columns = [pa.array([values[f.name]], f.type) for f in list(schema)[:-1]]
         kind = schema.field("row_data").type

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pyarrow.compute as pc
-
 from hoodoo.errors import SchemaError
 from hoodoo.options.table import WIDEN_INTEGERS
 

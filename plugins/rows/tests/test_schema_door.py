@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import decimal
+import os
+import zipfile
 from datetime import date, datetime, timezone
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import ConfigError, SchemaError
 from hoodoo.model.meta import with_meta
 from hoodoo.model.schema.avro import arrow_schema, avro_text
-from hoodoo.model.schema.conform import conform
-from hoodoo.model.schema.normalize import normalise_schema, plain_schema
+from hoodoo_rows.model.conform import conform
+from hoodoo_rows.model.normalize import normalise_schema, plain_schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+ROOT = Path(__file__).resolve().parents[3]
+GOLDEN = Path(os.environ.get("HOODOO_GOLDEN", ROOT / "tests/golden/data"))
+ZIPS = sorted((GOLDEN / "tables").glob("*.zip"))
 
 US = pa.timestamp("us", "UTC")
 PAIRS = [
@@ -389,3 +397,19 @@ def test_the_plain_form_is_found_again_whatever_a_footer_says() -> None:
     one, other = (plain_schema(schema.with_metadata({"filter": text})) for text in "xy")
     assert one is other and one.field("a").type == pa.string()
     assert one.metadata is None and one.field("a").metadata is None
+
+
+def test_schemas_of_golden_tables_stay() -> None:
+    """What Spark Hudi stores is what arrives: the columns of its files, without those of Hudi."""
+    assert ZIPS, f"no golden tables in {GOLDEN}"
+    compared = 0
+    for archive in ZIPS:
+        with zipfile.ZipFile(archive) as unzip:
+            names = [n for n in unzip.namelist() if n.endswith(".parquet") and "__MACOSX" not in n]
+            for file in (name for name in names if "/.hoodie/" not in name):
+                footer = pq.ParquetFile(pa.BufferReader(unzip.read(file))).metadata.metadata
+                if (text := footer.get(b"parquet.avro.schema")) is not None:
+                    stored = arrow_schema(text)
+                    assert normalise_schema(stored, {}).equals(pa.schema(list(stored)[5:])), file
+                    compared += 1
+    assert compared

@@ -6,18 +6,18 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-
 from hoodoo.errors import SchemaError
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo.model.schema import logical
-from hoodoo.model.schema_whole import whole_numbers
+
+from hoodoo_rows.model.whole_numbers import whole_numbers
 
 
 def conform(batch: pa.RecordBatch, schema: pa.Schema, drop_extra: bool = False) -> pa.RecordBatch:
     """The rows of ``batch`` in exactly ``schema``; columns already right are not copied.
 
     Columns are found by name, at every depth; nullable ones that lack are null. Floating numbers become
-    integers where ``schema`` has those, if they are whole (:mod:`hoodoo.model.schema_whole`). Raises
+    integers where ``schema`` has those, if they are whole (:mod:`hoodoo_rows.model.whole_numbers`). Raises
     SchemaError naming the column and both types where a column can't be cast, a value does not fit (an
     int64 in an int32, nanoseconds in microseconds), or a null meets a field that has none. A column that
     ``schema`` lacks is an error, unless it is one of Hudi's meta columns or ``drop_extra`` is set.

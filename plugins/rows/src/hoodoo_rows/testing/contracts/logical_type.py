@@ -28,15 +28,15 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 import pytest
-
 from hoodoo.errors import SchemaError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.schema import logical
 from hoodoo.model.schema.avro import arrow_schema, avro_text
-from hoodoo.model.schema.conform import conform_array
-from hoodoo.model.schema.normalize import normalise_schema, plain_schema
+
+from hoodoo_rows.model.conform import conform_array
+from hoodoo_rows.model.normalize import normalise_schema, plain_schema
 
 
 class LogicalTypeContract:
