@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from attrs import frozen
-from hoodoo.actions.life import request
+from hoodoo.actions.transaction import request
 from hoodoo.errors import PluginError
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig

@@ -16,7 +16,7 @@ from typing import Any
 import hoodoo
 import numpy as np
 import pyarrow as pa
-from hoodoo.actions.life import request
+from hoodoo.actions.transaction import request
 from hoodoo.hookspecs.file_format import BaseRanges
 from hoodoo.hookspecs.participant import ActionChange
 from hoodoo.model.column_range import ColumnRange

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import hoodoo
 import pyarrow as pa
-from hoodoo.actions.life import request
+from hoodoo.actions.transaction import request
 from hoodoo.hookspecs.participant import ActionChange
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.schema.avro import avro_text

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from hoodoo.actions.life import Life, tidy
+from hoodoo.actions.transaction import Life, tidy
 from hoodoo.errors import CommitConflictError
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.model.instant import Instant, State

@@ -14,7 +14,7 @@ from contextlib import suppress
 
 import pyarrow as pa
 from attrs import define, evolve, field, frozen
-from hoodoo.actions.life import Life, schema_then
+from hoodoo.actions.transaction import Life, schema_then
 from hoodoo.errors import (
     CommitConflictError,
     CommitUnknownError,

@@ -9,7 +9,7 @@ from functools import partial
 
 from attrs import frozen
 
-from hoodoo.actions.life import not_named
+from hoodoo.actions.transaction import not_named
 from hoodoo.actions.rollback.failed_logs import left_behind
 from hoodoo.actions.rollback.run import resume, rollback
 from hoodoo.actions.rollback.validation import taken_back

@@ -11,7 +11,7 @@ import re
 from contextlib import AbstractContextManager
 from typing import Any
 
-from hoodoo.actions.life import Life, tidy
+from hoodoo.actions.transaction import Life, tidy
 from hoodoo.actions.rollback.files import Removed, absolute, find, take_away, traces
 from hoodoo.actions.rollback.validation import (
     data_files,

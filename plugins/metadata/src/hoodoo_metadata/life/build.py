@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 from attrs import evolve
-from hoodoo.actions.life import Life
+from hoodoo.actions.transaction import Life
 from hoodoo.errors import CommitConflictError, HoodooError
 from hoodoo.hookspecs.participant import TableState
 from hoodoo.kernel.events import action_events

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from attrs import frozen
-from hoodoo.actions.life import Life
+from hoodoo.actions.transaction import Life
 from hoodoo.actions.writer_queue import WriterQueue
 from hoodoo.hookspecs.conflict import ConflictStrategy
 from hoodoo.model.instant import Instant

@@ -15,8 +15,8 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import Factory, define, evolve
-from hoodoo.actions import life as actions
-from hoodoo.actions.life import Life, leftovers
+from hoodoo.actions import transaction as actions
+from hoodoo.actions.transaction import Life, leftovers
 from hoodoo.actions.rollback.files import take_own
 from hoodoo.actions.rollback.run import found_now
 from hoodoo.errors import CommitConflictError, StorageError

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pyarrow as pa
-from hoodoo.actions.life import Life
+from hoodoo.actions.transaction import Life
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.participant import ActionChange, Participation
 from hoodoo.kernel.events import ActionEvents, action_events

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from datetime import datetime, timezone
 
 from attrs import frozen
-from hoodoo.actions import life
-from hoodoo.actions.life import Plan, StalePlanError
+from hoodoo.actions import transaction
+from hoodoo.actions.transaction import Plan, StalePlanError
 from hoodoo.model.instant import Instant
 from hoodoo.participants.listing import KnownFiles
 from hoodoo.storage.api import Entry, Storage

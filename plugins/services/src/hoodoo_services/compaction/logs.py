@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import partial
 
 from attrs import evolve
-from hoodoo.actions.life import Life, StalePlanError, refuse_stale_plan, refuse_undoing, tidy
+from hoodoo.actions.transaction import Life, StalePlanError, refuse_stale_plan, refuse_undoing, tidy
 from hoodoo.actions.rollback.run import rollback
 from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.kernel.events import ActionEvents, action_events

@@ -16,8 +16,8 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import Factory, frozen
-from hoodoo.actions import life
-from hoodoo.actions.life import Life, Plan, refuse_stale_plan, refuse_undoing, schema_then
+from hoodoo.actions import transaction
+from hoodoo.actions.transaction import Life, Plan, refuse_stale_plan, refuse_undoing, schema_then
 from hoodoo.errors import (
     CommitConflictError,
     ConfigError,
@@ -114,7 +114,7 @@ def refuse_writes(storage: Storage, now: Timeline, what: str, why: str) -> None:
 class Kind:
     """What is planned. ``pending``: the plans of this kind that wait; ``busy``: file groups that
     others have; ``fitting``: which candidates may be planned at all; ``refuse``: see
-    :class:`hoodoo.actions.life.Plan`; ``fields`` of a plan."""
+    :class:`hoodoo.actions.transaction.Plan`; ``fields`` of a plan."""
 
     action: str = COMPACTION
     pending: Callable[[Timeline], tuple[Instant, ...]] = pending_compactions

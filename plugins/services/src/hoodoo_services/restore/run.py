@@ -14,8 +14,8 @@ from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Any
 
-from hoodoo.actions import life
-from hoodoo.actions.life import Life, Plan, StalePlanError
+from hoodoo.actions import transaction
+from hoodoo.actions.transaction import Life, Plan, StalePlanError
 from hoodoo.actions.rollback import run as rollback
 from hoodoo.actions.rollback.files import Removed
 from hoodoo.actions.rollback.recovery import without_planless
