@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from attrs import frozen
-from hoodoo.actions.transaction import request
+from hoodoo.actions.transaction import Transaction
 from hoodoo.errors import PluginError
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
@@ -33,9 +33,9 @@ class Adopt:
         table.check_writable()
 
         def work(snapshot: Any, joined: Any, alone: bool) -> str:
-            life = request(snapshot, "commit", what="adopt")
-            life.begin()
-            name = f"{FILE}_0-1-0_{life.requested}.parquet"
+            transaction = Transaction.begin(snapshot, "commit", what="adopt")
+            transaction.inflight()
+            name = f"{FILE}_0-1-0_{transaction.requested}.parquet"
             snapshot.storage.put(name, b"bytes")
             if self.dies:
                 raise KeyboardInterrupt
@@ -45,9 +45,9 @@ class Adopt:
             told = CommitMetadata(
                 operation=Operation.INSERT, stats=(stat,), extra={"schema": avro_text(SCHEMA, "t")}
             )
-            life.complete(snapshot.timeline.layout.encode_commit(told, "commit"))
-            life.tidy()
-            return life.requested
+            transaction.complete(snapshot.timeline.layout.encode_commit(told, "commit"))
+            transaction.tidy()
+            return transaction.requested
 
         return table.on_snapshot(work)
 

@@ -16,7 +16,7 @@ from typing import Any
 import hoodoo
 import numpy as np
 import pyarrow as pa
-from hoodoo.actions.transaction import request
+from hoodoo.actions.transaction import Transaction
 from hoodoo.hookspecs.file_format import BaseRanges
 from hoodoo.hookspecs.participant import ActionChange
 from hoodoo.model.column_range import ColumnRange
@@ -106,17 +106,23 @@ def _commit(path: str, numbers: range) -> None:
     table = hoodoo.open(path, {"hoodie.metadata.compact.max.delta.commits": "100000"})
     handle = table.handle
     storage, timeline = handle.storage, table.timeline()
-    life = request(Snapshot(storage, timeline), "commit")
-    life.begin()
-    stats = tuple(_stat(number, life.requested) for number in numbers)
+    transaction = Transaction.begin(Snapshot(storage, timeline), "commit")
+    transaction.inflight()
+    stats = tuple(_stat(number, transaction.requested) for number in numbers)
     joined = Participants.of_table(handle.config).join(storage, timeline)
     assert joined is not None
     change = ActionChange(
-        storage, timeline, life.instant, Operation.INSERT, SCHEMA, stats, engine=LocalEngine(2)
+        storage,
+        timeline,
+        transaction.instant,
+        Operation.INSERT,
+        SCHEMA,
+        stats,
+        engine=LocalEngine(2),
     )
     beside = joined.begin(change)
     metadata = CommitMetadata(Operation.INSERT, stats, extra={"schema": avro_text(SCHEMA, "t")})
-    life.complete(timeline.layout.encode_commit(metadata, "commit"), beside=beside)
+    transaction.complete(timeline.layout.encode_commit(metadata, "commit"), beside=beside)
 
 
 def _stat(number: int, instant: str) -> WriteStat:

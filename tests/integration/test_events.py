@@ -254,17 +254,17 @@ def test_an_action_of_a_third_party_has_events_for_nothing(table: Table, told: l
 def test_a_lost_attempt_is_repeated_in_one_run(
     table: Table, told: list[Event], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hoodoo_rows.write.transaction import Transaction
+    from hoodoo_rows.write.transaction import WriteTransaction
 
     conflicts = [CommitConflictError("instant", "was not published.")]
-    decide = Transaction.decide
+    decide = WriteTransaction.decide
 
-    def conflicting(write: Transaction) -> Any:
+    def conflicting(write: WriteTransaction) -> Any:
         if conflicts:
             raise conflicts.pop()
         return decide(write)
 
-    monkeypatch.setattr(Transaction, "decide", conflicting)
+    monkeypatch.setattr(WriteTransaction, "decide", conflicting)
     table.insert(rows(1))
     assert end(told, "write").kind == "write.committed"
     steps = [e.step for e in of(told, "write")]

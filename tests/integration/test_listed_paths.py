@@ -12,7 +12,7 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hoodoo.actions import transaction
+from hoodoo.actions.transaction import Transaction
 from hoodoo_standard.storage.local import LocalStorage
 
 pytestmark = pytest.mark.sampled(4)
@@ -91,9 +91,9 @@ def test_files_that_a_clean_takes_away_before_they_are_listed(
     more = {"hoodie.bucket.index.num.buckets": "2"} if index == "bucket" else {}
     quiet = {"hoodie.clean.automatic": "false"}
     table = made(tmp_path / "t", {**METADATA[metadata], **more, **quiet}, index, kind)
-    before, looks = life.request, 0
+    before, looks = Transaction.begin, 0
 
-    def request(*args: Any, **named: Any) -> Any:
+    def begin(*args: Any, **named: Any) -> Any:
         nonlocal looks
         looks += 1
         if looks == 1:
@@ -105,7 +105,7 @@ def test_files_that_a_clean_takes_away_before_they_are_listed(
             assert other.clean(commits_retained=1).instant
         return before(*args, **named)
 
-    monkeypatch.setattr(life, "request", request)
+    monkeypatch.setattr(Transaction, "begin", begin)
     table.upsert(rows([11, 97], "p1", 4))
     found = table.read(where=pc.field("part") == "p1").to_arrow().sort_by("id").to_pydict()
     assert found["id"] == [10, 11, 12, 13, 14, 97]

@@ -287,18 +287,18 @@ def test_a_writer_that_began_with_the_old_index_repeats_its_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It had looked where keys lie in their path; meanwhile keys became unique in the table."""
-    from hoodoo_rows.write.transaction import Transaction
+    from hoodoo_rows.write.transaction import WriteTransaction
 
     table = filled(tmp_path / "t", None)
     writer = hoodoo.open(table.path)
-    decide, switched = Transaction.decide, []
+    decide, switched = WriteTransaction.decide, []
 
-    def between(write: Transaction) -> Any:
+    def between(write: WriteTransaction) -> Any:
         if not switched:
             switched.append(hoodoo.open(table.path).switch_index("global_simple"))
         return decide(write)
 
-    monkeypatch.setattr(Transaction, "decide", between)
+    monkeypatch.setattr(WriteTransaction, "decide", between)
     assert writer.upsert(rows([1], 3, "elsewhere")).inserted == 1
     assert switched
     assert len(lying(tmp_path / "t")) == hoodoo.open(table.path).read().count() == 6

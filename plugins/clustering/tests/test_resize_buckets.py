@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import CommitConflictError, ConfigError, UnsupportedTableError
 from hoodoo_cli.commandline.app import build
-from hoodoo_rows.write.transaction import Transaction
+from hoodoo_rows.write.transaction import WriteTransaction
 from typer.testing import CliRunner
 
 SCHEMA = pa.schema([("id", pa.string()), ("p", pa.string()), ("ts", pa.int64())])
@@ -139,10 +139,10 @@ def test_a_slice_that_a_pending_write_has_begun(
     """In version 6 a log file does not say that its slice is of a write at work: the rows of others
     that went there were lost with it, and no overwrite took them away."""
     table = made(tmp_path / "t", "MERGE_ON_READ", 6)
-    other, settle, turns = hoodoo.open(table.path), Transaction.settle, [0]
+    other, settle, turns = hoodoo.open(table.path), WriteTransaction.settle, [0]
     seen: list[int] = []
 
-    def beside(self: Transaction) -> None:
+    def beside(self: WriteTransaction) -> None:
         turns[0] += 1
         if turns[0] == 1:  # its log files are there
             other.upsert(batch(12, 2, "b"))
@@ -155,7 +155,7 @@ def test_a_slice_that_a_pending_write_has_begun(
             seen.append(len(everything(other)))
         settle(self)
 
-    monkeypatch.setattr(Transaction, "settle", beside)
+    monkeypatch.setattr(WriteTransaction, "settle", beside)
     one = batch(12, 1, "b")
     named = pa.array([f"other{n}" for n in range(12)])
     table.upsert(one.set_column(0, "id", named))

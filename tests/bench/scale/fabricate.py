@@ -13,7 +13,7 @@ from pathlib import Path
 
 import hoodoo
 import pyarrow as pa
-from hoodoo.actions.transaction import request
+from hoodoo.actions.transaction import Transaction
 from hoodoo.hookspecs.participant import ActionChange
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.schema.avro import avro_text
@@ -61,29 +61,29 @@ def with_files(
     table.upsert(rows(ROWS))
     handle = table.handle
     storage, timeline = handle.storage, table.timeline()
-    life = request(Snapshot(storage, timeline), "commit")
-    life.begin()
+    transaction = Transaction.begin(Snapshot(storage, timeline), "commit")
+    transaction.inflight()
     joined = Participants.of_table(handle.config).join(storage, timeline)
     if metadata:
-        stats = tuple(_stat(number, life.requested) for number in range(files))
+        stats = tuple(_stat(number, transaction.requested) for number in range(files))
     else:
         stats = ()
-        _put_empty(storage, path, files, life.requested)
+        _put_empty(storage, path, files, transaction.requested)
     beside = None
     if joined is not None:
         change = ActionChange(
-            storage, timeline, life.instant, Operation.CLUSTER, SCHEMA, stats,
+            storage, timeline, transaction.instant, Operation.CLUSTER, SCHEMA, stats,
             engine=LocalEngine(2),
         )  # fmt: skip
         beside = joined.begin(change)
-    noted = placement.noted(Snapshot(storage, timeline), life.instant)
+    noted = placement.noted(Snapshot(storage, timeline), transaction.instant)
     if named and not metadata:
-        stats = tuple(_stat(number, life.requested, size=0) for number in range(files))
+        stats = tuple(_stat(number, transaction.requested, size=0) for number in range(files))
     names = stats if named else ()
     said = CommitMetadata(
         Operation.INSERT, names, extra={"schema": avro_text(SCHEMA, "t"), **noted}
     )
-    life.complete(timeline.layout.encode_commit(said, "commit"), beside=beside)
+    transaction.complete(timeline.layout.encode_commit(said, "commit"), beside=beside)
     table = hoodoo.open(path, QUIET, engine=LocalEngine(2))
     if metadata:
         table.compact_metadata()

@@ -1,9 +1,7 @@
-"""Life: what every action goes through from its plan to its end, whatever kind it is.
+"""Transaction: the steps of every action from its plan to its end, whatever kind it is.
 
-plan -> requested (a check sees the timeline right before) -> inflight -> work -> what no stat names goes ->
-one decision, with those who take part -> completed -> tidy; or undone. An action says what it plans, what it
-works, and what is said where others come in between; the order is here.
-"""
+plan -> requested (a check sees the timeline right before) -> inflight -> work -> files that no stat
+names are deleted -> one decision, with the participants -> completed -> tidy; or undone."""
 
 from __future__ import annotations
 
@@ -98,8 +96,9 @@ def schedule(
 
 # --- from the request to the end ------------------------------------------------------------------
 @define
-class Life:
-    """One action that is on the timeline. ``snapshot``: as the action saw the table. ``what``: the action, in
+class Transaction:
+    """One action that is on the timeline. Its steps are its methods, in their order. A planned action
+    begins with the instant of its plan. ``snapshot``: as the action saw the table. ``what``: the action, in
     messages. ``retry``: what to do where it was not published; ``unknown``: where nobody knows. ``confirm`` says by
     CommitConflictError that the instant is another one's, too; before any file bears it."""
 
@@ -124,7 +123,29 @@ class Life:
     def requested(self) -> str:
         return self.instant.requested
 
-    def begin(self, content: bytes = b"") -> Instant:
+    @classmethod
+    def begin(
+        cls,
+        snapshot: Snapshot,
+        action: str,
+        plan: bytes = b"",
+        *,
+        what: str = "",
+        named: Callable[[str], bool] | None = None,
+        later: datetime | None = None,
+        retry: str = LOOK_AT_TIMELINE,
+        unknown: str = RUN_AGAIN,
+    ) -> Transaction:
+        """An action that is not planned before it is run: its request is on the timeline. ``later``:
+        now; the caller confirms the request beside other work."""
+        if later is not None and named is not None:
+            found = publish.request_later(snapshot, action, plan, later, named)
+            if found is not None:
+                return cls(snapshot, found[0], what or action, retry, unknown, found[1])
+        instant = publish.request(snapshot, action, plan, named=named)
+        return cls(snapshot, instant, what or action, retry, unknown)
+
+    def inflight(self, content: bytes = b"") -> Instant:
         """Inflight: from here on files may bear the instant. Harmless where an earlier run has begun it."""
         requested = self.instant.at(State.REQUESTED)
         self.instant = publish.inflight(self.snapshot, requested, content)
@@ -212,27 +233,6 @@ class Life:
                 _log.warning("left_to_next_write", table=self.timeline.config.name,
                              instant=self.requested, error=str(error))  # fmt: skip
             raise
-
-
-def request(
-    snapshot: Snapshot,
-    action: str,
-    plan: bytes = b"",
-    *,
-    what: str = "",
-    retry: str = LOOK_AT_TIMELINE,
-    unknown: str = RUN_AGAIN,
-    named: Callable[[str], bool] | None = None,
-    later: datetime | None = None,
-) -> Life:
-    """An action that is not planned before it is run: its request is on the timeline. ``later``: now; the caller
-    confirms the request beside other work."""
-    if later is not None and named is not None:
-        found = publish.request_later(snapshot, action, plan, later, named)
-        if found is not None:
-            return Life(snapshot, found[0], what or action, retry, unknown, found[1])
-    instant = publish.request(snapshot, action, plan, named=named)
-    return Life(snapshot, instant, what or action, retry, unknown)
 
 
 def tidy(storage: Storage, requested: str) -> None:

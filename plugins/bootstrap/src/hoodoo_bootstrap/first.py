@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from hoodoo.actions.transaction import Life, tidy
+from hoodoo.actions.transaction import Transaction, tidy
 from hoodoo.errors import CommitConflictError
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.model.instant import Instant, State
@@ -32,7 +32,7 @@ COPIED = "00000000000002"
 INSTANTS = (SKELETONS, COPIED)
 
 
-def at(requested: str) -> Callable[..., Life]:
+def at(requested: str) -> Callable[..., Transaction]:
     """What puts ``requested`` on the timeline, in the place of the next free instant."""
     return partial(_ask, requested)
 
@@ -44,7 +44,7 @@ def _ask(
     plan: bytes,
     named: Callable[[str], bool],
     **said: Any,
-) -> Life:
+) -> Transaction:
     storage, timeline = target.storage, target.timeline
     instant = Instant(requested, action, State.REQUESTED)
     refuse_others(timeline)
@@ -55,7 +55,9 @@ def _ask(
     except CommitConflictError:
         storage.delete(timeline.path(instant))
         raise
-    return Life(Snapshot(storage, timeline), instant, said["what"], said["retry"], said["unknown"])
+    return Transaction(
+        Snapshot(storage, timeline), instant, said["what"], said["retry"], said["unknown"]
+    )
 
 
 def others_on(timeline: Timeline) -> list[Instant]:

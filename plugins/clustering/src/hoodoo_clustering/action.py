@@ -10,9 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from attrs import evolve, frozen
-from hoodoo.actions.transaction import Plan, refuse_stale_plan, refuse_undoing, schedule
 from hoodoo.actions.rollback.recovery import recover
 from hoodoo.actions.rollback.run import rollback
+from hoodoo.actions.transaction import Plan, refuse_stale_plan, refuse_undoing, schedule
 from hoodoo.errors import (
     CommitConflictError,
     CommitUnknownError,

@@ -14,7 +14,7 @@ from contextlib import suppress
 
 import pyarrow as pa
 from attrs import define, evolve, field, frozen
-from hoodoo.actions.transaction import Life, schema_then
+from hoodoo.actions.transaction import Transaction, schema_then
 from hoodoo.errors import (
     CommitConflictError,
     CommitUnknownError,
@@ -106,10 +106,10 @@ def run(order: ClusteringRun) -> Commit:
                 "Wait for its end; if that process died, repeat this in two minutes.",
             )
         try:
-            life = Life(target.snapshot, instant, CLUSTERING)
+            transaction = Transaction(target.snapshot, instant, CLUSTERING)
             what = f"clustering {order.requested}"
             with Writes.taken_files_conflict(target.snapshot, what, _AGAIN, instant):
-                return _run(order, target, life, plan, how, events)
+                return _run(order, target, transaction, plan, how, events)
         except CommitUnknownError:
             raise
         except Exception as error:
@@ -134,19 +134,19 @@ def _found(target: WriteTarget, requested: str) -> tuple[Instant, ClusteringPlan
 def _run(
     order: ClusteringRun,
     target: WriteTarget,
-    life: Life,
+    transaction: Transaction,
     plan: ClusteringPlan,
     how: ClusteringExecution,
     events: ActionEvents,
 ) -> Commit:
-    storage, timeline, instant = target.storage, target.timeline, life.instant
+    storage, timeline, instant = target.storage, target.timeline, transaction.instant
     began = time.monotonic()
     heirs = _heirs(plan, how.strategy)
     plan = _as_it_is(target, plan, order.requested, heirs)
     # Before it is begun: who finds it begun without a door knows that another tool runs it.
     door = fence_of(instant.requested, target.config)
     door.open(storage)
-    instant = life.begin()
+    instant = transaction.inflight()
     events.step("planned", groups=len(plan.groups), strategy=how.name)
     schema = schema_then(Snapshot(storage, timeline), order.requested, target.schema)
     # Names differ from run to run: what tasks of an earlier one leave can't be taken for what these
@@ -166,11 +166,11 @@ def _run(
     door.close(storage, named)
     # The door is closed: no task of an earlier run adds any.
     paths = {group.partition_path for group in plan.groups}
-    life.remove_unnamed(named, paths)
+    transaction.remove_unnamed(named, paths)
     metadata = CommitMetadata(
         Operation.CLUSTER, written.stats, _replaced(plan), _told(target, how, plan, groups, schema)
     )
-    commit = _publish(order, target, life, metadata, written, plan, began, heirs)
+    commit = _publish(order, target, transaction, metadata, written, plan, began, heirs)
     events.report(metadata.figures, groups=len(plan.groups), strategy=how.name)
     return commit
 
@@ -263,7 +263,7 @@ def _told(
 def _publish(
     order: ClusteringRun,
     target: WriteTarget,
-    life: Life,
+    transaction: Transaction,
     metadata: CommitMetadata,
     written: WriteResult,
     plan: ClusteringPlan,
@@ -271,7 +271,7 @@ def _publish(
     heirs: Heirs,
 ) -> Commit:
     order.request.before_publish()
-    storage, timeline, instant = target.storage, target.timeline, life.instant
+    storage, timeline, instant = target.storage, target.timeline, transaction.instant
     beside = Writes.begin_joined(target, instant, metadata, written, target.schema)
     check = _NobodyElse(target, instant, plan.file_groups, order.request.conflicts, heirs)
     content = timeline.layout.encode_commit(metadata, "replacecommit")
@@ -283,8 +283,8 @@ def _publish(
         return False
 
     with order.request.turns.let_others_first(storage, time.monotonic() - began):
-        outcome = life.complete(content, check=check, beside=beside, lost=lost)
-    life.tidy()
+        outcome = transaction.complete(content, check=check, beside=beside, lost=lost)
+    transaction.tidy()
     files = tuple(stat.path for stat in metadata.stats)
     # Its counts are zero: no row has changed.
     return Commit(

@@ -9,10 +9,10 @@ from functools import partial
 
 from attrs import frozen
 
-from hoodoo.actions.transaction import not_named
 from hoodoo.actions.rollback.failed_logs import left_behind
 from hoodoo.actions.rollback.run import resume, rollback
 from hoodoo.actions.rollback.validation import taken_back
+from hoodoo.actions.transaction import not_named
 from hoodoo.errors import CommitConflictError, HoodooError, PluginError, StorageError
 from hoodoo.hookspecs.action import Recovers
 from hoodoo.hookspecs.registration import Settings

@@ -11,7 +11,6 @@ import re
 from contextlib import AbstractContextManager
 from typing import Any
 
-from hoodoo.actions.transaction import Life, tidy
 from hoodoo.actions.rollback.files import Removed, absolute, find, take_away, traces
 from hoodoo.actions.rollback.validation import (
     data_files,
@@ -19,6 +18,7 @@ from hoodoo.actions.rollback.validation import (
     refuse_missing,
     refuse_unless_newest,
 )
+from hoodoo.actions.transaction import Transaction, tidy
 from hoodoo.errors import CommitConflictError, ConfigError, CorruptTableError
 from hoodoo.kernel.events import ActionEvents, action_events
 from hoodoo.model.action import ACTIONS
@@ -229,7 +229,7 @@ def _publish(
     )
     unknown = "Open the table again: the next write finishes the rollback."
     # Not published: another process has finished it.
-    Life(snapshot, mine, "rollback", unknown=unknown).complete(content, lost=lambda: True)
+    Transaction(snapshot, mine, "rollback", unknown=unknown).complete(content, lost=lambda: True)
     tidy(snapshot.storage, instant.requested)
     events.report(removed_figures(removed.paths), instant=mine.requested)
     return RolledBack(instant.requested, mine.requested, removed.paths)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 from attrs import evolve
-from hoodoo.actions.transaction import Life
+from hoodoo.actions.transaction import Transaction
 from hoodoo.errors import CommitConflictError, HoodooError
 from hoodoo.hookspecs.participant import TableState
 from hoodoo.kernel.events import action_events
@@ -225,14 +225,14 @@ def _build(
     if RECORD_INDEX in wanted:  # before any writer comes to keep it
         define(storage, config, [RECORD_INDEX], (), settings.partitioned)
     target = look()
-    life = Life(
+    transaction = Transaction(
         Snapshot(storage, target.timeline),
         mine,
         "indexing",
         "Build again.",
         "Open the table again, and build once more if need be.",
     )
-    life.begin()
+    transaction.inflight()
     table = MetadataTable.open(storage, target.timeline)
     make_table(table.storage, target.config)
     begun = _begin(target, table, wanted, settings, before)
@@ -253,14 +253,14 @@ def _build(
 
         _sweep_others(table, target.timeline, wanted, own)
         try:
-            life.complete(content, check=check, beside=_beside(table, begun, late))
+            transaction.complete(content, check=check, beside=_beside(table, begun, late))
         except Behind:
             now = look()
             caught = catch_up(target, now, wanted, ids, settings)
             own |= caught.keys
             late += caught.unnamed
             settings.told(-1)  # whether what came is unique was not looked at
-            target, life.snapshot = now, Snapshot(storage, now.timeline)
+            target, transaction.snapshot = now, Snapshot(storage, now.timeline)
         else:
             return columns_of(target.schema, target.config, target.options)
     raise CommitConflictError(

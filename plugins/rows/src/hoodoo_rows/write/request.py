@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from attrs import frozen
-from hoodoo.actions.transaction import Life
+from hoodoo.actions.transaction import Transaction
 from hoodoo.actions.writer_queue import WriterQueue
 from hoodoo.hookspecs.conflict import ConflictStrategy
 from hoodoo.model.instant import Instant
@@ -47,4 +47,4 @@ class WriteRequest:
     saw: Callable[[Timeline], None] = lambda timeline: None
     follow: Follow = lambda timeline, files: None
     late: Callable[[], None] = lambda: None
-    ask: Callable[..., Life] | None = None
+    ask: Callable[..., Transaction] | None = None

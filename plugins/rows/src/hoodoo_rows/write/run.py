@@ -27,7 +27,7 @@ from hoodoo_rows.write.target import WriteTarget
 from hoodoo_rows.write.transaction import (
     ArrivingRows,
     NothingToDoError,
-    Transaction,
+    WriteTransaction,
     give_way,
 )
 
@@ -35,7 +35,7 @@ C = TypeVar("C", Commit, "Commit | None")
 Files = Callable[[Instant], tuple[WriteStat, ...]]
 Rewrites = Callable[[Instant], WriteResult]
 # A transaction that has begun, and what makes its files once it is inflight.
-Prepared = tuple[Transaction, Rewrites]
+Prepared = tuple[WriteTransaction, Rewrites]
 
 
 def run(request: WriteRequest, data: Any) -> Commit:
@@ -53,11 +53,11 @@ def run(request: WriteRequest, data: Any) -> Commit:
                 nothing = Commit("", action, kind.operation.value.lower())
                 if batch and batches.applied(target.snapshot, batch).has(batch):
                     return each.done(nothing)
-                write = Transaction.begin(request, target, each.beats, each.began, plans=True)
+                write = WriteTransaction.begin(request, target, each.beats, each.began, plans=True)
                 try:
                     with write.withdrawn_on_error():
                         prepared = write.prepare(rows)
-                        planned = plan(write.target, prepared, write.life.requested)
+                        planned = plan(write.target, prepared, write.transaction.requested)
                         write.use(planned, prepared)
                 except NothingToDoError:
                     return each.done(nothing)
@@ -103,7 +103,7 @@ def commit_files(
         files = work(target)
         if files is None:
             return None
-        write = Transaction.begin(request, target, beats)
+        write = WriteTransaction.begin(request, target, beats)
         return write, lambda instant: WriteResult(files(instant), direct=new)
 
     return _repeated(request, prepared)
@@ -142,7 +142,7 @@ def commit_schema(
 
     def prepared(target: WriteTarget, beats: Beating) -> Prepared:
         schema, history = change(target)
-        write = Transaction.begin(request, target, beats)
+        write = WriteTransaction.begin(request, target, beats)
         write.schema, write.history = schema, history
         return write, lambda instant: WriteResult(())
 
@@ -176,11 +176,11 @@ def _replacing(
     beats: Beating,
     replaced: Mapping[str, tuple[str, ...]],
     paths: Sequence[str] | None,
-) -> Transaction:
+) -> WriteTransaction:
     """A transaction that removes the file groups ``replaced``: those of whole partition ``paths``
     if these are given."""
     give_way(request, target, (), replaced)
-    write = Transaction.begin(request, target, beats)
+    write = WriteTransaction.begin(request, target, beats)
     write.replaced, write.replaced_paths = replaced, paths
     return write
 

@@ -15,10 +15,9 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import Factory, define, evolve
-from hoodoo.actions import transaction as actions
-from hoodoo.actions.transaction import Life, leftovers
 from hoodoo.actions.rollback.files import take_own
 from hoodoo.actions.rollback.run import found_now
+from hoodoo.actions.transaction import Transaction, leftovers
 from hoodoo.errors import CommitConflictError, StorageError
 from hoodoo.hookspecs.engine import Workspace, uses_workspace
 from hoodoo.kernel.events import ActionEvents, running
@@ -111,8 +110,8 @@ class NothingToDoError(Exception):
 
 
 @define
-class Transaction:
-    """One attempt of the write ``request`` on the table as ``target`` shows it. ``life``: its
+class WriteTransaction:
+    """One attempt of the write ``request`` on the table as ``target`` shows it. ``transaction``: its
     instant. ``prepared`` and ``planned`` are None in a commit of files that others make.
     ``replaced``: the file groups that leave the table, all those of ``replaced_paths`` (None: of
     all paths). ``late``: tasks may still put files after the commit. ``history``: what makes the
@@ -120,7 +119,7 @@ class Transaction:
 
     request: WriteRequest
     target: WriteTarget
-    life: Life
+    transaction: Transaction
     beats: Beating
     schema: pa.Schema
     look: ExitStack = Factory(ExitStack)
@@ -142,7 +141,7 @@ class Transaction:
         beats: Beating,
         later: datetime | None = None,
         plans: bool = False,
-    ) -> Transaction:
+    ) -> WriteTransaction:
         """The request is on the timeline. With ``later``, the time now, it is confirmed beside the
         preparation. ``plans``: what a plan will read of the table is asked for beside the request.
         """
@@ -152,7 +151,7 @@ class Transaction:
             content = codec_avro.encode("HoodieRequestedReplaceMetadata", {})
         first = partial(request.ask, target) if request.ask else None
         ask = partial(
-            first or partial(actions.request, target.snapshot),
+            first or partial(Transaction.begin, target.snapshot),
             action,
             content,
             what="instant",
@@ -166,29 +165,29 @@ class Transaction:
             if plans:
                 with beside(target.storage, ask) as asked:
                     begun.enter_context(looking(target.storage, "plan"))
-                life: Life = asked[0]
+                transaction: Transaction = asked[0]
             else:
-                life = ask()
+                transaction = ask()
             look = begun.pop_all()
         events = _events(target)
         if events is not None:
-            events.report(instant=life.requested)
+            events.report(instant=transaction.requested)
             events.step("requested")
-        return cls(request, target, life, beats, target.schema, look)
+        return cls(request, target, transaction, beats, target.schema, look)
 
     @contextmanager
     def withdrawn_on_error(self) -> Iterator[None]:
         """No file bears the instant yet: without its request the table is as it was."""
         with (
             self._taken(),
-            self.life.undone_on_error(self._withdraw),
+            self.transaction.undone_on_error(self._withdraw),
             beside(self.target.storage, self._confirm),
             self.look,
         ):
             yield
 
     def _withdraw(self, instant: Instant) -> None:
-        storage, timeline = self.life.storage, self.life.timeline
+        storage, timeline = self.transaction.storage, self.transaction.timeline
         if at_once(storage) > 1:  # it may have begun
             publish.withdraw(Snapshot(storage, timeline), instant)
         else:
@@ -196,14 +195,14 @@ class Transaction:
 
     def _confirm(self) -> None:
         """Across a network what precedes the first publish runs now: nobody waits for it."""
-        storage = self.life.storage
+        storage = self.transaction.storage
         early = (self.request.before_publish,) if at_once(storage) > 1 else ()
-        together(storage, self.life.confirm, *early)
+        together(storage, self.transaction.confirm, *early)
 
     # --- prepare and plan -------------------------------------------------------------------------
     def prepare(self, rows: ArrivingRows) -> Prepared:
         """Keys and schema of the rows. Raises the errors of bad input, and NothingToDoError."""
-        prepared = rows.prepared(self.target, self.request, self.life.requested)
+        prepared = rows.prepared(self.target, self.request, self.transaction.requested)
         unchanged = prepared.changes is not None and not prepared.arriving.total
         if unchanged and self.request.batch is None:  # a batch is noted
             raise NothingToDoError
@@ -228,23 +227,25 @@ class Transaction:
     @contextmanager
     def undone_on_error(self) -> Iterator[None]:
         """The write is undone if the body fails."""
-        with self._taken(), self.life.undone_on_error(self._undo):
+        with self._taken(), self.transaction.undone_on_error(self._undo):
             yield
 
     def _taken(self) -> AbstractContextManager[None]:
-        life = self.life
-        obj = f"instant {life.requested}"
-        return taken_files_conflict(life.snapshot, obj, own=life.instant, any_commit=True)
+        transaction = self.transaction
+        obj = f"instant {transaction.requested}"
+        return taken_files_conflict(
+            transaction.snapshot, obj, own=transaction.instant, any_commit=True
+        )
 
     def inflight(self) -> Instant:
         """From here on, files may bear the instant."""
-        if self.life.instant.state is State.REQUESTED:
+        if self.transaction.instant.state is State.REQUESTED:
             puts = self.prepared.arriving.puts if self.prepared is not None else {}
             kind = self.request.kind if self.prepared is None else self.prepared.kind
             slots = self.planned.slots if self.planned is not None else ()
             begun = profile(kind.operation, slots, puts)
-            self.life.begin(self.target.timeline.layout.encode_inflight(begun))
-        return self.life.instant
+            self.transaction.inflight(self.target.timeline.layout.encode_inflight(begun))
+        return self.transaction.instant
 
     def wrote(self, written: WriteResult) -> None:
         """The files of ``written`` are there, and durable."""
@@ -268,7 +269,7 @@ class Transaction:
         self.late = bool(together(self.target.storage, look, self.request.before_publish)[0])
 
     def _reconcile(self) -> bool:
-        target, life, stats = self.target, self.life, self.written.stats
+        target, transaction, stats = self.target, self.transaction, self.written.stats
         touched = sorted({stat.partition_path for stat in stats})
         # A writer that takes such a file group away meanwhile, and the partition with it, stands in
         # this write's way.
@@ -276,29 +277,29 @@ class Transaction:
         known = {s.partition_path for s in stats if (s.partition_path, s.file_id) in groups}
         # hudi-rs marks no root, and its tables say no schema.
         new = [p for p in touched if p not in known or not (p or target.config.create_schema)]
-        ensure = partial(partitions.ensure, target.storage, instant=life.requested)
+        ensure = partial(partitions.ensure, target.storage, instant=transaction.requested)
         together(target.storage, *(partial(ensure, path) for path in new))
         if not self.written.direct and alone(target):
             return False  # of each file there is one, and its stat
         named = {path for stat in stats for path in stat.paths}
         if self.written.direct:  # each attempt of a task names its files
-            return life.reconcile_marked(named)
-        life.reconcile(named, touched)
+            return transaction.reconcile_marked(named)
+        transaction.reconcile(named, touched)
         return False
 
     # --- decide -----------------------------------------------------------------------------------
     def decide(self) -> Commit:
         """Publish, with what participants make of it. Raises CommitConflictError (not published,
         not undone yet) or CommitUnknownError (nothing may be deleted)."""
-        target, life, request = self.target, self.life, self.request
+        target, transaction, request = self.target, self.transaction, self.request
         metadata = CommitMetadata(request.kind.operation, self.written.stats, dict(self.replaced))
         with looking(target.storage, "join"):
-            joined = begin_joined(target, life.instant, metadata, self.written, self.schema)
+            joined = begin_joined(target, transaction.instant, metadata, self.written, self.schema)
         changes = None if self.prepared is None else self.prepared.changes
         check = CommitCheck(
             target,
             request.kind,
-            life.instant,
+            transaction.instant,
             metadata,
             self.replaced_paths,
             request.batch,
@@ -308,7 +309,7 @@ class Transaction:
             ahead=target.config if target.calm else None,
         )
         noted = {"schema": avro_text(self.schema, target.config.name), **self._note_names()}
-        outcome = life.complete(
+        outcome = transaction.complete(
             partial(self._content, metadata, noted),
             check=check,
             beside=joined,
@@ -326,13 +327,13 @@ class Transaction:
         events = _events(target)
         if events is not None:
             events.report(metadata.figures)
-        done, completed = life.instant, outcome.instant.completed
+        done, completed = transaction.instant, outcome.instant.completed
         return Commit.of(done.requested, done.action, metadata.operation, metadata.stats, completed)
 
     def _note_names(self) -> dict[str, str]:
         """What the commit says of the names of columns, if older files have other ones. The history
         is stored beside it."""
-        storage, requested = self.target.storage, self.life.requested
+        storage, requested = self.target.storage, self.transaction.requested
         history = self.history(requested) if self.history else history_of(self.target.file_format)
         if history is None:
             return {}
@@ -345,7 +346,7 @@ class Transaction:
     ) -> bytes:
         """With ``extraMetadata``: the schema, which batches are in the table, and where its rows
         lie."""
-        target, instant = self.target, self.life.instant
+        target, instant = self.target, self.transaction.instant
         extra = batches.extra_metadata(Snapshot(target.storage, fresh), instant, self.request.batch)
         if self.planned is None or not self.planned.misplaced:
             extra = {**extra, **placement.noted(Snapshot(target.storage, fresh), instant)}
@@ -374,14 +375,17 @@ class Transaction:
 
     def _after(self) -> list[Callable[[], object]]:
         """What is removed once the commit is published: markers, staged rows, the heartbeat."""
-        target, requested = self.target, self.life.requested
+        target, requested = self.target, self.transaction.requested
         staged = True
         if self.prepared is not None:  # something may be in its workspace
             staged = not self.prepared.staged or uses_workspace(target.engine)
         if not staged and alone(target):
             markers = markers_of(target, requested, self.written.stats)
             return [partial(self.beats.end, markers)]
-        return [*leftovers(self.life.storage, requested, staged, not self.late), self.beats.end]
+        return [
+            *leftovers(self.transaction.storage, requested, staged, not self.late),
+            self.beats.end,
+        ]
 
     # --- undo -------------------------------------------------------------------------------------
     def _undo(self, instant: Instant) -> None:

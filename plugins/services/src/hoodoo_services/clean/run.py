@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pyarrow as pa
-from hoodoo.actions.transaction import Life
+from hoodoo.actions.transaction import Transaction
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.participant import ActionChange, Participation
 from hoodoo.kernel.events import ActionEvents, action_events
@@ -99,7 +99,7 @@ def _run(
 ) -> Cleaned:
     timeline, instant, plan = planned.timeline, planned.instant, planned.plan
     begun, requested = time.monotonic(), instant.requested
-    life = Life(
+    transaction = Transaction(
         Snapshot(storage, timeline),
         instant,
         CLEAN,
@@ -122,7 +122,7 @@ def _run(
 
     def begin() -> None:
         if instant.state is State.REQUESTED:
-            life.begin()
+            transaction.inflight()
 
     def deleted() -> tuple[str, ...]:
         _delete(storage, going, threads)
@@ -147,7 +147,7 @@ def _run(
     _begun, emptied, beside = together(storage, begin, deleted, told)
     millis = int((time.monotonic() - begun) * 1000)
     content = plan.completed(requested, millis, kept, emptied)
-    outcome = life.complete(
+    outcome = transaction.complete(
         content,
         beside=beside,
         lost=partial(_is_completed, partial(reload, storage, timeline), requested),

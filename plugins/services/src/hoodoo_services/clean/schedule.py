@@ -101,7 +101,7 @@ def schedule(
         return Plan(plan.encode(snapshot.root), check, detail)
 
     fix = "Clean again when there are fewer."
-    instant = life.schedule(
+    instant = transaction.schedule(
         snapshot.storage,
         snapshot.config,
         CLEAN,

@@ -14,8 +14,14 @@ from contextlib import suppress
 from functools import partial
 
 from attrs import evolve
-from hoodoo.actions.transaction import Life, StalePlanError, refuse_stale_plan, refuse_undoing, tidy
 from hoodoo.actions.rollback.run import rollback
+from hoodoo.actions.transaction import (
+    StalePlanError,
+    Transaction,
+    refuse_stale_plan,
+    refuse_undoing,
+    tidy,
+)
 from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.kernel.events import ActionEvents, action_events
 from hoodoo.kernel.log_files import log_files
@@ -156,23 +162,23 @@ def run(target: CompactionTarget, requested: str, undo: Callable[[Instant], obje
                 f'If that tool has ended, table.rollback("{requested}"), then plan another one.',
             )
         seen = Snapshot(storage, timeline)
-        life = Life(seen, pending, LOG_COMPACTION, retry=_AGAIN)
+        transaction = Transaction(seen, pending, LOG_COMPACTION, retry=_AGAIN)
         what = f"log compaction {requested}"
         taken = Writes.taken_files_conflict(seen, what, _AGAIN, pending)
-        with taken, life.undone_on_error(undo):
-            return _run(target, life, events)
+        with taken, transaction.undone_on_error(undo):
+            return _run(target, transaction, events)
 
 
-def _run(target: CompactionTarget, life: Life, events: ActionEvents) -> Commit:
-    storage, timeline, requested = target.storage, life.timeline, life.requested
+def _run(target: CompactionTarget, transaction: Transaction, events: ActionEvents) -> Commit:
+    storage, timeline, requested = target.storage, transaction.timeline, transaction.requested
     joined = target.join(timeline)
-    plan = read_plan(Snapshot(storage, timeline), life.instant)
+    plan = read_plan(Snapshot(storage, timeline), transaction.instant)
     slices = _as_planned(storage, timeline, plan, requested)
     # Before it is begun: who finds it begun without a fence knows that another tool runs it.
     fence_of(requested, target.config).open(storage)
-    instant = life.begin()
+    instant = transaction.inflight()
     events.step("planned", file_groups=len(slices))
-    work = Rewrite.of(target, timeline, life, joined)
+    work = Rewrite.of(target, timeline, transaction, joined)
     assert target.logs is not None
     step = CompactLogs(storage, work.rule, Pending.of(timeline, instant), target.logs)
     jobs = [Job(s, _named(timeline, requested, n, s)) for n, s in enumerate(slices)]

@@ -17,7 +17,13 @@ from typing import Any
 import pyarrow as pa
 from attrs import Factory, frozen
 from hoodoo.actions import transaction
-from hoodoo.actions.transaction import Life, Plan, refuse_stale_plan, refuse_undoing, schema_then
+from hoodoo.actions.transaction import (
+    Plan,
+    Transaction,
+    refuse_stale_plan,
+    refuse_undoing,
+    schema_then,
+)
 from hoodoo.errors import (
     CommitConflictError,
     ConfigError,
@@ -164,7 +170,7 @@ def schedule(
             {"file_groups": len(chosen), "strategy": name},
         )
 
-    return life.schedule(storage, config, kind.action, make)
+    return transaction.schedule(storage, config, kind.action, make)
 
 
 @frozen
@@ -173,7 +179,7 @@ class Rewrite:
 
     target: CompactionTarget
     timeline: Timeline
-    life: Life
+    transaction: Transaction
     schema: pa.Schema
     file_format: BaseFileFormat
     rule: MergeRule
@@ -181,7 +187,11 @@ class Rewrite:
 
     @classmethod
     def of(
-        cls, target: CompactionTarget, timeline: Timeline, mine: Life, joined: Participation | None
+        cls,
+        target: CompactionTarget,
+        timeline: Timeline,
+        mine: Transaction,
+        joined: Participation | None,
     ) -> Rewrite:
         storage, requested = target.storage, mine.requested
         schema = schema_then(Snapshot(storage, timeline), requested, target.schema)
@@ -211,7 +221,7 @@ class Rewrite:
         events: ActionEvents,
     ) -> Commit:
         """``check`` sees the timeline right before the decision."""
-        target, timeline, mine = self.target, self.timeline, self.life
+        target, timeline, mine = self.target, self.timeline, self.transaction
         storage, config, requested = target.storage, target.config, mine.requested
         for damage in damages:
             warnings.warn(f"{storage.root}: {damage}", HoodooWarning, stacklevel=5)
@@ -272,16 +282,16 @@ def run(target: CompactionTarget, requested: str) -> Commit:
         )
     with action_events(COMPACTION, config.name, storage.root, requested, end="committed") as events:
         seen, what = Snapshot(storage, timeline), f"compaction {requested}"
-        mine = Life(seen, found[0], COMPACTION)
-        with Writes.taken_files_conflict(seen, what, life.RUN_AGAIN, found[0]):
+        mine = Transaction(seen, found[0], COMPACTION)
+        with Writes.taken_files_conflict(seen, what, transaction.RUN_AGAIN, found[0]):
             return _run(target, mine, events)
 
 
-def _run(target: CompactionTarget, mine: Life, events: ActionEvents) -> Commit:
+def _run(target: CompactionTarget, mine: Transaction, events: ActionEvents) -> Commit:
     storage, timeline, requested = target.storage, mine.timeline, mine.requested
     joined = target.join(timeline)
     plan = read_plan(Snapshot(storage, timeline), mine.instant)
-    instant = mine.begin()
+    instant = mine.inflight()
     events.step("planned", file_groups=len(plan.slices))
     work = Rewrite.of(target, timeline, mine, joined)
     step = CompactSlices(storage, work.rule, Pending.of(timeline, instant), work.file_format)

@@ -15,10 +15,10 @@ from functools import partial
 from typing import Any
 
 from hoodoo.actions import transaction
-from hoodoo.actions.transaction import Life, Plan, StalePlanError
 from hoodoo.actions.rollback import run as rollback
 from hoodoo.actions.rollback.files import Removed
 from hoodoo.actions.rollback.recovery import without_planless
+from hoodoo.actions.transaction import Plan, StalePlanError, Transaction
 from hoodoo.errors import (
     CommitConflictError,
     ConfigError,
@@ -80,7 +80,7 @@ def schedule(
         return Plan(plan.encode(), partial(_same, timeline, plan), detail)
 
     fix, named = "Stop the writers, then restore.", None if beats is None else beats.add
-    return life.schedule(storage, config, RESTORE, make, fix, named=named)
+    return transaction.schedule(storage, config, RESTORE, make, fix, named=named)
 
 
 def run(
@@ -154,14 +154,14 @@ def resume(snapshot: Snapshot, mine: Instant, beats: Beating | None = None) -> R
 
 def _run(snapshot: Snapshot, mine: Instant, events: ActionEvents, beats: Beating) -> Restored:
     plan = read_plan(snapshot, mine)
-    run_of = Life(
+    run_of = Transaction(
         snapshot,
         mine,
         RESTORE,
         "Look at table.timeline().",
         "Open the table again: the next write finishes the restore.",
     )
-    mine = run_of.begin()
+    mine = run_of.inflight()
     begun = dict(_rollbacks(snapshot.at(snapshot.reload().timeline)))
     records: dict[str, dict[str, Any]] = {}
     for named in plan.instants:
@@ -174,7 +174,7 @@ def _run(snapshot: Snapshot, mine: Instant, events: ActionEvents, beats: Beating
 
     run_of.complete(encode(mine, plan, records), lost=lost)
     for named in plan.instants:
-        life.tidy(snapshot.storage, named.requested)
+        transaction.tidy(snapshot.storage, named.requested)
     own = {str(record.get("startRollbackTime")) for record in records.values()}
     _forget_rollbacks(snapshot.at(snapshot.reload().timeline), plan, own)
     files = tuple(
