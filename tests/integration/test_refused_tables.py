@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import runpy
 import shutil
 import struct
 import tarfile
@@ -179,13 +180,12 @@ def bootstrapped(path: Path) -> Made:
 
 
 def by_xtable(path: Path) -> Made:
-    table(path, "COPY_ON_WRITE", 6)
-
-    def named(said: dict[str, Any]) -> None:
-        for stat in (one for stats in said["partitionToWriteStats"].values() for one in stats):
-            stat["path"] += "_hudiext"
-
-    return commits(path, named)
+    synced = runpy.run_path(str(ROOT / "plugins/publishing/tests/xtable.py"))["synced"]
+    (path / "eu").mkdir(parents=True)
+    rows = pa.table({"id": ["a"], "region": ["eu"], "ts": pa.array([1], pa.int64())})
+    pq.write_table(rows, path / "eu/part-0.parquet")
+    synced(path, rows.schema, {"eu/part-0.parquet"}, keys="id", partition="region")
+    return Made(path)
 
 
 def with_type(path: Path, kind: Any) -> Made:
@@ -260,7 +260,10 @@ MAKERS: dict[str, Callable[[Path], Made]] = {
         p, KEYS, **{"hoodie.populate.meta.fields": "false"}
     ),
     "bootstrapped, without its index": bootstrapped,
-    "files that Apache XTable names": by_xtable,
+    "made by Apache XTable of a Delta Lake or Iceberg table": by_xtable,
+    "of another table format of Hudi (`hoodie.table.format`)": lambda p: with_properties(
+        p, {"hoodie.table.format": "ICEBERG"}, "COPY_ON_WRITE"
+    ),
     "a column of a union of types": lambda p: with_type(p, ["int", "string"]),
     "a column whose type contains itself": lambda p: with_type(p, LIST),
     "a partition path that is another table": nested,

@@ -1,8 +1,10 @@
 """Random histories of a table that is published as Iceberg and Delta, and what readers see after
 each action: the newest state, whole and filtered, and older states that are listed.
 
-``python open_histories.py FIRST COUNT [ACTIONS [SECONDS]]`` tries the histories with these numbers,
-and begins none after so many seconds."""
+``python open_histories.py FIRST COUNT [COMMITS [SECONDS [RECORD]]]`` tries the histories with these
+numbers, each of so many commits, and begins none after so many seconds. With the file ``RECORD`` it
+notes each of them there, a line of JSON, goes on where it was stopped, and sums up all that the file
+has. In a folder of memory (``TMPDIR=/dev/shm``) it takes half the time: commits wait for no disk."""
 
 from __future__ import annotations
 
@@ -154,21 +156,28 @@ class History:
     done: list[str] = field(factory=list)
     # What snapshots of Iceberg and versions of Delta show.
     states: dict[Any, list[str]] = field(factory=dict)
+    commits: int = 0
     compared: int = 0
+    older: int = 0  # of these, with states before the newest one
     made: dict[str, Any] = field(factory=dict)
 
     def run(self, count: int) -> None:
+        """Until ``count`` actions have completed something. Readers are asked after each action,
+        after one that found nothing to do as well."""
         chance = random.Random(self.seed)
         table = self._create(chance)
         actions = self._actions(table, chance)
-        for number in range(count):
-            name = "upsert" if number < 2 else chance.choice([*actions, "upsert", "upsert"])
+        known = _completed(table)
+        while self.commits < count:
+            name = "upsert" if self.commits < 2 else chance.choice([*actions, "upsert", "upsert"])
             self.done.append(name)
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("error", hoodoo.errors.HoodooWarning)
                     actions[name]()
-                self._check(table, chance, all_states=number == count - 1)
+                now = _completed(table)
+                self.commits, known = self.commits + (not now <= known), now
+                self._check(table, chance, all_states=self.commits == count)
             except Exception as error:
                 error.add_note(f"history {self.seed}: {self.made}: {self.done}")
                 raise
@@ -382,7 +391,7 @@ class History:
         for number in older if every else chance.sample(older, min(2, len(older))):
             found = iceberg(path, number)
             assert _of_then(found) == self.states["iceberg", number], ("iceberg", number)
-            self.compared += 1
+            self.older += 1
         past = [n for kind, n in self.states if kind == "delta" and n != version]
         for number in past if every else chance.sample(past, min(2, len(past))):
             try:
@@ -391,7 +400,7 @@ class History:
                 del self.states["delta", number]
                 continue
             assert _of_then(found) == self.states["delta", number], ("delta", number)
-            self.compared += 1
+            self.older += 1
 
 
 def _of_then(found: pa.Table) -> list[str]:
@@ -415,31 +424,62 @@ def _value(found: dict[str, Any], field: pa.Field) -> Any:
     return value
 
 
-def main(first: int, count: int, actions: int = 30, seconds: int = 86_400) -> None:
-    begun, differing, compared, tried = time.monotonic(), 0, 0, 0
+def _completed(table: hoodoo.Table) -> set[tuple[str, str]]:
+    """What the active timeline has completed."""
+    each = table.timeline().instants
+    return {(i.requested, i.action) for i in each if i.is_completed}
+
+
+def main(
+    first: int, count: int, commits: int = 30, seconds: int = 86_400, record: str = ""
+) -> None:
+    notes = Path(record or os.devnull)
+    tried = [json.loads(line) for line in notes.read_text("utf-8").splitlines()]
+    begun, done = time.monotonic(), {one["history"] for one in tried}
     for seed in range(first, first + count):
         if time.monotonic() - begun > seconds:
             break
-        tried += 1
-        with tempfile.TemporaryDirectory() as folder:
-            history = History(Path(folder, "t"), seed)
-            try:
-                history.run(actions)
-            except Exception as error:
-                differing += 1
-                said = "; ".join(getattr(error, "__notes__", ()))
-                kind = "" if isinstance(error, (AssertionError, HoodooError)) else " unforeseen"
-                print(
-                    f"{seed}:{kind} {type(error).__name__} {str(error)[:1500]}\n  {said}",
-                    flush=True,
-                )
-            compared += history.compared
+        if seed in done:
+            continue
+        tried.append(_tried(seed, commits))
+        with notes.open("a", encoding="utf-8") as file:
+            print(json.dumps(tried[-1]), file=file)
+        if said := tried[-1]["differs"]:
+            print(f"{seed}: {said}", flush=True)
+    numbers = [one["history"] for one in tried]
+    totals = {
+        name: sum(one[name] for one in tried)
+        for name in ("commits", "actions", "comparisons", "older_states")
+    }
     print(
-        f"{tried} histories from {first} of {actions} actions: {differing} differ, "
-        f"{compared} comparisons, {time.monotonic() - begun:.0f} s",
+        f"{len(tried)} histories ({min(numbers, default=0)} to {max(numbers, default=0)}), "
+        + ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in totals.items())
+        + f", {len(readers())} readers: {sum(bool(one['differs']) for one in tried)} differ; "
+        f"{time.monotonic() - begun:.0f} s",
         flush=True,
     )
 
 
+def _tried(seed: int, commits: int) -> dict[str, Any]:
+    """One history, as a record has it."""
+    differs = ""
+    with tempfile.TemporaryDirectory() as folder:
+        history = History(Path(folder, "t"), seed)
+        try:
+            history.run(commits)
+        except Exception as error:
+            said = "; ".join(getattr(error, "__notes__", ()))
+            kind = "" if isinstance(error, (AssertionError, HoodooError)) else "unforeseen "
+            differs = f"{kind}{type(error).__name__} {str(error)[:1500]}\n  {said}"
+    return {
+        "history": seed,
+        "commits": history.commits,
+        "actions": len(history.done),
+        "comparisons": history.compared,
+        "older_states": history.older,
+        "differs": differs,
+    }
+
+
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*map(int, sys.argv[1:5]), *sys.argv[5:])

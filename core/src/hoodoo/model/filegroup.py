@@ -14,7 +14,7 @@ def path_of(partition_path: str, name: str) -> str:
 
 @frozen(order=True)
 class BaseFile:
-    """One base file. ``partition_path`` is the directory below the table root, ``""`` for none."""
+    """One base file below the directory ``partition_path``. Those of other programs have no ``write_token``."""
 
     partition_path: str
     file_id: str
@@ -25,7 +25,8 @@ class BaseFile:
 
     @property
     def name(self) -> str:
-        return f"{self.file_id}_{self.write_token}_{self.instant}{self.extension}"
+        ours = f"{self.file_id}_{self.write_token}_{self.instant}{self.extension}"
+        return ours if self.write_token else self.file_id
 
     @property
     def path(self) -> str:

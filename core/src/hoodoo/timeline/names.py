@@ -18,6 +18,8 @@ _PENDING = re.compile(rf"({_INSTANT})(?:\.([a-z]+))?\.(requested|inflight)")
 _COMPLETED = re.compile(rf"({_INSTANT})(?:_({_INSTANT}))?\.([a-z]+)")
 # A file id holds no "_": Hudi splits the name at it, and so do other readers.
 _BASE = re.compile(rf"([^._/][^_/]*)_([0-9A-Za-z-]+)_({_INSTANT})(\.[A-Za-z0-9]+)")
+# Of another program, as Apache XTable names it; last: folders of the file in its partition.
+_EXTERNAL = re.compile(rf"([^/]+?(\.[A-Za-z0-9]+)?)_({_INSTANT})(_fg%3D.*)?_hudiext")
 # The services whose instants are pending under another name than they complete under.
 _PENDING_AS = {
     Operation.COMPACT: "compaction",
@@ -70,6 +72,8 @@ def parse_data_file(partition: str, name: str, size: int = 0) -> BaseFile | LogF
     if match := _BASE.fullmatch(name):
         file_id, token, instant, extension = match.groups()
         return BaseFile(partition, file_id, instant, token, extension, size)
+    if name.endswith("_hudiext") and (match := _EXTERNAL.fullmatch(name)):
+        return BaseFile(partition, match[1], match[3], "", match[4] or match[2] or "", size)
     return None
 
 

@@ -12,15 +12,12 @@ from typing import Any, Final
 
 from attrs import evolve
 
-from hoodoo.errors import UnsupportedTableError
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.timeline.codec.bounded import reading
 
 JSON: Final = "json"  # table version 6
 AVRO: Final = "avro"  # table versions 8 and 9
 
-# How a commit names a file that the table did not write.
-_EXTERNAL = "_hudiext"
 _NO_RUNTIME = {"totalScanTime": 0, "totalUpsertTime": 0, "totalCreateTime": 0}
 _AVRO_ONLY = {
     "totalLogFiles": None,
@@ -124,11 +121,6 @@ def _stat_record(stat: WriteStat, form: str) -> dict[str, Any]:
 
 def _stat(partition: str, raw: Mapping[str, Any], form: str) -> WriteStat:
     get = raw.get
-    if (get("path") or "").endswith(_EXTERNAL):
-        raise UnsupportedTableError(
-            f"file {get('path')}", "is one that another program made, and this table names (as Apache XTable does).",
-            "Read it with Spark Hudi, or copy the rows into a new table: hoodoo.convert(...).",
-        )  # fmt: skip
     stat = WriteStat(
         partition_path=partition,
         file_id=get("fileId") or "",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from attrs import evolve, frozen
-from hoodoo.errors import ConfigError, warn
+from hoodoo.errors import ConfigError, PluginError, warn
 from hoodoo.hookspecs.clustering_updates import DOUBLES, PendingPlan
 from hoodoo.hookspecs.conflict import ConflictStrategy
 from hoodoo.hookspecs.engine import Engine
@@ -43,6 +43,7 @@ from hoodoo.timeline.plans import PLANNER, pending_clusterings, pending_groups
 from hoodoo.timeline.snapshot import Snapshot, TableSnapshot
 from hoodoo.timeline.timeline import Timeline
 
+from hoodoo_rows.kept_elsewhere import refuse_image
 from hoodoo_rows.merge.rule import as_of_schema
 from hoodoo_rows.merge.virtual import VirtualKeys, stores_keys
 from hoodoo_rows.read.plan import plan_scan
@@ -88,7 +89,13 @@ def plugins(table: TableHandle) -> Plugins:
             config = TableConfig({k: v for k, v in config.properties.items() if k not in named})
             by = table.other_index.ref
             overrides = {**overrides, "index": by.name if by.instance is None else by.instance}
-        found = made[_PLUGINS] = load_plugins(config, table.options, overrides)
+        try:
+            found = made[_PLUGINS] = load_plugins(config, table.options, overrides)
+        except PluginError:
+            refuse_image(
+                Snapshot(table.storage, table.timeline())
+            )  # there it is no matter of plugins
+            raise
     return found
 
 

@@ -64,6 +64,18 @@ def hoodoo_actions() -> Iterable[Registration]:
 
 
 @hookimpl
+def hoodoo_participants() -> Iterable[Registration]:
+    """What refuses actions on tables that other programs keep."""
+    return [
+        Registration(
+            "kept_elsewhere",
+            "hoodoo_rows.kept_elsewhere:KeptElsewhere.from_settings",
+            summary="refuses to write tables that another program makes of another format",
+        )
+    ]
+
+
+@hookimpl
 def hoodoo_query_types() -> Iterable[Registration]:
     """The query type that reads rows."""
     return [

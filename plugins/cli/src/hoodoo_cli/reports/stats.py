@@ -15,10 +15,11 @@ from hoodoo.options.core import SMALL_FILE_LIMIT
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.snapshot import Snapshot
-from hoodoo.timeline.view import from_files, list_data
+from hoodoo.timeline.view import from_files
 from hoodoo_rows.api import Batches, Sizes
 
 from hoodoo_cli.reports.figures import TableStats, WriteTotals
+from hoodoo_cli.reports.listed import data_files
 
 # Hudi's hoodie.parquet.small.file.limit, where the table does not say.
 SMALL_FILE = SMALL_FILE_LIMIT.initial
@@ -39,7 +40,7 @@ def table_stats(
     counted. ``cleanable``: paths of the files that a clean would delete; None: not known. Raises
     CorruptTableError for a timeline that can't be read."""
     storage, timeline, config = source.storage, source.timeline, source.config
-    found = (parse_path(entry.path, entry.size) for entry in list_data(storage))
+    found = (parse_path(entry.path, entry.size) for entry in data_files(source.snapshot))
     files = tuple(file for file in found if file is not None)
     commits = all_commits(source, progress)
     view = from_files(Snapshot(storage, timeline), files)

@@ -15,8 +15,9 @@ from hoodoo.model.findings import Finding
 from hoodoo.model.instant import Instant
 from hoodoo.timeline.instants import to_datetime
 from hoodoo.timeline.snapshot import Snapshot
-from hoodoo.timeline.view import from_files, list_data, parsed
+from hoodoo.timeline.view import from_files, parsed
 
+from hoodoo_cli.reports.listed import data_files
 from hoodoo_cli.reports.stats import SMALL_FILE
 
 WEEK = 7 * 86_400.0
@@ -82,7 +83,7 @@ def table_summary(
 ) -> TableSummary:
     """One listing of the data files, and the writes of the active timeline, one after another."""
     storage, timeline, config = source.storage, source.timeline, source.config
-    files = parsed(list_data(storage))
+    files = parsed(data_files(source.snapshot))
     view = from_files(Snapshot(storage, timeline), files)
     bases = [s.base_file for s in view.slices if s.base_file is not None]
     logs = [log for s in view.slices for log in s.log_files]

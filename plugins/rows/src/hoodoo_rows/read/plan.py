@@ -17,7 +17,7 @@ from hoodoo.model import brief
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo.participants.listing import build
-from hoodoo.participants.travel import bound_of, view_as_of
+from hoodoo.participants.travel import bound_of
 from hoodoo.timeline.log_sizes import with_committed_sizes
 from hoodoo.timeline.view import FileSystemView
 
@@ -26,6 +26,7 @@ from hoodoo_rows.merge.virtual import check_columns
 from hoodoo_rows.placement import rows_follow_columns
 from hoodoo_rows.read import prune
 from hoodoo_rows.read.asked import asked_keys
+from hoodoo_rows.read.external import external_format, listed_view
 from hoodoo_rows.read.known import asked_paths, pruned
 from hoodoo_rows.read.schema import hidden, stored_schema
 from hoodoo_rows.read.source import check_extension, check_generator, stored_format
@@ -174,7 +175,7 @@ def plan_scan(
     file_format = stored_format(source)
     given = view is not None
     if view is None and (where is None or not source.config.partition_fields):
-        view = view_as_of(source, bound)
+        view = listed_view(source, bound)
     newest, stored = stored_schema(source, file_format, bound, _every(source, bound, view))
     latest = source.timeline.latest_schema(source.storage, bound)  # read already
     file_format = as_of_schema(file_format, source.storage, latest)
@@ -189,7 +190,8 @@ def plan_scan(
         check_columns(source.key_generator, stored, f"table {config.name}")
         spec = evolve(spec, keys=source.key_generator)
     paths = None if view is not None else asked_paths(source, spec, stored, bound)
-    found = _slices(view_as_of(source, bound, paths) if view is None else view, mode)
+    found = _slices(listed_view(source, bound, paths) if view is None else view, mode)
+    file_format = external_format(file_format, config, stored, found)
     kept = _by_partition(found, spec, source, file_format)
     in_paths = len(kept)
     if spec.where is not None and kept and not given and not moves(file_format, spec):
@@ -226,7 +228,7 @@ def _unlisted(source: ReadSource, bound: str | None, mode: str, paths: Collectio
 def _every(
     source: ReadSource, bound: str | None, view: FileSystemView | None
 ) -> Iterator[FileSlice]:
-    yield from (view_as_of(source, bound) if view is None else view).slices
+    yield from (listed_view(source, bound) if view is None else view).slices
 
 
 def shown(stored: pa.Schema, columns: Sequence[str] | None, meta: bool) -> Sequence[str]:

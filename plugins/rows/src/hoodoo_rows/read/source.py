@@ -70,6 +70,13 @@ def check_extension(slice_: FileSlice, file_format: BaseFileFormat) -> None:
     base = slice_.base_file
     if base is not None and base.extension.lower() != file_format.extension.lower():
         name = base.extension.lstrip(".").upper()
+        if not base.write_token and not base.extension.startswith("."):
+            raise UnsupportedTableError(
+                f"base file {base.path}",
+                "is a file of another program that lies in folders of its partition, such as the "
+                "buckets of Paimon, or whose name does not say its format.",
+                "Read the table in its own format, with the program that wrote its files.",
+            )
         if kernel().find("file_format", name) is None:
             raise no_format(f"base file {base.path}", name)
         raise UnsupportedTableError(

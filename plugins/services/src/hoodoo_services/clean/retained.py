@@ -47,6 +47,9 @@ class Hold:
             # Whoever looked before the next slice came has this one open.
             if until is None or order_key(until) >= limit:
                 return True
+        base = aged.group.slices[at].base_file
+        if base is not None and not base.write_token:  # its program may need it in another format
+            return True
         return not self.files.isdisjoint(files_of(aged.group.slices[at]))
 
 

@@ -30,9 +30,10 @@ from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo.timeline.instants import order_key, to_datetime
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, reload
-from hoodoo.timeline.view import FileSystemView, from_files, list_data
+from hoodoo.timeline.view import FileSystemView, from_files
 from hoodoo_rows.api import Reads
 
+from hoodoo_cli.reports.listed import data_files
 from hoodoo_cli.reports.verify.contents import check_contents
 from hoodoo_cli.reports.verify.files import (
     DataFile,
@@ -74,7 +75,7 @@ def verify(
     config, findings = check_properties(storage)
     parts = [Found(findings)]
     history = read_history(Snapshot(storage, before), progress)
-    entries = list(list_data(storage))
+    entries = data_files(Snapshot(storage, told))
     after = reload(storage, before)
     newer = read_history(Snapshot(storage, after), silent) if after != before else history
     # A clean that was planned meanwhile removes what `before` names.
