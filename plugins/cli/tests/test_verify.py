@@ -20,7 +20,7 @@ from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage
 from hoodoo.timeline import replaced_note
 from hoodoo.timeline.javaprops import parse
-from hoodoo.timeline.view import list_data
+from hoodoo_cli.reports.listed import data_files
 from hoodoo_cli.commandline import main
 from hoodoo_cli.reports.verify.keys import check_keys
 from hoodoo_cli.reports.verify.kinds import KINDS
@@ -457,9 +457,9 @@ def test_writers_may_go_on_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyP
         other = hoodoo.open(table.path)
         other.upsert(rows("abcg", 4.0, 4))
         assert other.clean(commits_retained=1).files
-        return list_data(*given)
+        return data_files(*given)
 
-    monkeypatch.setattr("hoodoo_cli.reports.verify.run.list_data", busy)
+    monkeypatch.setattr("hoodoo_cli.reports.verify.run.data_files", busy)
     report = table.verify()
     assert report.ok, report.findings
 
