@@ -5,6 +5,7 @@ from __future__ import annotations
 import hoodoo
 import pytest
 from hoodoo.calls import elsewhere, noted
+from hoodoo.errors import CallError
 from hoodoo.table.table import Table
 
 WORDS = noted("words.txt")
@@ -36,3 +37,12 @@ def test_an_error_says_what_it_is_here() -> None:
         hoodoo.DeltaTable  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(AttributeError, match=r"no attribute 'wave'$"):
         hoodoo.wave  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_an_import_and_a_call_say_it_too() -> None:
+    with pytest.raises(ImportError, match=r"name 'DeltaTable' from 'hoodoo'\. Fix: hoodoo\.open"):
+        from hoodoo import DeltaTable  # type: ignore[attr-defined]  # noqa: F401
+    with pytest.raises(ImportError, match=r"cannot import name 'wave' from 'hoodoo' \("):
+        from hoodoo import wave  # type: ignore[attr-defined]  # noqa: F401
+    with pytest.raises(CallError, match=r"opens no table\. Fix: hoodoo\.open\(path\)"):
+        Table("trips")  # type: ignore[call-arg]

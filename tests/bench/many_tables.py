@@ -1,8 +1,9 @@
 """Hundreds of small tables below one place: how long their list and their figures take, and how
 much memory ``hoodoo serve --from`` needs.
 
-``python tests/bench/many_tables.py make FOLDER 500`` makes them, ``... copy FOLDER s3://...``
-copies them into a store, and ``... measure PLACE -o ...`` measures.
+``python tests/bench/many_tables.py run [500] [local moto versitygw]`` makes them, copies them into
+stores on this machine, measures each, and ends with 1 if a limit is passed. In steps:
+``... make FOLDER 500``, ``... copy FOLDER s3://... -o ...``, ``... measure PLACE -o ...``.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -23,6 +26,9 @@ import pyarrow as pa
 COMMAND = [sys.executable, "-m", "hoodoo"]
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("ts", pa.int64())])
 KINDS = ("cow", "mor", "lagging", "planned")
+MOST_SECONDS = 10.0  # for `hoodoo ls`, by the clock
+MOST_MB = 400  # for `hoodoo serve`, which is one process
+SERVED = 1200.0  # seconds in which a server has looked at each table twice
 
 
 def template(path: Path, kind: str) -> None:
@@ -123,16 +129,66 @@ def tables(metrics: str) -> int:
     return int(float(found[1])) if found else 1
 
 
-def main(what: str, place: str, *more: str) -> None:
-    if what == "make":
+def measured(place: str, more: list[str], seconds: float) -> list[dict[str, object]]:
+    found = []
+    for command in (["ls"], ["stats"], ["verify", "--quick"]):
+        found.append(timed(*command, place, "--json", *more))
+        print(found[-1], flush=True)
+    found.append(served(place, more, seconds))
+    print(found[-1], flush=True)
+    return found
+
+
+def too_much(found: list[dict[str, object]], count: int) -> list[str]:
+    """What is beyond the limits, in words."""
+    listed, server = found[0], found[-1]
+    seconds, mb = float(str(listed["seconds"])), int(str(server["peak_mb"]))
+    passed = [
+        (listed["exit"] != 0 or listed["tables"] != count, f"ls has {listed['tables']} tables"),
+        (seconds >= MOST_SECONDS, f"ls took {seconds} s: the limit is {MOST_SECONDS} s"),
+        (server["tables"] != count, f"serve has {server['tables']} tables"),
+        (not server["first_of_all"], "serve has not looked at each table"),
+        (mb >= MOST_MB, f"serve took {mb} MB: the limit is {MOST_MB} MB"),
+    ]
+    return [sentence for failed, sentence in passed if failed]
+
+
+def run(count: int, stores: tuple[str, ...]) -> None:
+    """Everything, on this machine; `SystemExit` if a limit is passed."""
+    sys.path.append(str(Path(__file__).resolve().parents[2] / "plugins/cloud/tests"))
+    from servers import SERVERS
+
+    failed = []
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as servers:
+        lake = Path(folder, "lake")
+        make(lake, count)
+        for store in stores:
+            place, options = str(lake), dict[str, str]()
+            if store != "local":
+                home = Path(folder, store)
+                home.mkdir()
+                server = servers.enter_context(SERVERS[store](home))
+                place, options = server.bucket("lake"), server.options
+                begun = time.monotonic()
+                to_store(lake, place, options)
+                print(f"{store}: copied in {time.monotonic() - begun:.0f} s", flush=True)
+            print(f"{store}, {count} tables:", flush=True)
+            more = [text for pair in options.items() for text in ("-o", "=".join(pair))]
+            found = measured(place, more, SERVED)
+            failed += [f"{store}: {sentence}" for sentence in too_much(found, count)]
+    print("\n".join(failed) or "no limit is passed", flush=True)
+    raise SystemExit(bool(failed))
+
+
+def main(what: str, place: str = "500", *more: str) -> None:
+    if what == "run":
+        run(int(place), more or ("local", "versitygw"))
+    elif what == "make":
         make(Path(place), int(more[0]))
     elif what == "copy":  # FOLDER PLACE -o ...
         to_store(Path(place), more[0], dict(one.split("=", 1) for one in more[1:] if one != "-o"))
     else:
-        for command in ("ls", "stats"):
-            print(timed(command, place, "--json", *more), flush=True)
-        print(timed("verify", place, "--quick", "--json", *more), flush=True)
-        print(served(place, list(more), 240.0), flush=True)
+        measured(place, list(more), 240.0)
 
 
 if __name__ == "__main__":

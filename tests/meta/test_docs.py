@@ -6,6 +6,7 @@ import ast
 import configparser
 import importlib
 import importlib.util
+import os
 import inspect
 import re
 import shlex
@@ -271,6 +272,27 @@ def test_code_runs(
             pytest.skip(f"needs {', '.join(needed)}")
     monkeypatch.chdir(tmp_path)
     run(page, lambda block: "spark" not in block.info and installed(block))
+
+
+NEEDS = sorted(
+    (name_of(page), word.removeprefix("needs="))
+    for page in PAGES
+    if page.exists()
+    for block in blocks(page)
+    for word in block.info
+    if word.startswith("needs=")
+)
+
+
+@pytest.mark.parametrize(("page", "library"), NEEDS)
+def test_the_library_of_a_block_is_there(page: str, library: str) -> None:
+    """``test_code_runs`` leaves out blocks whose library is not installed: here it is said."""
+    if importlib.util.find_spec(library) is None:
+        wanted = os.environ.get("HOODOO_FRAMES", "").split(",")
+        assert library not in wanted, f"{library} is to be installed"
+        pytest.skip(
+            f"{page}: its code for {library} has not run: `tox run -e frames` has {library}"
+        )
 
 
 # Each step of theirs is a query of the data source, for which Spark starts several processes.

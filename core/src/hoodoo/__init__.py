@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,15 +17,17 @@ __all__ = ["Table", "__version__", "create", "hookimpl", "open"]
 
 class _Moved:
     """Finds modules of this package that another distribution has now, by its entry points ``hoodoo.moved``: the
-    text after ``hoodoo.`` -> the module in its place. What imports the old name gets the same module, with a warning.
-    """
+    text after ``hoodoo.`` -> the module in its place. The old name gives the same module, with a warning."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
         if not name.startswith("hoodoo."):
             return None
+        from hoodoo.calls import elsewhere
         from hoodoo.kernel.moved import moved_spec
 
+        if fix := elsewhere("hoodoo", name[7:]):  # `from hoodoo import DeltaTable` looks here last
+            raise ImportError(f"cannot import name {name[7:]!r} from 'hoodoo'{fix}", name=name)
         return moved_spec(name)
 
 
@@ -41,30 +44,18 @@ def __getattr__(name: str) -> Any:
         from hoodoo.table import table
 
         return getattr(table, name)
-    free = name.isidentifier() and not name.startswith("_") and not _is_module(name)
-    found = _offered(name) if free else None
-    if found is None:
-        from hoodoo.calls import elsewhere
+    from hoodoo.calls import elsewhere
+    from hoodoo.kernel.functions import function
 
-        text = f"module 'hoodoo' has no attribute {name!r}{elsewhere('hoodoo', name)}"
-        raise AttributeError(text, name=name)
-    return found
+    # Python asks for an attribute first where a module is imported from the package.
+    known = name[:1] == "_" or PathFinder.find_spec(f"{__name__}.{name}", __path__) is not None
+    if not known and name.isidentifier() and (found := function(name)):
+        return found
+    text = f"module 'hoodoo' has no attribute {name!r}{elsewhere('hoodoo', name)}"
+    raise AttributeError(text, name=name)
 
 
 def __dir__() -> list[str]:
     from hoodoo.kernel.functions import function_names
 
     return sorted({*__all__, *function_names()})
-
-
-def _is_module(name: str) -> bool:
-    """Python asks for an attribute first where a module is imported from the package."""
-    from importlib.machinery import PathFinder
-
-    return PathFinder.find_spec(f"{__name__}.{name}", __path__) is not None
-
-
-def _offered(name: str) -> Any:
-    from hoodoo.kernel.functions import function
-
-    return function(name)

@@ -21,6 +21,7 @@ from hoodoo.errors import (
     UnsupportedTableError,
 )
 from hoodoo.testing.stores import Crash, CrashingStorage, GatedStorage
+from hoodoo_cli.commandline import main
 from hoodoo_copies.backup import MANIFESTS, Copy
 from hoodoo_standard.storage.local import LocalStorage
 
@@ -70,6 +71,22 @@ def test_a_tag_keeps_a_state(tmp_path: Path) -> None:
     assert table.tags() == {"eom-11": at} and [s.instant for s in table.savepoints()] == [at]
     table.untag("eom-11")
     assert table.tags() == {} and table.savepoints() == ()
+
+
+def test_a_deleted_savepoint_takes_its_tags_along(tmp_path: Path) -> None:
+    """Else ``as_of`` leads to a state whose files a clean may delete."""
+    table = hoodoo.create(tmp_path / "t", [{"id": 1}], record_key="id")
+    first = table.tag("one")
+    table.upsert([{"id": 2}])
+    other = table.tag("two")
+    with pytest.raises(SystemExit) as ended:
+        main(["savepoint", str(tmp_path / "t"), first, "--delete"])
+    assert not ended.value.code
+    assert hoodoo.open(tmp_path / "t").tags() == {"two": other}
+    with pytest.raises(ConfigError):
+        table.read(as_of="one")
+    table.delete_savepoint(other)
+    assert (table.tags(), table.savepoints()) == ({}, ())
 
 
 def test_what_is_no_tag(tmp_path: Path) -> None:

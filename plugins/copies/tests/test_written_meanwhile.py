@@ -10,7 +10,7 @@ import os
 import random
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -219,39 +219,39 @@ def test_written_meanwhile_on_an_object_store(
 class Killed:
     """A lake with a backup, a few states old, of which each trial has copies of its own."""
 
-    base: Path
     lake: Lake
+    files: Mapping[str, Mapping[str, bytes]]  # of the table and of the backup, by their place
 
     @classmethod
-    def prepared(cls, tmp_path: Path, kind: str, index: str, version: int) -> Killed:
-        place = tmp_path / "work"
+    def prepared(
+        cls, root: str, kind: str, index: str, version: int, store: Mapping[str, str] | None = None
+    ) -> Killed:
         chance = random.Random(f"{SEED} killed {kind} {index}")
-        lake = Lake(str(place / "t"), kind, index, version, chance).make()
-        lake.opened().backup(place / "b")
+        place = f"{root}/work"
+        lake = Lake(f"{place}/t", kind, index, version, chance, store or {}).make()
+        lake.opened().backup(f"{place}/b")
         for what in ("upsert", "delete", "tag", "upsert", None, "clean", "archive", None):
             lake.act(what)
-        shutil.copytree(place, tmp_path / "base")
-        return cls(tmp_path / "base", lake)
+        return cls(lake, {at: contents(storage_at(at, lake.store)) for at in both(lake)})
 
     def trial(self, name: str) -> Lake:
         """At the same place as before: a backup knows of which table it is."""
-        place = self.base.parent / "work"
-        shutil.rmtree(place, ignore_errors=True)
-        shutil.copytree(self.base, place)
         past = self.lake
+        for at, files in self.files.items():
+            put_back(storage_at(at, past.store), files)
         chance = random.Random(f"{SEED} {name}")
-        return Lake(past.path, past.kind, past.index, past.version, chance, {}, [*past.states])
+        return Lake(
+            past.path, past.kind, past.index, past.version, chance, past.store, [*past.states]
+        )
 
     def backup(self, lake: Lake, of_source: bool, at: int, when: Any) -> CrashingStorage:
         """One backup whose process ends at the ``at``-th operation, beside somebody who writes."""
-        target = str(Path(lake.path).parent / "b")
-        source, copy = (LocalStorage(path, durable=False) for path in (lake.path, target))
+        source, copy = (storage_at(path, lake.store) for path in both(lake))
         storage = CrashingStorage(source if of_source else copy, at, when)
         gate = lake.gate(0.03, 3) if at else lambda op, name: None
         gated = GatedStorage(storage, gate)
         pair: list[Storage] = [gated, copy] if of_source else [source, gated]
-        plain = properties.load(source)
-        table = Table(pair[0], plain, {}, LocalEngine(1))
+        table = Table(pair[0], properties.load(source), dict(lake.store), LocalEngine(1))
         with suppress(Crash, CommitConflictError):
             Copy(table.handle, pair[1]).run(False)
         return storage
@@ -260,10 +260,10 @@ class Killed:
 def killed(found: Killed, of_source: bool, at: int, when: str) -> None:
     where = f"{when} operation {at} of the {'table' if of_source else 'copy'}"
     lake = found.trial(where)
-    target = str(Path(lake.path).parent / "b")
+    target = both(lake)[1]
     found.backup(lake, of_source, at, when)
     with suppress(CorruptTableError):  # the files of a state in between have been cleaned
-        assert state(hoodoo.open(target)) in lake.states, (where, lake)
+        assert state(hoodoo.open(target, dict(lake.store))) in lake.states, (where, lake)
     lake.act("upsert")
     since = len(lake.states) - 1
     lake.opened().backup(target, verify=True)
@@ -275,10 +275,42 @@ def killed(found: Killed, of_source: bool, at: int, when: str) -> None:
 WHEN = ("before", "after", "torn")
 
 
+def both(lake: Lake) -> tuple[str, str]:
+    """Where the table is, and its backup."""
+    return lake.path, f"{lake.path.removesuffix('/t')}/b"
+
+
+def contents(storage: Storage) -> dict[str, bytes]:
+    return {one.path: storage.get(one.path) for one in storage.list("", recursive=True)}
+
+
+def put_back(storage: Storage, files: Mapping[str, bytes]) -> None:
+    """``files`` and no others are in ``storage``."""
+    there = contents(storage)
+    for path in there.keys() - files.keys():
+        storage.delete(path)
+    for path, data in files.items():
+        if there.get(path) != data:
+            storage.put(path, data)
+
+
+def killed_at_every_operation(found: Killed, whens: Sequence[str]) -> int:
+    """How many trials there were: at each operation of the table and of the copy."""
+    trials = 0
+    for of_source in (False, True):
+        count = found.backup(found.trial("whole"), of_source, 0, "before").count
+        assert count, "nothing was done"
+        for at in range(1, count + 1):
+            for when in whens:
+                killed(found, of_source, at, when)
+                trials += 1
+    return trials
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(("kind", "index", "version"), KINDS)
 def test_killed_somewhere(tmp_path: Path, kind: str, index: str, version: int) -> None:
-    found = Killed.prepared(tmp_path, kind, index, version)
+    found = Killed.prepared(str(tmp_path), kind, index, version)
     chance = random.Random(f"{SEED} {kind} {index}")
     for of_source in (False, True):
         count = found.backup(found.trial("whole"), of_source, 0, "before").count
@@ -292,12 +324,18 @@ def test_killed_somewhere(tmp_path: Path, kind: str, index: str, version: int) -
 def test_killed_at_every_operation(
     tmp_path: Path, kind: str, index: str, version: int, when: str
 ) -> None:
-    found = Killed.prepared(tmp_path, kind, index, version)
-    for of_source in (False, True):
-        count = found.backup(found.trial("whole"), of_source, 0, "before").count
-        assert count, "nothing was done"
-        for at in range(1, count + 1):
-            killed(found, of_source, at, when)
+    killed_at_every_operation(Killed.prepared(str(tmp_path), kind, index, version), [when])
+
+
+@pytest.mark.trial
+@pytest.mark.parametrize(("kind", "index", "version"), KINDS)
+def test_killed_at_every_operation_of_an_object_store(
+    server: Any, kind: str, index: str, version: int
+) -> None:
+    place = server.bucket(f"b-{uuid4().hex}")
+    found = Killed.prepared(place, kind, index, version, server.options)
+    when = random.Random(f"{SEED} {kind} {index}").choice(WHEN)
+    killed_at_every_operation(found, [when])
 
 
 # --- a table is made of a backup ----------------------------------------------------------------
@@ -348,7 +386,7 @@ def test_a_restore_is_killed(
     version: int,
     every: bool,
 ) -> None:
-    found = Killed.prepared(tmp_path, kind, index, version)
+    found = Killed.prepared(str(tmp_path), kind, index, version)
     backup, path = str(tmp_path / "work/b"), tmp_path / "r"
     found.lake.opened().backup(backup)
     assert state(hoodoo.open(backup)) == found.lake.states[-1]

@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -25,6 +26,7 @@ from hoodoo.errors import (
     UnsupportedTableError,
 )
 from hoodoo_cli.commandline import main
+from hoodoo_erasure.erase import Erasure
 from hoodoo_erasure.proof import is_genuine
 from independent import files_with
 from lived import STATS, lived, owners
@@ -279,6 +281,30 @@ def _shown(place: str, form: str) -> pa.Table:
     if form == "delta":
         return DeltaTable(place).to_pyarrow_table()
     return StaticTable.from_metadata(place).scan().to_arrow()
+
+
+def test_files_of_a_plugin_that_is_not_installed_stand_against_it(tmp_path: Path) -> None:
+    table = made(tmp_path / "t")
+    folder = tmp_path / "t/.hoodie/.hoodoo/of-nobody"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "deep/index").write_bytes(b"person-003")
+    with pytest.raises(UnsupportedTableError, match=r"\.hoodie/\.hoodoo/of-nobody\.") as caught:
+        table.erase("id = 3")
+    assert "delete these folders" in caught.value.fix and table.count() == 10
+    (folder / "deep/index").unlink()  # an object store has no empty folders
+    assert table.erase("id = 3", prove=True).proven
+
+
+def test_files_of_an_installed_plugin_are_its_own(tmp_path: Path, monkeypatch: Any) -> None:
+    table = made(tmp_path / "t")
+    folder = tmp_path / "t/.hoodie/.hoodoo/of-somebody"
+    folder.mkdir(parents=True)
+    (folder / "index").write_bytes(b"")
+    of_somebody = SimpleNamespace(
+        run=lambda table: None, stored_in=(".hoodie/.hoodoo/of-somebody",)
+    )
+    monkeypatch.setattr(Erasure, "_forgetting", lambda self: iter([of_somebody]))
+    assert table.erase("id = 3", prove=True).proven
 
 
 def test_names_of_states_go_with_their_savepoints(tmp_path: Path) -> None:

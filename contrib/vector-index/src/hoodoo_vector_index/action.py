@@ -60,6 +60,8 @@ class ForgetVectors:
     """Implements :class:`~hoodoo.hookspecs.action.Action`. Of each column that has ever been
     indexed, also of one that has another name now, or that the options do not name any more."""
 
+    stored_in = (HOME,)  # an erasure refuses folders that no plugin names
+
     @classmethod
     def from_settings(cls, settings: Settings) -> ForgetVectors:
         return cls()

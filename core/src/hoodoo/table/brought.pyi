@@ -559,7 +559,8 @@ class Brought:
         names, and CorruptTableError if an index cannot be read.
         """
     def delete_savepoint(self, instant: str) -> None:
-        """Delete the savepoint of ``instant``; a later clean may delete its files."""
+        """Delete the savepoint of ``instant``, and the tags that name it; a later clean may delete its
+        files."""
     def enable_virtual_keys(self, kept: Sequence[str] = ...) -> None:
         """Do not store record keys from now on: they are made from the columns of a row (RFC-21).
 

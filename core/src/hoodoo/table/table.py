@@ -13,6 +13,7 @@ from attrs import evolve
 
 from hoodoo.calls import checked, elsewhere
 from hoodoo.errors import (
+    CallError,
     ConfigError,
     HoodooError,
     NotATableError,
@@ -46,6 +47,11 @@ class Table(Brought, Shown):
     Every call reads the present state of the table: two objects for one table see each other's commits. The methods
     are functions over the table's ``TableHandle``, one module for each kind.
     """
+
+    def __new__(cls, *given: Any, **named: Any) -> Table:
+        if len(given) == 1 and not named:
+            raise CallError(f"hoodoo.Table({given[0]!r})", "opens no table.", "hoodoo.open(path).")
+        return super().__new__(cls)
 
     def __init__(
         self,

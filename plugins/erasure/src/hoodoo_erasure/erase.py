@@ -6,7 +6,7 @@ before the note goes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from hoodoo.kernel.log_files import log_files
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import in_role
 from hoodoo.model.meta import RECORD_KEY
+from hoodoo.storage.api import Entry
 from hoodoo.table.call_action import installed_action
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.running import rollback
@@ -37,6 +38,11 @@ _OWN_METADATA = "hoodoo.metadata.partitions"
 _TAG = "hoodoo.tag."  # with the name of a state behind it (hoodoo-copies)
 # The role of actions that delete what a plugin has stored of older states beside the table's files.
 FORGETS = "forgets"
+_HOME = ".hoodie/.hoodoo"
+# What Hoodoo's own distributions keep there; others say it by `stored_in` of their action. A doctor
+# that was killed leaves an empty file.
+_KNOWN = ("ledger", "replaced", "locks", "erasures", "backup")
+_PROBE = "doctor-"
 _PLANS = (
     ".clustering.requested",
     ".replacecommit.requested",
@@ -88,9 +94,8 @@ class Erasure:
         self._forget_bounds()
         self._rebuild()
         self._forget_decisions()
-        for offer in kernel().offers("action"):
-            if FORGETS in offer.registration.roles:
-                installed_action(table, offer.name).run(table)
+        for service in self._forgetting():
+            service.run(table)
         notes = (*before.paths, note)
         report = None
         if prove:
@@ -120,6 +125,13 @@ class Erasure:
                     "is pending, and needs older files.",
                     "Run it, or cancel it, and repeat the call.",
                 )
+        if unknown := self._of_unknown_plugins():
+            raise UnsupportedTableError(
+                f"table {config.name}",
+                f"has files of a plugin that is not installed, which may hold the rows: {unknown}.",
+                "Install the plugin that wrote them (pip list, where the table is written), or "
+                "delete these folders; then repeat the call.",
+            )
         points = sorted(timeline.savepointed(pending=True))
         if points and not drops:
             tags: dict[str, list[str]] = {}
@@ -132,6 +144,25 @@ class Erasure:
                 "Delete them (table.delete_savepoint, hoodoo savepoint PATH INSTANT --delete), or "
                 "drop all: drop_savepoints=True, --drop-savepoints.",
             )
+
+    def _of_unknown_plugins(self) -> str:
+        """Folders that no installed plugin looks after."""
+        known = {f"{_HOME}/{name}" for name in _KNOWN}
+        for service in self._forgetting():
+            known |= {*getattr(service, "stored_in", ())}
+        found = self.table.storage.list(_HOME)
+        # A folder that has no file left is nothing.
+        rest = [one for one in found if one.path not in known and not one.name.startswith(_PROBE)]
+        unknown = [one for one in rest if self._has_files(one)]
+        return ", ".join(one.path for one in unknown)
+
+    def _has_files(self, entry: Entry) -> bool:
+        return not entry.is_dir or bool(self.table.storage.list(entry.path, recursive=True))
+
+    def _forgetting(self) -> Iterator[Any]:
+        for offer in kernel().offers("action"):
+            if FORGETS in offer.registration.roles:
+                yield installed_action(self.table, offer.name)
 
     def _record_keys(self) -> set[str]:
         """The record keys of what is to be deleted."""

@@ -29,6 +29,8 @@ from hoodoo_services.savepoints import SAVEPOINT, encode, kept_files
 if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle
 
+TAG = "hoodoo.tag."  # with the name of a state behind it (hoodoo-copies)
+
 
 @frozen
 class SavepointAction:
@@ -49,8 +51,17 @@ class SavepointAction:
         return kept_files(Snapshot(storage, timeline))
 
     def delete(self, table: TableHandle, instant: str) -> None:
-        """Delete the savepoint of ``instant``."""
+        """Delete the savepoint of ``instant``, with the tags that name it: else ``as_of`` would
+        lead to a state whose files a clean may delete."""
         table.check_writable()
+        table.refresh()
+        names = {
+            key: None
+            for key, at in table.config.properties.items()
+            if key.startswith(TAG) and at == instant
+        }
+        if names and instant in table.timeline().savepointed(pending=True):
+            table.change_properties(names)
         delete(table.storage, table.config, instant)
 
 

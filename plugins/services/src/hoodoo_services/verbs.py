@@ -165,7 +165,8 @@ def savepoint(
 
 
 def delete_savepoint(table: TableHandle, instant: str) -> None:
-    """Delete the savepoint of ``instant``; a later clean may delete its files."""
+    """Delete the savepoint of ``instant``, and the tags that name it; a later clean may delete its
+    files."""
     installed_action(table, "savepoint").delete(table, instant)
 
 

@@ -20,7 +20,7 @@ def savepoint(
     user: Annotated[str, typer.Option(help="Your name, which is stored.")] = "",
     listing: Annotated[bool, typer.Option("--list", help="List the savepoints.")] = False,
     delete: Annotated[
-        bool, typer.Option("--delete", help="Delete the savepoint of INSTANT.")
+        bool, typer.Option("--delete", help="Delete the savepoint of INSTANT, and its tags.")
     ] = False,
     options: arguments.Options = None,
     as_json: arguments.Json = False,
