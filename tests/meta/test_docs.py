@@ -6,8 +6,8 @@ import ast
 import configparser
 import importlib
 import importlib.util
-import os
 import inspect
+import os
 import re
 import shlex
 import sys

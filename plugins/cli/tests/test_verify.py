@@ -20,8 +20,8 @@ from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage
 from hoodoo.timeline import replaced_note
 from hoodoo.timeline.javaprops import parse
-from hoodoo_cli.reports.listed import data_files
 from hoodoo_cli.commandline import main
+from hoodoo_cli.reports.listed import data_files
 from hoodoo_cli.reports.verify.keys import check_keys
 from hoodoo_cli.reports.verify.kinds import KINDS
 from hoodoo_standard.engine.local import LocalEngine
