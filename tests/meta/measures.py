@@ -98,6 +98,11 @@ def _count(paths: list[Path] | tuple[Path, ...], pattern: str) -> int:
     return sum(len(re.findall(pattern, text(path), re.M)) for path in paths)
 
 
+def _is_overload(node: ast.AST) -> bool:
+    """Overloads are documented by the function that they belong to."""
+    return any(ast.unparse(one) == "overload" for one in getattr(node, "decorator_list", ()))
+
+
 def _undocumented() -> int:
     """Public functions and classes of core and hoodoo-rows without a docstring."""
     lacking = 0
@@ -109,9 +114,9 @@ def _undocumented() -> int:
         public = [module, *classes]
         for owner in public:
             for node in owner.body:
-                if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not node.name.startswith(
-                    "_"
-                ):
+                if not isinstance(node, (ast.ClassDef, ast.FunctionDef)) or _is_overload(node):
+                    continue
+                if not node.name.startswith("_"):
                     lacking += ast.get_docstring(node) is None
     return lacking
 

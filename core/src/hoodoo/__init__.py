@@ -21,6 +21,8 @@ class _Moved:
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
+        """Find ``name`` among the modules that moved into other distributions; None for all others.
+        Python asks this finder last."""
         if not name.startswith("hoodoo."):
             return None
         from hoodoo.calls import elsewhere

@@ -21,12 +21,15 @@ class Log:
         self._name = name
 
     def debug(self, event: str, **values: Any) -> None:
+        """Write ``event`` with its ``values`` as a line of the level DEBUG."""
         self._emit("debug", event, values)
 
     def info(self, event: str, **values: Any) -> None:
+        """Write ``event`` with its ``values`` as a line of the level INFO."""
         self._emit("info", event, values)
 
     def warning(self, event: str, **values: Any) -> None:
+        """Write ``event`` with its ``values`` as a line of the level WARNING."""
         self._emit("warning", event, values)
 
     def _emit(self, level: str, event: str, values: dict[str, Any]) -> None:

@@ -121,6 +121,7 @@ class Transaction:
 
     @property
     def requested(self) -> str:
+        """The requested time of the action: 17 digits, ``yyyyMMddHHmmssSSS``."""
         return self.instant.requested
 
     @classmethod

@@ -40,6 +40,7 @@ class WriterQueue:
 
     @property
     def is_wary(self) -> bool:
+        """Whether the next write takes its turn first: another writer has won not long ago."""
         return self._wary > 0
 
     def lost(self, work: float) -> None:
@@ -47,6 +48,8 @@ class WriterQueue:
         self._wary, self._work = _CALM, work
 
     def won(self) -> None:
+        """Note a write that met no other writer. After eight in a row the queue is not wary any
+        more."""
         self._wary = max(0, self._wary - 1)
 
     def take(self, storage: Storage) -> None:
@@ -77,6 +80,7 @@ class WriterQueue:
             self.give_back()
 
     def give_back(self) -> None:
+        """Release the turn, if this table has it. Safe to call twice."""
         held, self._held = self._held, None
         if held is not None:
             release(held)

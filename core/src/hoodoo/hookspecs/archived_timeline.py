@@ -23,10 +23,12 @@ class Archivable:
     files: tuple[tuple[Instant, bytes], ...]
 
     def of(self, state: State) -> bytes:
+        """Return the content of the file of ``state``; empty where the instant has no such file."""
         return next((data for step, data in self.files if step.state is state), b"")
 
     @property
     def pending(self) -> tuple[Instant, ...]:
+        """The requested and inflight steps of the instant, in the order of states."""
         return tuple(step for step, _ in self.files if not step.is_completed)
 
 

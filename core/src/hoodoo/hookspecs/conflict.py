@@ -31,6 +31,7 @@ class Change:
 
     @property
     def touched(self) -> frozenset[Group]:
+        """All file groups that the instant changed: rewritten or appended to."""
         return self.rewritten | self.appended
 
     @property
@@ -44,6 +45,7 @@ class Change:
         return self.operation is Operation.COMPACT
 
     def replaces(self, partition_path: str) -> bool:
+        """Return True if the write put itself in the place of all rows of ``partition_path``."""
         replaced = self.replaced_partitions
         return replaced is None or partition_path in replaced
 

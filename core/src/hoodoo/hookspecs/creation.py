@@ -54,6 +54,9 @@ class Found:
 
 
 class CreationHooks:
+    """Hooks that decide what ``hoodoo.create`` makes, and explain what lies in a place without a
+    table."""
+
     @hookspec
     def hoodoo_new_table(self, wanted: NewTable) -> TableConfig | None:
         """The properties of the table ``wanted``. When: a table is created, before anything is

@@ -40,7 +40,8 @@ class Step(Protocol):
     attribute: how many bytes of stored files it reads at most, beside those of payloads."""
 
     @property
-    def out_schema(self) -> pa.Schema: ...
+    def out_schema(self) -> pa.Schema:
+        """The schema of all batches that the step yields, also if it yields none."""
 
     def __call__(
         self, batches: Iterator[pa.RecordBatch], task: Task
@@ -64,14 +65,16 @@ class Stream(Protocol):
     """Engine-owned; other code looks at the schema and hands the stream back to its engine."""
 
     @property
-    def schema(self) -> pa.Schema: ...
+    def schema(self) -> pa.Schema:
+        """The schema of the batches. Reading it does not evaluate the stream."""
 
 
 class Side(Protocol):
     """A table that every task can read. Pickles as a handle, not as the rows. ``reads``, if it has such an attribute,
     means the same as that of a :class:`Step`; None: many bytes. A step that reads the side has the same value."""
 
-    def table(self) -> pa.Table: ...
+    def table(self) -> pa.Table:
+        """Return the table, in a task or on the driver."""
 
 
 @frozen
@@ -99,9 +102,11 @@ class Counted:
 class Meter(Protocol):
     """Tasks add, the driver reads. It travels to tasks. ``Metered`` of hoodoo-rows uses it."""
 
-    def add(self, counted: Counted) -> None: ...
+    def add(self, counted: Counted) -> None:
+        """Add what a task has counted."""
 
-    def read(self) -> Counted: ...
+    def read(self) -> Counted:
+        """Return the sum of what tasks have added so far. Called on the driver."""
 
 
 @runtime_checkable
@@ -113,7 +118,8 @@ class Engine(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name that the engine is registered under."""
 
     @property
     def parallelism(self) -> int:
@@ -224,6 +230,8 @@ def memory_share(available: int, tasks: int) -> int:
 
 
 class EngineHooks:
+    """Hooks for data that is not Arrow itself, such as frames and lists of rows."""
+
     @hookspec
     def hoodoo_arrow_data(
         self, data: Any, schema: pa.Schema | None, keys: Sequence[str] | None

@@ -81,6 +81,8 @@ def _registering(name: str, about: str) -> Callable[[], Iterable[Registration]]:
 
 
 class FamilyHooks:
+    """The hook by which a distribution brings families of its own."""
+
     @hookspec
     def hoodoo_families(self) -> Mapping[str, str]:
         """Bring families of plugins that this distribution works with, and core does not. When: plugins are discovered,

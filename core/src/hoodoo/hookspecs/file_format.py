@@ -19,10 +19,12 @@ class BaseFileReader(Protocol):
     """One open base file. Close it, or use it as a context manager."""
 
     @property
-    def schema(self) -> pa.Schema: ...
+    def schema(self) -> pa.Schema:
+        """The columns of the file, in file order, with the meta columns that it stores."""
 
     @property
-    def num_rows(self) -> int: ...
+    def num_rows(self) -> int:
+        """The number of rows in the file."""
 
     @property
     def metadata(self) -> Mapping[str, str]:
@@ -41,7 +43,8 @@ class BaseFileReader(Protocol):
         leaves it to the format. With ``encoded``, columns of strings may come as dictionaries, and
         not as the :attr:`schema` says."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close the file. Nothing more can be read from it."""
 
     def __enter__(self) -> BaseFileReader: ...
 

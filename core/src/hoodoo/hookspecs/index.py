@@ -219,10 +219,12 @@ class Tees(Protocol):
     (RFC-08). Writes use the first, and all other members are those of the first."""
 
     @property
-    def first(self) -> LookupIndex | ComputedIndex: ...
+    def first(self) -> LookupIndex | ComputedIndex:
+        """The index whose answers writes use."""
 
     @property
-    def second(self) -> LookupIndex: ...
+    def second(self) -> LookupIndex:
+        """The index that is compared with the first one. Its answers change nothing."""
 
 
 FAMILY = Family(

@@ -47,7 +47,8 @@ class LogFileReader(Protocol):
         CorruptTableError for a content that can't be decoded or an ordering value that does not fit,
         UnsupportedTableError for a block that is none of deletes or of an old version."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close the file. Nothing more can be read from it."""
 
     def __enter__(self) -> LogFileReader: ...
 

@@ -62,6 +62,8 @@ class Event:
 
 
 class ObserverHooks:
+    """The hook that receives the events of actions."""
+
     @hookspec
     def hoodoo_event(self, event: Event) -> None:
         """Receive ``event``. When: after each step of an action, on the driver. Default: a

@@ -40,13 +40,16 @@ class TableState(Protocol):
     """A table as it was at one moment, and what works on it."""
 
     @property
-    def storage(self) -> Storage: ...
+    def storage(self) -> Storage:
+        """The files of the table."""
 
     @property
-    def config(self) -> TableConfig: ...
+    def config(self) -> TableConfig:
+        """The properties of the table (``hoodie.properties``)."""
 
     @property
-    def timeline(self) -> Timeline: ...
+    def timeline(self) -> Timeline:
+        """The timeline that :attr:`slices` were listed with."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -57,16 +60,20 @@ class TableState(Protocol):
         """The newest of each file group."""
 
     @property
-    def engine(self) -> Engine: ...
+    def engine(self) -> Engine:
+        """The engine of the call, in which steps over rows run."""
 
     @property
-    def file_format(self) -> BaseFileFormat: ...
+    def file_format(self) -> BaseFileFormat:
+        """The format of base files. For a table with virtual keys it also makes the record keys."""
 
     @property
-    def serializer(self) -> Serializer | None: ...
+    def serializer(self) -> Serializer | None:
+        """What packs rows that cross an exchange; None means the engine's default."""
 
     @property
-    def options(self) -> Mapping[str, str]: ...
+    def options(self) -> Mapping[str, str]:
+        """The options of the table handle: ``hoodie.*`` and ``hoodoo.*`` keys with their text."""
 
     def keys_of(self, slices: Sequence[FileSlice], first: int = 0, deleted: bool = False) -> Stream:
         """KEY_CHANGES of the rows of ``slices``, whose numbers begin with ``first``: reads their record keys,

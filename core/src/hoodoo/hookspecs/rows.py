@@ -57,6 +57,8 @@ class RowsLayer(Protocol):
 
 
 class RowsHooks:
+    """The hook of the one distribution that reads and writes rows."""
+
     @hookspec
     def hoodoo_table_rows(self) -> RowsLayer | None:
         """What reads and writes rows. When: a table's rows are read or written, or an action asks for them.

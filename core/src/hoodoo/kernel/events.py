@@ -94,6 +94,7 @@ class ActionEvents:
 
     # --- for action_events ------------------------------------------------------------------------
     def begin(self, quiet: bool) -> None:
+        """Report ``started``, unless the run is ``quiet`` or part of a run that has reported it."""
         outer = self._outer()
         if outer is not None and outer.started and not outer._taken:
             # The caller has reported the start: this is the same run.
@@ -104,6 +105,7 @@ class ActionEvents:
             self._tell("started", self._detail)
 
     def ended(self) -> None:
+        """Report the last event, unless a run inside this one has reported it."""
         if self._skipped:
             if self.started and not self._ends_inside():
                 self._last("skipped")
@@ -113,6 +115,7 @@ class ActionEvents:
             self._last(self._end)
 
     def failed(self, error: BaseException) -> None:
+        """Report ``failed`` with the class and rule of ``error``, once for each error."""
         if self._reported is error:
             return
         rule = error.rule if isinstance(error, HoodooError) else str(error)

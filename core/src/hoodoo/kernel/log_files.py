@@ -24,9 +24,11 @@ class _Missing:
     def reader(
         self, storage: Storage, path: str, size: int | None, blocks: LogBlockFormats
     ) -> LogFileReader:
+        """Raise the PluginError that names the missing log format."""
         raise self.error
 
     def writer(self, local: str, blocks: LogBlockFormats) -> LogFileWriter:
+        """Raise the PluginError that names the missing log format."""
         raise self.error
 
 
@@ -44,6 +46,8 @@ class LogFiles:
         return self.format.reader(storage, path, size or None, self.blocks)
 
     def writer(self, local: str) -> LogFileWriter:
+        """Return a writer of the new local file ``local``. Close it before the file is put into the
+        table."""
         return self.format.writer(local, self.blocks)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -30,6 +30,7 @@ class Offer:
 
     @property
     def name(self) -> str:
+        """The name that the plugin is registered under."""
         return self.registration.name
 
     def __str__(self) -> str:

@@ -129,4 +129,6 @@ class CommitMetadata:
 
     @property
     def schema_text(self) -> str | None:
+        """The schema of the table after the commit as Avro JSON (``extraMetadata.schema``); None if
+        not stored."""
         return self.extra.get("schema") or None

@@ -54,11 +54,13 @@ class TableConfig:
         return f"<TableConfig {self.name or 'without a name'}: {what}>"
 
     def get(self, key: str, default: str | None = None) -> str | None:
+        """Return the text of the property ``key`` as it is stored, or ``default``."""
         return self.properties.get(key, default)
 
     def with_properties(
         self, **changes: str | None
     ) -> TableConfig:  # keys given via dict unpacking
+        """Return a copy with ``changes``; a value of None removes its key. Nothing is stored."""
         merged = {**self.properties, **{k: v for k, v in changes.items() if v is not None}}
         for key, value in changes.items():
             if value is None:
@@ -72,18 +74,22 @@ class TableConfig:
 
     @property
     def name(self) -> str:
+        """The name of the table (``hoodie.table.name``); empty if not stored."""
         return self.properties.get("hoodie.table.name", "")
 
     @property
     def database(self) -> str:
+        """The database of the table in catalogs (``hoodie.database.name``); empty if not stored."""
         return table.DATABASE.stored(self.properties) or ""
 
     @property
     def table_type(self) -> str:
+        """``COPY_ON_WRITE`` or ``MERGE_ON_READ`` (``hoodie.table.type``)."""
         return self.properties.get("hoodie.table.type", TYPES[0])
 
     @property
     def version(self) -> int:
+        """The table version, such as 6 or 9 (``hoodie.table.version``); 0 if not stored."""
         return int(self.properties.get("hoodie.table.version", "0"))
 
     @property
@@ -121,6 +127,8 @@ class TableConfig:
 
     @property
     def record_key_fields(self) -> tuple[str, ...]:
+        """The columns of the record key, in order; a nested field is ``outer.inner``. Empty for
+        generated keys."""
         return _names(self.get("hoodie.table.recordkey.fields"))
 
     @property
@@ -135,6 +143,8 @@ class TableConfig:
 
     @property
     def ordering_fields(self) -> tuple[str, ...]:
+        """The columns that decide which of two rows is newer. Tables of version 6 call them
+        precombine fields."""
         return _names(
             self.get("hoodie.table.ordering.fields") or self.get("hoodie.table.precombine.field")
         )
@@ -147,19 +157,25 @@ class TableConfig:
 
     @property
     def merge_mode(self) -> str | None:
+        """How rows of one key become one (``hoodie.record.merge.mode``); None in tables that have
+        no such property."""
         return self.get(table.MERGE_MODE.key)
 
     @property
     def base_file_format(self) -> str:
+        """The name of the file format of base files in upper case, such as ``PARQUET``. Tables that
+        Hudi bootstrapped have ``BOOTSTRAPPED_`` in front of it."""
         around = "BOOTSTRAPPED_" if self.get(table.BOOTSTRAP_BASE) else ""
         return around + self._value(table.BASE_FORMAT).upper()
 
     @property
     def log_file_format(self) -> str:
+        """The name of the format of log files in upper case, usually ``HOODIE_LOG``."""
         return self._value(table.LOG_FORMAT).upper()
 
     @property
     def populate_meta_fields(self) -> bool:
+        """Whether files store the five meta columns. False means virtual keys (RFC-21)."""
         return self._value(virtual.POPULATE)
 
     @property
@@ -176,18 +192,23 @@ class TableConfig:
 
     @property
     def hive_style(self) -> bool:
+        """Whether partition paths have the form ``column=value``."""
         return self._value(table.HIVE_STYLE)
 
     @property
     def url_encode(self) -> bool:
+        """Whether values in partition paths are percent-encoded, as Hive does it."""
         return self._value(table.URL_ENCODE)
 
     @property
     def drop_partition_columns(self) -> bool:
+        """Whether base files lack the partition columns, which readers then make of the path."""
         return self._value(table.DROP_COLUMNS)
 
     @property
     def create_schema(self) -> str | None:
+        """The schema that the table was created with, as Avro JSON; None if not stored. Commits may
+        have a newer one."""
         return self.get("hoodie.table.create.schema")
 
     @property

@@ -25,6 +25,8 @@ class BaseFile:
 
     @property
     def name(self) -> str:
+        """The file name, ``<file id>_<write token>_<instant>.<extension>`` (specification, "Base
+        Files"); the file id alone where there is no write token."""
         ours = f"{self.file_id}_{self.write_token}_{self.instant}{self.extension}"
         return ours if self.write_token else self.file_id
 
@@ -48,10 +50,13 @@ class LogFile:
 
     @property
     def name(self) -> str:
+        """The file name, ``.<file id>_<instant>.log.<version>_<write token>`` (specification, "Log
+        Files")."""
         return f".{self.file_id}_{self.instant}.log.{self.version}_{self.write_token}{self.suffix}"
 
     @property
     def path(self) -> str:
+        """The path relative to the table."""
         return path_of(self.partition_path, self.name)
 
 
@@ -93,4 +98,5 @@ class FileGroup:
 
     @property
     def latest(self) -> FileSlice | None:
+        """The newest file slice; None for a group without a visible file."""
         return self.slices[0] if self.slices else None

@@ -32,6 +32,7 @@ class Instant:
 
     @property
     def is_completed(self) -> bool:
+        """Whether the action has ended, so that its files count."""
         return self.state is State.COMPLETED
 
     @property
@@ -55,6 +56,8 @@ class Instant:
         return self.completed or self.requested
 
     def at(self, state: State, completed: str | None = None) -> Instant:
+        """Return the same instant in another ``state``. ``completed``: the completion time, in
+        layout 2."""
         return evolve(self, state=state, completed=completed)
 
     def __str__(self) -> str:

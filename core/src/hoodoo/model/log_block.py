@@ -84,6 +84,7 @@ class LogBlock:
 
     @property
     def is_rollback(self) -> bool:
+        """Whether the block takes back blocks before it: a command block of the type rollback."""
         return self.kind == BlockKind.COMMAND and self.headers.get(Header.COMMAND_TYPE) == ROLLBACK
 
     @property
@@ -94,6 +95,7 @@ class LogBlock:
 
     @property
     def is_data(self) -> bool:
+        """Whether the block holds rows. Delete, command and corrupt blocks do not."""
         return self.kind not in _NO_DATA
 
     @property

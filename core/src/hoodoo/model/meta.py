@@ -61,4 +61,5 @@ def emptied(rows: T, filled: frozenset[str]) -> T:
 
 
 def without_meta(schema: pa.Schema) -> pa.Schema:
+    """Return ``schema`` without the five meta columns. Other columns keep their order."""
     return pa.schema([f for f in schema if f.name not in META_COLUMNS])

@@ -41,4 +41,5 @@ class RolledBack:
 
     @property
     def figures(self) -> Figures:
+        """What events and reports say of it: the number of deleted files."""
         return Figures(files_removed=len(self.files))

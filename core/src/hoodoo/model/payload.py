@@ -18,6 +18,7 @@ class Payload(bytes):
 
     @classmethod
     def of(cls, content: bytes, reads: int) -> Payload:
+        """Make a payload of ``content`` for a task that reads at most ``reads`` bytes."""
         found = cls(content)
         found.reads = reads
         return found
@@ -30,6 +31,7 @@ def pack_slices(slices: Sequence[FileSlice]) -> Payload:
 
 
 def unpack_slices(payload: bytes) -> list[FileSlice]:
+    """Return the file slices of a payload of :func:`pack_slices`."""
     return [_slice(data) for data in json.loads(payload)]
 
 

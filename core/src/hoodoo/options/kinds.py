@@ -70,12 +70,14 @@ class Text(Kind[str]):
     name = "text"
 
     def parse(self, text: str) -> str:
+        """Return ``text``. Raises BadValueError if it is empty and must not be."""
         if not text and not self.empty:
             raise BadValueError("must be a text that is not empty")
         return text
 
     @property
     def bounds(self) -> str:
+        """``not empty``, or no words."""
         return "" if self.empty else "not empty"
 
 
@@ -86,6 +88,8 @@ class Flag(Kind[bool]):
     name = "flag"
 
     def parse(self, text: str) -> bool:
+        """Return the flag that ``text`` spells: ``true``, ``1``, ``yes``, ``on`` and their
+        opposites. Raises BadValueError."""
         word = text.strip().lower()
         if word in _TRUE:
             return True
@@ -95,9 +99,11 @@ class Flag(Kind[bool]):
         raise BadValueError("must be true or false", near[0] if near else "true' or 'false")
 
     def spell(self, value: bool) -> str:
+        """Return ``true`` or ``false``."""
         return "true" if value else "false"
 
     def stored(self, text: str) -> bool:
+        """Return True for ``true`` alone, in any case, as Hudi reads table properties."""
         # Java's Boolean.parseBoolean, by which Hudi reads its table properties: `1` is false there.
         return text.strip().lower() == "true"
 
@@ -111,6 +117,8 @@ class Whole(Kind[int]):
     name = "whole number"
 
     def parse(self, text: str) -> int:
+        """Return the whole number; ``3.0`` is one. Raises BadValueError for others and outside of
+        the bounds."""
         if not re.fullmatch(r"[+-]?\d+(\.0*)?", text.strip(), re.ASCII):
             found = re.search(r"-?\d+", text, re.ASCII)
             raise BadValueError(_rule("a whole number", self.bounds), self._near(found))
@@ -123,6 +131,7 @@ class Whole(Kind[int]):
 
     @property
     def bounds(self) -> str:
+        """The range in words, such as ``at least 1``."""
         return _range(self.least, self.most, str)
 
 
@@ -137,6 +146,7 @@ class Number(Kind[float]):
     name = "number"
 
     def parse(self, text: str) -> float:
+        """Return the finite number. Raises BadValueError for other texts and beyond the bounds."""
         rule = _rule("a number", self.bounds)
         try:
             value = float(text)
@@ -152,10 +162,12 @@ class Number(Kind[float]):
         return value
 
     def spell(self, value: float) -> str:
+        """Return the number without needless digits: ``2``, not ``2.0``."""
         return _plain(value)
 
     @property
     def bounds(self) -> str:
+        """The range in words, such as ``at least 0 and below 1``."""
         words = [_range(self.least, self.most, _plain)]
         words += [] if self.above is None else [f"above {_plain(self.above)}"]
         words += [] if self.below is None else [f"below {_plain(self.below)}"]
@@ -173,6 +185,7 @@ class Size(Kind[int]):
     name = "bytes"
 
     def parse(self, text: str) -> int:
+        """Return the size in :attr:`unit`; ``128MB`` in bytes is 134217728. BadValueError."""
         rule = _rule(f"a number of {_SIZE_WORDS[self.unit]}, such as 128MB", self.bounds)
         found = _MEASURE.fullmatch(text.strip())
         letters = "" if found is None else found[2].lower()
@@ -191,6 +204,7 @@ class Size(Kind[int]):
 
     @property
     def bounds(self) -> str:
+        """The range in words, in :attr:`unit`."""
         return _range(self.least, self.most, str)
 
 
@@ -205,6 +219,7 @@ class Duration(Kind[float]):
     name = "duration"
 
     def parse(self, text: str) -> float:
+        """Return the time in :attr:`unit`: ``5min`` in seconds is 300. Raises BadValueError."""
         rule = _rule(
             f"a number of {_LONG[self.unit]}, or one with a unit such as 5min", self.bounds
         )
@@ -224,10 +239,12 @@ class Duration(Kind[float]):
         return value
 
     def spell(self, value: float) -> str:
+        """Return the number in :attr:`unit`, without needless digits."""
         return _plain(value)
 
     @property
     def bounds(self) -> str:
+        """The range in words, in :attr:`unit`, and whether it must be whole."""
         words = ["whole"] if self.whole else []
         return " and ".join([*words, _range(self.least, None, _plain)])
 
@@ -242,6 +259,8 @@ class Choice(Kind[str]):
         self.values, self.other = values, other
 
     def parse(self, text: str) -> str:
+        """Return the value that ``text`` names in any case, or by another name. Raises
+        BadValueError."""
         known = {value.lower(): value for value in self.values}
         known |= {name.lower(): value for name, value in self.other.items()}
         word = text.strip().lower()
@@ -252,6 +271,7 @@ class Choice(Kind[str]):
 
     @property
     def bounds(self) -> str:
+        """The values, separated by commas."""
         return ", ".join(self.values)
 
 
@@ -264,12 +284,15 @@ class PluginName(Kind[str]):
     name = "plugin"
 
     def parse(self, text: str) -> str:
+        """Return ``text`` without blanks around it. Whether the plugin exists shows when it is
+        loaded. Raises BadValueError if it is empty."""
         if not text.strip():
             raise BadValueError(f"must name a plugin of the family {self.family}")
         return text.strip()
 
     @property
     def bounds(self) -> str:
+        """The family that the plugin must be of, in words."""
         article = "an" if self.family[0] in "aeiou" else "a"
         return f"{article} {self.family.replace('_', ' ')}, by its name or Java class"
 
@@ -283,6 +306,8 @@ class Names(Kind[tuple[str, ...]]):
     of: tuple[str, ...] = ()
 
     def parse(self, text: str) -> tuple[str, ...]:
+        """Return the names between commas, each once, in order. Raises BadValueError if there are
+        too few, or one is not allowed."""
         parts = (part.strip() for part in text.split(","))
         names = tuple(dict.fromkeys(part for part in parts if part))
         if len(names) < self.least:
@@ -296,10 +321,12 @@ class Names(Kind[tuple[str, ...]]):
             raise BadValueError(f"must be of {', '.join(self.of)}", error.nearest) from None
 
     def spell(self, value: tuple[str, ...]) -> str:
+        """Return the names separated by commas, without blanks."""
         return ",".join(value)
 
     @property
     def bounds(self) -> str:
+        """Which names are allowed and how many there must be, in words."""
         words = [f"of {', '.join(self.of)}"] if self.of else []
         return ", ".join([*words, *([f"at least {self.least}"] if self.least else [])])
 
@@ -311,12 +338,14 @@ class Pattern(Kind[re.Pattern[str]]):
     name = "regular expression"
 
     def parse(self, text: str) -> re.Pattern[str]:
+        """Return the compiled regular expression. Raises BadValueError if it does not compile."""
         try:
             return re.compile(text)
         except (re.error, RecursionError, OverflowError) as error:
             raise BadValueError(f"must be a regular expression ({error})") from error
 
     def spell(self, value: re.Pattern[str]) -> str:
+        """Return the text of the expression."""
         return value.pattern
 
 

@@ -116,8 +116,13 @@ class Option(Generic[T]):
 class OptionSource(Protocol):
     """What is read from: a table's properties, and the options of a call (``hookspecs.Settings``)."""
 
-    def value(self, option: Option[T]) -> T: ...
+    def value(self, option: Option[T]) -> T:
+        """Return the value of ``option``, or its default. Raises ConfigError for a text that the
+        option refuses."""
 
-    def given(self, option: Option[T]) -> T | None: ...
+    def given(self, option: Option[T]) -> T | None:
+        """Return the value of ``option`` if it is set, else None. Raises ConfigError as
+        :meth:`value`."""
 
-    def get(self, key: str, default: str | None = None) -> str | None: ...
+    def get(self, key: str, default: str | None = None) -> str | None:
+        """Return the text of ``key``, unchecked, or ``default``."""

@@ -30,6 +30,7 @@ class KnownFiles:
 
     @property
     def paths(self) -> frozenset[str]:
+        """The paths of all these files, relative to the table."""
         return self.view.paths.union(self.own)
 
 

@@ -40,10 +40,12 @@ class Joined:
 
     @property
     def keys(self) -> bool:
+        """Whether one of the participants needs the keys that a write changes."""
         return any(one.keys for one in self.each)
 
     @property
     def noted(self) -> Mapping[str, str]:
+        """What the participants add to the commit: keys and texts of ``extraMetadata``."""
         return {key: text for one in self.each for key, text in one.noted.items()}
 
     def begin(self, change: ActionChange) -> CoupledCommit | None:

@@ -172,6 +172,8 @@ def _may_lack(source: ReadSource, bound: str) -> bool:
 
 
 def undone_meanwhile(storage: Storage, taken: Taken) -> CommitConflictError:
+    """Make the error of a read whose files another process deleted, or brought back, while it was
+    planned."""
     return CommitConflictError(
         f"{storage.root}: {[*taken.cleans, *taken.undone][-1]}",
         f"{'was undone' if taken.undone else 'took files away'} while this read was planned.",

@@ -60,6 +60,7 @@ class Entry:
 
     @property
     def name(self) -> str:
+        """The last part of the path."""
         return self.path.rsplit("/", 1)[-1]
 
 

@@ -14,7 +14,9 @@ class Held(Protocol):
     """A lock that was acquired. ``from_dead``: it was taken over from a holder that seemed dead."""
 
     @property
-    def from_dead(self) -> bool: ...
+    def from_dead(self) -> bool:
+        """Whether the lock was taken over from a holder that seemed dead, whose work may be
+        unfinished."""
 
     def is_held(self) -> bool:
         """Whether it still is: another may have taken it over."""

@@ -105,16 +105,20 @@ class TableParticipants:
         return held
 
     def after_rollback(self, held: bool) -> None:
+        """Rebuild what could not follow the rollback. ``held``: the answer of
+        :meth:`before_rollback`."""
         if held:  # who has rebuilt it before may have seen what is undone
             self.table.refresh()
             self._retire()
         self.repair()
 
     def before_restore(self) -> None:
+        """Stop the use of what participants store: a restore undoes more than they can follow."""
         self.table.refresh()
         self._retire()
 
     def after_restore(self) -> None:
+        """Rebuild what participants store, from the table as it is after the restore."""
         self.before_restore()
         self.repair()
 

@@ -19,11 +19,15 @@ class Contents(Protocol):
     what its inflight file said, or its requested one; else empty."""
 
     @property
-    def where(self) -> str: ...
+    def where(self) -> str:
+        """The archive file, for messages."""
 
-    def metadata(self) -> bytes: ...
+    def metadata(self) -> bytes:
+        """Return the content of the completed file. CorruptTableError if it can not be read."""
 
-    def plan(self) -> bytes: ...
+    def plan(self) -> bytes:
+        """Return the content of the plan, or empty bytes. Raises CorruptTableError if it can not be
+        read."""
 
 
 @frozen
@@ -38,6 +42,7 @@ class ArchivedInstant:
 
     @property
     def instant(self) -> Instant:
+        """The same as an instant of the active timeline."""
         return Instant(self.requested, self.action, State.COMPLETED, self.completed)
 
     @property

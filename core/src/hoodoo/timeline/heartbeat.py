@@ -163,12 +163,15 @@ class _Beats:
         return ours
 
     def stop(self, storage: Storage, stopped: Sequence[str], left: Sequence[str] = ()) -> None:
+        """Stop the heartbeats of the instants ``stopped``, and delete their files and those
+        ``left`` behind."""
         for requested in stopped:
             self._forget(storage, requested)
         with suppress(StorageError):  # it says nothing without its process
             discard(storage, [*left, *(f"{FOLDER}/{requested}" for requested in stopped)])
 
     def has(self, storage: Storage, requested: str) -> bool:
+        """Return True if this process keeps a heartbeat of the instant."""
         with self._lock:
             return (storage.root, requested) in self._alive
 

@@ -22,6 +22,8 @@ class PartitionMetadata:
 
 
 def path_of(partition: str) -> str:
+    """Return the path of the metadata file of a ``partition`` path
+    (``.hoodie_partition_metadata``)."""
     return f"{partition}/{FILE_NAME}" if partition else FILE_NAME
 
 

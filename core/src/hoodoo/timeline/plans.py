@@ -52,6 +52,7 @@ class Plan:
 
 # --- plans whose files begin a new slice of their file groups: compactions ------------------------------
 def pending_compactions(timeline: Timeline) -> tuple[Instant, ...]:
+    """Return pending plans whose files begin a new slice of their groups, by requested time."""
     return tuple(i for i in timeline.pending() if i.traits.begins_slices)
 
 
@@ -214,4 +215,5 @@ def reading_order(log: LogFile) -> tuple[str, int, str]:
 
 
 def texts(raw: Mapping[str, str | None] | None) -> dict[str, str]:
+    """Return a map of JSON or Avro as texts, without keys whose value is null."""
     return {str(key): str(value) for key, value in (raw or {}).items() if value is not None}

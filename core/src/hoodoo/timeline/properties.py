@@ -230,6 +230,7 @@ class _File:
 
     @property
     def good(self) -> bool:
+        """Whether the file is whole: its checksum is right for the table name and database."""
         name = self.values.get(_NAME)
         if not name or _VERSION not in self.values:
             return False
@@ -238,6 +239,7 @@ class _File:
 
     @property
     def unsigned(self) -> bool:
+        """Whether the file is whole as far as one can see, and has no checksum."""
         # Java ends every line: without that end the last value may be cut short.
         whole = self.data.endswith((b"\n", b"\r"))
         return whole and CHECKSUM not in self.values and bool(self.values.get(_NAME))

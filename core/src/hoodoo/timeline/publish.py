@@ -92,6 +92,7 @@ class Outcome:
 
     @property
     def committed(self) -> bool:
+        """Whether the commit is on the timeline. False for conflicts and for an unknown outcome."""
         return self.result is Result.COMMITTED
 
 

@@ -45,6 +45,7 @@ class TaskFence:
         storage.delete(self._open)
 
     def is_open(self, storage: Storage) -> bool:
+        """Return True while the driver accepts files of tasks."""
         return storage.head(self._open) is not None
 
     def was_opened(self, storage: Storage) -> bool:

@@ -78,11 +78,13 @@ class Timeline(Shown):
 
     # --- selections -------------------------------------------------------------------------------
     def completed(self) -> tuple[Instant, ...]:
+        """Return all completed instants, by requested time."""
         if not self._selected.pending:
             return self.instants
         return tuple(i for i in self.instants if i.is_completed)
 
     def pending(self) -> tuple[Instant, ...]:
+        """Return requested and inflight instants, by requested time."""
         return self._selected.pending
 
     def others(self) -> tuple[Instant, ...]:

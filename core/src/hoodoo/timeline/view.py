@@ -152,9 +152,11 @@ class _Visibility:
         self._known: dict[str, bool] = {}
 
     def reached(self, instant: str) -> bool:
+        """Return True if ``instant`` is not later than the time that is looked at."""
         return self._limit is None or order_key(instant) <= self._limit
 
     def committed(self, instant: str) -> bool:
+        """Return True if files of ``instant`` count: it is completed, and not too late."""
         answer = self._known.get(instant)
         if answer is None:
             answer = self.reached(instant) and self._timeline.contains_or_before_start(instant)
@@ -199,6 +201,8 @@ class _Ends:
     is_read: bool = False
 
     def of(self, log: LogFile, newest_base: str) -> str:
+        """Return the time by which ``log`` is placed: when its writer completed, as far as that
+        matters."""
         known = self.timeline.archived_ends
         if not self._may_be_later(log, newest_base):
             return self.timeline.log_time(log)

@@ -31,10 +31,13 @@ class Watched:
 
     @property
     def out_schema(self) -> pa.Schema:
+        """The schema that the step promises."""
         return self.step.out_schema
 
     @property
     def reads(self) -> int | None:
+        """Bytes of stored files that the step reads at most; 0 where it does not say, None for
+        many."""
         found: int | None = getattr(self.step, "reads", 0)
         return found
 

@@ -302,6 +302,7 @@ class _Sink(io.RawIOBase):
     size = 0
 
     def write(self, data: Any) -> int:
+        """Count the bytes of ``data``. Raises ``_Enough`` after a MiB."""
         self.size += (size := memoryview(data).nbytes)  # large arrays are buffers without len()
         if self.size > 1 << 20:
             raise _Enough
@@ -312,6 +313,7 @@ class _Probe(pickle.Pickler):
     """Does not look into classes and functions, which engines pickle by value if need be, nor into schemas."""
 
     def reducer_override(self, obj: Any) -> Any:
+        """Put a small value in the place of a class, function, module or schema."""
         if isinstance(obj, type | FunctionType | ModuleType | pa.Schema):
             return len, ("",)
         return NotImplemented

@@ -30,22 +30,27 @@ def having(answer: Any, members: tuple[str, ...], wanted: str) -> Any:
 
 
 def text(answer: Any, wanted: str = "a text that is not empty") -> str:
+    """Return ``answer`` if it is a text that is not empty. Raises Wrong, which says ``wanted``."""
     if not isinstance(answer, str) or not answer:
         raise Wrong(says(answer), wanted)
     return answer
 
 
 def one_of(answer: Any, values: tuple[str, ...]) -> str:
+    """Return ``answer`` if it is one of the texts ``values``. Raises Wrong."""
     if not isinstance(answer, str) or answer not in values:
         raise Wrong(says(answer), " or ".join(values))
     return answer
 
 
 def flag(answer: Any) -> bool:
+    """Return ``answer`` if it is True or False; 0 and 1 are refused. Raises Wrong."""
     return bool(instance(answer, bool, "True or False"))
 
 
 def whole(answer: Any, least: int, below: int | None = None) -> int:
+    """Return ``answer`` if it is an int with ``least <= answer < below`` (None: no upper bound).
+    Raises Wrong."""
     wanted = f"a whole number of at least {least}" + ("" if below is None else f", below {below}")
     if not isinstance(answer, int) or isinstance(answer, bool):
         raise Wrong(says(answer), wanted)

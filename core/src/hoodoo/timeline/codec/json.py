@@ -22,6 +22,8 @@ def decode(data: bytes, where: str) -> dict[str, Any]:
 
 
 def encode(record: dict[str, Any]) -> bytes:
+    """Return ``record`` as the JSON bytes that Jackson, Hudi's library, would write: two blanks for
+    each level."""
     return _jackson(record, "").encode()
 
 

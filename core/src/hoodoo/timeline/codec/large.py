@@ -57,6 +57,7 @@ class LazyStats(Sequence[WriteStat]):
 
     @property
     def all(self) -> tuple[WriteStat, ...]:
+        """All write stats, decoded on first use. Raises CorruptTableError, naming the file."""
         if self._whole is None:
             self._whole = self._made(avro.decode(self._data, self._where)[STATS])
             self._data = b""
@@ -145,6 +146,7 @@ class _Opened:
 
     @classmethod
     def of(cls, data: bytes) -> _Opened | None:
+        """Open an uncompressed Avro file of commit metadata; None if it has another form."""
         try:
             file, schema, codec = avro.opened(data)
             first, *others = schema["fields"]

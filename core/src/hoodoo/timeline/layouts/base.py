@@ -20,11 +20,14 @@ from hoodoo.timeline.names import PENDING, completed_action, parse_pending
 class Writes(Protocol):
     """What a layout has to know of a timeline."""
 
-    def find(self, requested: str) -> Instant | None: ...
+    def find(self, requested: str) -> Instant | None:
+        """Return the completed write of that requested time, or None."""
 
-    def writes(self) -> tuple[Instant, ...]: ...
+    def writes(self) -> tuple[Instant, ...]:
+        """Return all completed writes, by requested time."""
 
-    def completion_time(self, instant: str) -> str: ...
+    def completion_time(self, instant: str) -> str:
+        """Return when ``instant`` completed; its requested time where that is not known."""
 
 
 @frozen

@@ -19,6 +19,9 @@ from hoodoo.timeline.names import parse_completed
 
 
 class Layout1(TimelineLayout):
+    """The timeline of table version 6: files lie in ``.hoodie``, and log files are named after
+    their slice."""
+
     number = 1
     names_completion = False
     log_names_slice = True
@@ -38,15 +41,19 @@ class Layout1(TimelineLayout):
         return json.encode(record)
 
     def folders(self, config: TableConfig) -> tuple[str, ...]:
+        """The one folder of instants: ``.hoodie``."""
         return (".hoodie",)
 
     def first_files(self, config: TableConfig) -> tuple[str, ...]:
+        """A new table needs no file beside its properties."""
         return ()
 
     def archive_folder(self, config: TableConfig) -> str:
+        """The folder of archived instants, by default ``.hoodie/archived``."""
         return f".hoodie/{config.get('hoodie.archivelog.folder') or 'archived'}"
 
     def log_time(self, log: LogFile, timeline: Writes) -> str:
+        """The instant in the name of the log file, which is that of its slice."""
         return log.instant
 
     def log_writers(self, names: Iterable[str], timeline: Writes) -> list[Instant]:
@@ -63,6 +70,8 @@ class Layout1(TimelineLayout):
         pending: str | None,
         tells_slice: bool,
     ) -> NewLog:
+        """Name the next log file after the newest slice, or after the pending compaction that will
+        begin one."""
         path, file_id, slot = place
         base = slice_.base_file if slice_ else None
         logs = slice_.log_files if slice_ else ()

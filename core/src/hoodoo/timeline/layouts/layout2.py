@@ -22,6 +22,9 @@ _KEEP = ".keep"
 
 
 class Layout2(TimelineLayout):
+    """The timeline of table versions 8 and 9: files have completion times, log files name their
+    writer."""
+
     number = 2
     names_completion = True
     log_names_slice = False
@@ -46,19 +49,25 @@ class Layout2(TimelineLayout):
         return avro.encode(name, record)
 
     def folders(self, config: TableConfig) -> tuple[str, ...]:
+        """The folders of instants, the configured one first."""
         return (config.timeline_path, ".hoodie/timeline")
 
     def first_files(self, config: TableConfig) -> tuple[str, ...]:
+        """The file that makes the archive folder exist on an object store."""
         # Java lists the timeline directory of a table without commits, and fails if there is none.
         return (f"{self.archive_folder(config)}/{_KEEP}",)
 
     def archive_folder(self, config: TableConfig) -> str:
+        """The folder of the archived timeline, by default ``.hoodie/timeline/history``."""
         return f"{config.timeline_path}/{config.get('hoodie.timeline.history.path') or 'history'}"
 
     def log_time(self, log: LogFile, timeline: Writes) -> str:
+        """When the writer of the log file completed: the slice that began last before it has the
+        file."""
         return timeline.completion_time(log.instant)
 
     def log_writers(self, names: Iterable[str], timeline: Writes) -> list[Instant]:
+        """Return the completed writes among the instants ``names`` of log files."""
         return [found for name in names if (found := timeline.find(name)) is not None]
 
     def new_log(
@@ -69,6 +78,7 @@ class Layout2(TimelineLayout):
         pending: str | None,
         tells_slice: bool,
     ) -> NewLog:
+        """Name a log file after ``instant``. Its version is 1: no other writer uses the name."""
         path, file_id, slot = place
         file = LogFile(path, file_id, instant, 1, f"{slot}-0-0")
         if not tells_slice or slice_ is None:

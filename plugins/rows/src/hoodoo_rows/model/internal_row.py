@@ -54,7 +54,8 @@ _kept: dict[tuple[pa.DataType, bytes], pa.Array] = {}
 class Copies(Protocol):
     """What :meth:`InternalRow.copy` needs of a serializer."""
 
-    def copy(self, rows: pa.RecordBatch) -> pa.RecordBatch: ...
+    def copy(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Return a copy of ``rows`` that shares no memory with them."""
 
 
 @define(kw_only=True)
