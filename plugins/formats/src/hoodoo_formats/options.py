@@ -64,6 +64,14 @@ COPY_UNCHANGED = Option(
     kind=FLAG,
 )
 
+RECORD_POSITIONS = Option(
+    "hoodie.write.record.positions",
+    "Blocks of log files say which rows of the base file they change, where the index has looked "
+    "into that file. Readers then need no keys to merge them. Tables of version 8 and 9.",
+    "true",
+    kind=FLAG,
+)
+
 # Of all formats whose files have Hudi's bloom filter.
 BLOOM_OPTIONS = (BLOOM_FILTER, BLOOM_TYPE, BLOOM_FPP, BLOOM_ENTRIES, BLOOM_MOST)
 PARQUET_OPTIONS: tuple[Option, ...] = (

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
 
-from hoodoo_formats.options import CODEC, PARQUET_OPTIONS
+from hoodoo_formats.options import CODEC, PARQUET_OPTIONS, RECORD_POSITIONS
 
 
 @hookimpl
@@ -28,6 +28,7 @@ def hoodoo_log_formats() -> Iterable[Registration]:
         Registration(
             "HOODIE_LOG",
             "hoodoo_formats.log.log_format:HudiLog.from_settings",
+            options=(RECORD_POSITIONS,),
             summary="Hudi's log files: blocks of rows, deletes and commands.",
         )
     ]

@@ -203,9 +203,13 @@ def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
             "Give another format, or leave the option out.",
         )
     log_format = resolve("log_format", table.log_file_format, settings).instance
-    marker = layout_of(table).log_marker
+    layout = layout_of(table)
     filled = None if table.populate_meta_fields else table.filled_meta
-    return LogSettings(table.name, marker, log_format, blocks, filled=filled)
+    # In version 6 blocks do not say of which base file they speak.
+    notes = layout.names_completion and hasattr(log_format, "notes_rows") and log_format.notes_rows
+    return LogSettings(
+        table.name, layout.log_marker, log_format, blocks, filled=filled, notes_rows=notes
+    )
 
 
 def _change_logs(settings: Settings) -> Resolved | None:

@@ -7,6 +7,7 @@ from datetime import date
 from typing import Any
 
 import pyarrow as pa
+from attrs import evolve, frozen
 from hoodoo.calls import refuse_options
 from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.hookspecs.registration import Settings
@@ -15,18 +16,23 @@ from hoodoo.kernel.resolve import resolve
 from hoodoo.table.handle import TableHandle
 
 from hoodoo_rows.of_table import warn_of_stored_keys
+from hoodoo_rows.options import BY_ROWS
 from hoodoo_rows.read.plan import ScanPlan, plan_scan
 from hoodoo_rows.read.query import Query, planned
 from hoodoo_rows.read.scan import Scan
 
 
+@frozen
 class SnapshotQuery:
-    """The query type ``snapshot``: the rows of the table as they are at one instant."""
+    """The query type ``snapshot``: the rows of the table as they are at one instant. ``by_rows``: log
+    files may be merged by numbers of rows."""
+
+    by_rows: bool = True
 
     @classmethod
     def from_settings(cls, settings: Settings) -> SnapshotQuery:
-        """The query type; no option changes it."""
-        return cls()
+        """The query type; ``settings`` say how log files are merged."""
+        return cls(settings.value(BY_ROWS))
 
     def plan(
         self,
@@ -38,7 +44,13 @@ class SnapshotQuery:
         meta: bool = False,
     ) -> ScanPlan:
         """The slices that :func:`read` with these arguments would read."""
-        return plan_scan(source, columns, where, as_of, mode, meta=bool(meta))
+        plan = plan_scan(source, columns, where, as_of, mode, meta=bool(meta))
+        return plan if self.by_rows else by_keys(plan)
+
+
+def by_keys(plan: ScanPlan) -> ScanPlan:
+    """``plan``, which merges log files by record keys."""
+    return plan if plan.rule is None else evolve(plan, rule=evolve(plan.rule, by_rows=False))
 
 
 def read(
@@ -65,7 +77,7 @@ def read(
         )
     )
     warn_of_stored_keys(table, scan.plan.slices)
-    return scan
+    return scan if BY_ROWS.read(table.options) else evolve(scan, plan=by_keys(scan.plan))
 
 
 def to_arrow(

@@ -9,6 +9,8 @@ from typing import Any
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
 
+from hoodoo_rows.options import BY_ROWS
+
 _WRITES = (
     "upsert",
     "insert",
@@ -83,6 +85,7 @@ def hoodoo_query_types() -> Iterable[Registration]:
             "snapshot",
             "hoodoo_rows.reads:SnapshotQuery.from_settings",
             summary="The rows of the table now, or at an older instant.",
+            options=(BY_ROWS,),
             verbs={name: f"hoodoo_rows.reads:{name}" for name in _READS},
         )
     ]

@@ -13,6 +13,7 @@ from hoodoo.storage.api import Storage, open_named
 
 from hoodoo_formats.log.content import BlockContent, decoding
 from hoodoo_formats.log.deletes import decode_deletes
+from hoodoo_formats.log.positions import Numbers, rows_of
 from hoodoo_formats.log.scan import scan
 
 
@@ -131,6 +132,12 @@ class LogReader:
             )
         with decoding(self._at(block)):
             return decode_deletes(self._content(block).whole(), ordering, self._at(block))
+
+    def base_rows(self, block: LogBlock, base_instant: str) -> Numbers | None:
+        """The numbers, from 0 and ascending, of the rows of the base file of ``base_instant`` that
+        the rows or deletes of ``block`` are about, one for each; None where it does not say
+        them."""
+        return rows_of(block, base_instant)
 
     def _content(self, block: LogBlock) -> BlockContent:
         return BlockContent(self._file, block.content_start, block.content_size)

@@ -16,6 +16,7 @@ from hoodoo.model.schema.avro import avro_text
 from hoodoo_rows.model.normalize import plain_schema
 
 from hoodoo_formats.log.deletes import encode_deletes
+from hoodoo_formats.log.positions import Numbers, headers_of
 
 _FORMAT = struct.Struct(">qii")
 _LONG = struct.Struct(">q")
@@ -45,6 +46,7 @@ class LogWriter:
     def __init__(self, local: str, formats: Mapping[int, EncodesRows] = NONE) -> None:
         self._local, self._formats = local, formats
         self._more: dict[Header, str] = {}
+        self._next: dict[Header, str] = {}
         try:
             self._file: BinaryIO = open(local, "wb")  # noqa: SIM115
         except OSError as error:
@@ -141,6 +143,11 @@ class LogWriter:
         """The blocks that follow replace those of ``instants``."""
         self._more = {Header.COMPACTED_BLOCK_TIMES: ",".join(instants)}
 
+    def at_rows(self, base_instant: str, rows: Numbers) -> None:
+        """The rows of the next block have the numbers ``rows`` (from 0, ascending) in the base file
+        of ``base_instant``."""
+        self._next = headers_of(base_instant, rows)
+
     def rollback_block(self, instant: str, target: str) -> LogBlock:
         """A command: what ``target`` wrote into this file group before is gone."""
         headers = {
@@ -161,7 +168,8 @@ class LogWriter:
     def _block(
         self, kind: int, headers: Mapping[Header, str], content: Callable[[], object]
     ) -> LogBlock:
-        headers = {**headers, **self._more}
+        headers = {**headers, **self._more, **self._next}
+        self._next = {}
         try:
             start = self._file.tell()
             try:

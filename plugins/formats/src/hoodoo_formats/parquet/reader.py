@@ -348,7 +348,7 @@ class ParquetReader:
         """``column`` alone, of text, without the row groups whose statistics leave no room for any
         of ``values`` (strings in the order of their bytes). Other rows than those asked for may
         come."""
-        yield from self._batches([column], self._groups_near(column, values))
+        yield from self._batches([column], self.groups_near(column, values))
 
     def _batches(
         self,
@@ -425,7 +425,7 @@ class ParquetReader:
             yield pa.record_batch([pa.nulls(step)], ["none"]).select([])
             rows -= step
 
-    def _groups_near(self, column: str, values: pa.Array | pa.ChunkedArray) -> list[int]:
+    def groups_near(self, column: str, values: pa.Array | pa.ChunkedArray) -> list[int]:
         """The row groups whose statistics leave room for one of ``values``, which ascend."""
         metadata = self._parquet.metadata
         paths = [metadata.schema.column(j).path for j in range(metadata.num_columns)]
@@ -479,7 +479,7 @@ class ParquetReader:
             if field.name in text and _is_listed(field.type):
                 values = StoredFiles.named_values(where, self._schema, field.name)
                 if values is not None:
-                    near.intersection_update(self._groups_near(field.name, values))
+                    near.intersection_update(self.groups_near(field.name, values))
         return near
 
     def _groups_with_null(self, where: str) -> list[int] | None:

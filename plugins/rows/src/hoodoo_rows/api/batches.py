@@ -9,7 +9,7 @@ from hoodoo_rows.produce import rows
 from hoodoo_rows.read import missing, prefetch, spec
 from hoodoo_rows.read import open as opened
 from hoodoo_rows.read import rows as results
-from hoodoo_rows.write import java_floats, promote, widen
+from hoodoo_rows.write import java_floats, promote, stored_at, widen
 
 
 class Batches:
@@ -36,3 +36,5 @@ class Batches:
     marked_operations = staticmethod(rule.marked_operations)
     counting = staticmethod(logs.counting)
     Places = meet.Places
+    # What an index that looks into base files answers to ``locate_rows``.
+    ROWS_SCHEMA = stored_at.ROWS_SCHEMA

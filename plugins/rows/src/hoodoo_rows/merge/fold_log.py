@@ -41,19 +41,23 @@ class Piece:
 
 
 def fold_pieces(
-    pieces: Sequence[Piece], merger: Merger, aside: frozenset[str] = frozenset()
+    pieces: Sequence[Piece],
+    merger: Merger,
+    aside: frozenset[str] = frozenset(),
+    by: str = RECORD_KEY,
 ) -> KeyJoin:
     """``pieces`` in order of arrival, all in one schema (`_hoodie__op`, record key, columns). ``aside``: see
-    :class:`~hoodoo_rows.merge.meet.KeyJoin`."""
+    :class:`~hoodoo_rows.merge.meet.KeyJoin`. ``by``: the column that says which rows are of one
+    key."""
     pool = pa.concat_tables([piece.rows for piece in pieces])
-    groups = codes(pool.column(RECORD_KEY))
+    groups = codes(pool.column(by))
     partial = any(piece.present is not None for piece in pieces)
     count = int(groups.max()) + 1 if len(groups) else 0
     if count == len(groups) and not partial:
         return KeyJoin(pool, merger, aside=aside)
     if partial:
         rule = order_of(merger) or merger
-        return evolve(_fold_partial(pieces, pool, groups, turns_of(groups), rule), aside=aside)
+        return evolve(_fold_partial(pieces, pool, groups, turns_of(groups), rule, by), aside=aside)
     return KeyJoin(fold_in_order(pool, groups, merger), merger, aside=aside)
 
 
@@ -63,6 +67,7 @@ def _fold_partial(
     groups: npt.NDArray[Any],
     turns: list[Places],
     merger: Merger,
+    by: str = RECORD_KEY,
 ) -> KeyJoin:
     """Column by column: where the value of each key comes from; -1 where no row has the column.
 
@@ -70,7 +75,7 @@ def _fold_partial(
     none but the ordering columns, and after it nobody has: a partial row that follows one is put
     together with the row in the base file, as Hudi's readers do.
     """
-    names = [n for n in pool.schema.names if n not in (OP, RECORD_KEY)]
+    names = [n for n in pool.schema.names if n not in (OP, RECORD_KEY, by)]
     piece_of = np.repeat(np.arange(len(pieces)), [piece.rows.num_rows for piece in pieces])
     has_row: dict[str, Mask] = {
         n: np.array([p.present is None or n in p.present for p in pieces])[piece_of] for n in names

@@ -23,6 +23,7 @@ from hoodoo.timeline.instants import order_key
 
 from hoodoo_rows.merge.fold_log import Piece, fold_pieces
 from hoodoo_rows.merge.meet import KeyJoin
+from hoodoo_rows.merge.positions import POSITION, Numbers, base_rows
 from hoodoo_rows.merge.rule import MergeRule, Visible, marked_operations
 from hoodoo_rows.merge.virtual import made_deletes
 from hoodoo_rows.model.internal_row import DELETE, DELETE_ROW, OP
@@ -50,17 +51,29 @@ class LogRows:
     instants: tuple[str, ...] = ()
 
 
-def read_log_rows(storage: Storage, logs: Sequence[LogFile], rule: MergeRule) -> LogRows:
+def read_log_rows(
+    storage: Storage, logs: Sequence[LogFile], rule: MergeRule, base_instant: str | None = None
+) -> LogRows:
     """The rows of ``logs``, which are in reading order; change data logs are passed over.
 
-    Memory: all rows of the logs, in the columns of the rule.
+    ``base_instant``: that of the base file that they will meet. Where all blocks say which of its
+    rows they are about, the rows have a column POSITION, and null for keys that the rule does not
+    give. Memory: all rows of the logs, in the columns of the rule.
     """
+    aside = frozenset({RECORD_KEY}) - frozenset(rule.schema.names)
+    by = RECORD_KEY
     with ExitStack() as stack:
         counted, damages = _blocks(stack, storage, logs, rule.logs, rule.visible)
-        pieces = [_piece(reader, block, rule) for reader, block in counted]
+        pieces: list[Piece] | None = None
+        at = base_rows(counted, rule, base_instant)
+        if at is not None and at:
+            pieces = _placed_pieces(counted, rule, at)
+            by, aside = POSITION, aside | {POSITION}
+        if pieces is None:
+            by, aside = RECORD_KEY, aside - {POSITION}
+            pieces = [_piece(reader, block, rule) for reader, block in counted]
     rows = sum(piece.rows.num_rows for piece in pieces)
-    aside = frozenset({RECORD_KEY}) - frozenset(rule.schema.names)
-    waiting = fold_pieces(pieces, rule.merger, aside) if rows else None
+    waiting = fold_pieces(pieces, rule.merger, aside, by) if rows else None
     instants = tuple(dict.fromkeys(block.instant for _, block in counted))
     return LogRows(waiting, tuple(damages), len(counted), rows, instants)
 
@@ -214,24 +227,45 @@ def counting(
             yield kept[at]
 
 
-def _piece(reader: LogFileReader, block: LogBlock, rule: MergeRule) -> Piece:
+def _placed_pieces(
+    counted: Sequence[tuple[LogFileReader, LogBlock]], rule: MergeRule, at: Sequence[Numbers]
+) -> list[Piece] | None:
+    """With the column POSITION; None where a block has not as many rows as it says numbers."""
+    pieces = []
+    for (reader, block), numbers in zip(counted, at, strict=True):
+        piece = _piece(reader, block, rule, keyed=rule.gives_keys)
+        if piece.rows.num_rows != len(numbers):
+            return None
+        pieces.append(evolve(piece, rows=piece.rows.append_column(POSITION, pa.array(numbers))))
+    return pieces
+
+
+def _piece(
+    reader: LogFileReader, block: LogBlock, rule: MergeRule, keyed: bool = True
+) -> Piece:
+    """Not ``keyed``: the record keys of rows are null."""
     if block.kind == BlockKind.DELETE:
         return Piece(_with_keys(_deletes(reader, block, rule), reader, block))
-    rows = _data(reader, block, rule)
+    rows = _data(reader, block, rule, keyed)
     there = frozenset(rows.schema.names)
     batches = [widened(batch, rule.schema, reader.path) for batch in rows.to_batches()]
     table = pa.Table.from_batches(batches, rule.schema)
     columns = [marked_operations(rows, delete_mark(rule.merger)), *table.columns]
     names = [OP, *table.schema.names]
-    if rule.keys is not None:
+    if not keyed:
+        if RECORD_KEY not in names:
+            columns.append(pa.nulls(table.num_rows, pa.string()))
+            names.append(RECORD_KEY)
+    elif rule.keys is not None:
         keys = pa.chunked_array([rule.keys.record_keys(b) for b in batches], pa.string())
         if RECORD_KEY in names:
             columns[names.index(RECORD_KEY)] = keys
         else:
             columns.append(keys)
             names.append(RECORD_KEY)
+    made = pa.Table.from_arrays(columns, names=names)
     return Piece(
-        _with_keys(pa.Table.from_arrays(columns, names=names), reader, block),
+        _with_keys(made, reader, block) if keyed else made,
         there | set(META_COLUMNS) if block.is_partial else None,
     )
 
@@ -247,9 +281,10 @@ def _with_keys(rows: pa.Table, reader: LogFileReader, block: LogBlock) -> pa.Tab
     return rows
 
 
-def _data(reader: LogFileReader, block: LogBlock, rule: MergeRule) -> pa.Table:
+def _data(reader: LogFileReader, block: LogBlock, rule: MergeRule, keyed: bool = True) -> pa.Table:
+    names = [n for n in rule.schema.names if keyed or n != RECORD_KEY]
     try:
-        return reader.rows(block, [*rule.schema.names, OPERATION])
+        return reader.rows(block, [*names, OPERATION])
     except SchemaError as error:  # of a damaged schema, or a type that no table holds
         raise SchemaError(
             f"log file {reader.path}, block at offset {block.offset}: {error.obj}",

@@ -18,6 +18,7 @@ from hoodoo.storage.api import Storage, of_size
 from hoodoo_rows.merge.log_rows import read_log_rows
 from hoodoo_rows.merge.meet import Counts, KeyJoin, MatchResult, Places
 from hoodoo_rows.merge.pairs import is_plain
+from hoodoo_rows.merge.positions import POSITION, RowPlaces, numbered
 from hoodoo_rows.merge.rule import MergeRule
 from hoodoo_rows.merge.virtual import KeyedReader
 from hoodoo_rows.read.late import FindsRows, finds_rows, matching_rows
@@ -44,7 +45,9 @@ def merged_rows(
     those of others are left out on both sides, whatever the merger.
     Memory: the log rows, and a batch of the base file. Warns of damaged bytes in logs, naming file
     and offset."""
-    found = read_log_rows(storage, slice_.log_files, rule)
+    base = slice_.base_file
+    by_rows = base is not None and keys is None
+    found = read_log_rows(storage, slice_.log_files, rule, base.instant if by_rows else None)
     for damage in found.damages:
         warnings.warn(f"{storage.root}: {damage}", HoodooWarning, stacklevel=2)
     # Where log rows are what they are, whatever is stored, row groups that the filter rules out
@@ -55,8 +58,8 @@ def merged_rows(
     waiting = found.waiting
     if keys is not None and waiting is not None and rule.keys is None:
         waiting = waiting.only(pa.array(keys, pa.string()))
-    if slice_.base_file is not None:
-        yield from _merged_base(storage, file_format, rule, slice_.base_file, waiting, pushed)
+    if base is not None:
+        yield from _merged_base(storage, file_format, rule, base, waiting, pushed)
     if waiting is not None:
         yield from _batches(waiting.rest(), rule.out_schema)
 
@@ -81,6 +84,9 @@ def _merged_base(
             assert waiting is not None
             yield from _rows_of_keys(reader, there, rule.out_schema, waiting, base.path)
             return
+        if waiting is not None and POSITION in waiting.rows.schema.names:
+            yield from _by_rows(reader, there, rule.out_schema, waiting, where, base.path)
+            return
         places, left = None, 0
         if waiting is not None:
             places = Places(waiting, (b.column(0) for b in reader.batches([RECORD_KEY], where)))
@@ -97,6 +103,25 @@ def _merged_base(
         if waiting is not None and places is not None and left < reader.num_rows:
             more = waiting.more(places.met, _stored_rows(waiting, reader, rule.out_schema, where))
             yield from _batches(more, rule.out_schema)
+
+
+def _by_rows(
+    reader: BaseFileReader,
+    there: Sequence[str],
+    schema: pa.Schema,
+    waiting: KeyJoin,
+    where: pc.Expression | None,
+    path: str,
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a base file, which log rows meet by number. A row that ``where`` rules out meets
+    none: what waits for it comes with the others that are left."""
+    places = RowPlaces(waiting.rows)
+    for start, whole in numbered(reader, there, where):
+        places.start = start
+        for batch in _with_room(iter([whole])):
+            stored = widened(batch, encoded_as(schema, batch.schema), path)
+            met = waiting.meet(stored, places.take(stored.num_rows))
+            yield from _of_both(met, schema, path)
 
 
 def _rows_of_keys(

@@ -28,6 +28,7 @@ from hoodoo_rows.produce.pending import Pending
 from hoodoo_rows.produce.rows import completed, stored_rows
 from hoodoo_rows.write.erased import MergedSlice
 from hoodoo_rows.write.merge_file import MergeFile
+from hoodoo_rows.write.stored_at import StoredAt, notes_rows
 from hoodoo_rows.write.target import LogSettings
 
 
@@ -35,7 +36,8 @@ from hoodoo_rows.write.target import LogSettings
 class AppendLog:
     """``schema`` is the stored schema, meta columns first. Rows that lack some of its columns
     become a partial block: readers keep the stored values. ``rule``: how the rows of a slice are
-    read. ``rewrite``: writes a new base file of a slice if a log file is not enough."""
+    read. ``rewrite``: writes a new base file of a slice if a log file is not enough. ``stored_at``:
+    the rows of base files that are changed, where the index has seen them."""
 
     schema: pa.Schema
     storage: Storage
@@ -44,6 +46,7 @@ class AppendLog:
     settings: LogSettings
     rule: MergeRule
     rewrite: MergeFile
+    stored_at: StoredAt | None = None
 
     def write(
         self, rows: pa.Table, target: dict[str, Any], key_changes: KeyChanges
@@ -118,6 +121,7 @@ class AppendLog:
             for rows, whole in self._pieces(data, target) if partial else [(data, True)]:
                 if not rows.num_rows:
                     continue
+                rows = self._placed(writer, rows, target)
                 kept = self.schema if whole else schema
                 lacking = [n for n in kept.names if n not in there]
                 made = stored_rows(
@@ -138,6 +142,7 @@ class AppendLog:
                     partial=not whole,
                 )
             if gone.num_rows:
+                gone = self._placed(writer, gone, target)
                 keys = delete_block_keys(settings.virtual, gone.column(RECORD_KEY))
                 paths = gone.column(PARTITION_PATH)
                 always = pc.equal(gone.column(OP), DELETE)
@@ -152,6 +157,18 @@ class AppendLog:
                     settings.schema_text,
                 )
             return writer.close()
+
+    def _placed(self, writer: object, rows: pa.Table, target: dict[str, Any]) -> pa.Table:
+        """``rows`` of the next block. Where it is known which rows of the base file they change, they
+        are in the order of these, and the block says it."""
+        if self.stored_at is None or target["base_instant"] is None:
+            return rows
+        at = self.stored_at.rows(target["file_id"], rows.column(RECORD_KEY))
+        if at is None or not notes_rows(writer):
+            return rows
+        order = np.argsort(at)
+        writer.at_rows(target["base_instant"], at[order])
+        return rows if (order[1:] > order[:-1]).all() else rows.take(pa.array(order))
 
     def _pieces(self, data: pa.Table, target: dict[str, Any]) -> Iterator[tuple[pa.Table, bool]]:
         """Partial rows, and those that have to be whole: Spark Hudi can't read a partial row whose

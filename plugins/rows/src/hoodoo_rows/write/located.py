@@ -34,6 +34,7 @@ from hoodoo_rows.produce.summary import Arrivals
 from hoodoo_rows.write.key import KeysOnly
 from hoodoo_rows.write.key_table import KeyTable
 from hoodoo_rows.write.log_keys import living_keys, with_log_keys
+from hoodoo_rows.write.stored_at import sees_rows
 from hoodoo_rows.write.tag import NOWHERE
 from hoodoo_rows.write.target import IndexKind, WriteTarget, asked_for_keys
 
@@ -47,11 +48,24 @@ def locate(
 ) -> pa.Table:
     """Where the staged keys lie: rows of LOCATIONS_SCHEMA. ``compares``: see
     :class:`IndexContext`."""
+    return locate_rows(target, index, staged, arriving, compares)[0]
+
+
+def locate_rows(
+    target: WriteTarget,
+    index: LookupIndex,
+    staged: Stream,
+    arriving: Arrivals,
+    compares: bool = False,
+    sees: bool = False,
+) -> tuple[pa.Table, pa.Table | None]:
+    """The same, and with ``sees`` the rows of base files that the index has seen (ROWS_SCHEMA); None
+    where it does not look there."""
     if not target.slices:
-        return LOCATIONS_SCHEMA.empty_table()
+        return LOCATIONS_SCHEMA.empty_table(), None
     if isinstance(index, Tees):
         assert isinstance(index.first, LookupIndex)
-        found = locate(target, index.first, staged, arriving, compares)
+        found, at = locate_rows(target, index.first, staged, arriving, compares, sees)
         other = locate(target, index.second, staged, arriving, True)
         mine = found
         if index.first.is_global and not index.second.is_global:
@@ -60,16 +74,21 @@ def locate(
             asked = target.engine.collect(target.engine.map(staged, KeysOnly(KEYS_SCHEMA)))
             mine = found.join(asked, names, join_type="left semi", use_threads=False)
         _compare(target, mine.num_rows, different(mine, other))
-        return found
+        return found, at
     engine = target.engine
     context = context_of(target, arriving, compares)
     keys = engine.map(staged, KeysOnly(KEYS_SCHEMA))
     index = asked_for_keys(index, context)
-    found = engine.collect(index.locate(keys, context))
+    at = None
+    if sees and sees_rows(index):
+        at = engine.collect(index.locate_rows(keys, context))
+        found = at.select(LOCATIONS_SCHEMA.names)
+    else:
+        found = engine.collect(index.locate(keys, context))
     check_locations(index, found)
     if IndexKind.of(index).knows_logs:
-        return found
-    return with_log_keys(target, keys, found, index.is_global)
+        return found, at
+    return with_log_keys(target, keys, found, index.is_global), at
 
 
 def context_of(

@@ -41,7 +41,7 @@ from hoodoo_rows.produce.summary import Arrivals, Summarise, arrivals
 from hoodoo_rows.read.source import SKELETONS
 from hoodoo_rows.write.conflicts import doubles_rows
 from hoodoo_rows.write.key import AddBuckets, AddKeys, AddPathBuckets
-from hoodoo_rows.write.located import compare_computed, context_of, living, locate
+from hoodoo_rows.write.located import compare_computed, context_of, living, locate_rows
 from hoodoo_rows.write.new_files import WriteNewFiles
 from hoodoo_rows.write.operation import Replaces, WriteKind
 from hoodoo_rows.write.places import OnDriver, Places, in_tasks, tag, where_rows_stay
@@ -92,6 +92,8 @@ class Planned:
     routed: Stream | None  # None: a direct write
     # Whether rows are left in a partition path that is not that of their columns.
     misplaced: bool = False
+    # The rows of base files that are changed (ROWS_SCHEMA), where the index has seen them.
+    seen: pa.Table | None = None
 
     @property
     def groups(self) -> frozenset[Group]:
@@ -193,7 +195,10 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
     ):
         by = target.plugins.by_path() if computes else prepared.anywhere or target.lookup()
         found = _in_tasks(target, prepared, by)
-        looked = found or OnDriver(target, by, keyed, locate(target, by, keyed, prepared.arriving))
+        sees = target.logs is not None and target.logs.notes_rows and prepared.kind.matches
+        looked = found or OnDriver(
+            target, by, keyed, *locate_rows(target, by, keyed, prepared.arriving, sees=sees)
+        )
     if target.computed is not None and computes:
         if prepared.kind.looks_up:
             compare_computed(target, target.computed, keyed)
@@ -214,7 +219,8 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
     dealt, parts = slots.deal(_tasks(target))
     side = target.engine.side(plan_table(dealt))
     step = RouteToSlots(prepared.keyed.schema, side)
-    return Planned(tuple(dealt), parts, target.engine.map(tagged, step), misplaced)
+    seen = looked.seen if isinstance(looked, OnDriver) else None
+    return Planned(tuple(dealt), parts, target.engine.map(tagged, step), misplaced, seen)
 
 
 def paths_needed(target: WriteTarget, prepared: Prepared) -> Collection[str] | None:
@@ -272,6 +278,7 @@ def write(
         target.joined is not None and target.joined.keys,
         sum(slot.work for slot in planned.slots),
         target.memory,
+        None if planned.seen is None else target.engine.side(planned.seen),
     )
     written = target.engine.map(exchanged, step)
     if not step.tells_keys:

@@ -66,12 +66,14 @@ class Places(Protocol):
 
 @frozen
 class OnDriver:
-    """``found``: LOCATIONS_SCHEMA. ``rows``: whose keys they are."""
+    """``found``: LOCATIONS_SCHEMA. ``rows``: whose keys they are. ``seen``: ROWS_SCHEMA, the rows of
+    base files that have the keys, as far as they are known."""
 
     target: WriteTarget
     index: LookupIndex
     rows: Stream
     found: pa.Table
+    seen: pa.Table | None = None
 
     def groups(self) -> list[dict[str, Any]]:
         """The file groups that have keys, with their numbers of rows."""

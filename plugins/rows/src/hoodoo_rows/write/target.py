@@ -99,6 +99,8 @@ class LogSettings:
     deletes_win: bool = False
     # Whether the table's index records key changes that writes report, deletes in log files, too.
     index_is_told: bool = False
+    # Blocks say which rows of base files they change, where the index has seen these.
+    notes_rows: bool = False
 
 
 @frozen

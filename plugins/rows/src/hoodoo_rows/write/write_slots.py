@@ -27,6 +27,7 @@ from hoodoo_rows.produce.pending import Pending
 from hoodoo_rows.produce.stats import STATS_SCHEMA, stats_batch
 from hoodoo_rows.write.append_log import AppendLog
 from hoodoo_rows.write.merge_file import MergeFile
+from hoodoo_rows.write.stored_at import StoredAt
 from hoodoo_rows.write.target import LogSettings
 
 # Files are written side by side across a network while they take a third of the memory of a task.
@@ -57,6 +58,7 @@ class WriteSlots:
     tells_keys: bool = False
     reads: int = 0  # bytes of the files that are rewritten
     memory: int = 0  # bytes that a task may take
+    seen: Side | None = None  # ROWS_SCHEMA: the rows of base files that log files change
 
     @property
     def out_schema(self) -> pa.Schema:
@@ -98,7 +100,14 @@ class WriteSlots:
             self.changes,
         )
         append = AppendLog(
-            self.schema, self.storage, self.file_format, self.pending, self.logs, self.rule, rewrite
+            self.schema,
+            self.storage,
+            self.file_format,
+            self.pending,
+            self.logs,
+            self.rule,
+            rewrite,
+            None if self.seen is None else StoredAt.of(self.seen.table()),
         )
         filled = (batch for batch in batches if batch.num_rows)
         for number, (slot, group) in enumerate(

@@ -44,10 +44,17 @@ class BloomIndex:
         )
 
     def locate(self, keys: Stream, context: IndexContext) -> Stream:
+        sieve = self._sieve(context)
+        return located(keys, context, not self.is_global, self.side_bytes, sieve)
+
+    def locate_rows(self, keys: Stream, context: IndexContext) -> Stream:
+        sieve = self._sieve(context)
+        return located(keys, context, not self.is_global, self.side_bytes, sieve, rows=True)
+
+    def _sieve(self, context: IndexContext) -> Sieve:
         filters = context.key_generator is None
         stored = StoredFilters.of(context) if filters and self.stored else None
-        sieve = Sieve(self.ranges, filters, stored)
-        return located(keys, context, not self.is_global, self.side_bytes, sieve)
+        return Sieve(self.ranges, filters, stored)
 
 
 def global_from_settings(settings: Settings) -> BloomIndex:

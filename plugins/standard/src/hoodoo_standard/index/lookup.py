@@ -13,17 +13,23 @@ from hoodoo.hookspecs.engine import Stream, spread
 from hoodoo.hookspecs.index import IndexContext
 
 from hoodoo_standard.index.exchanged import distinct_paths, exchanged
-from hoodoo_standard.index.matching import MatchKeys, asked_table
+from hoodoo_standard.index.matching import MatchKeys, RowsUnknown, asked_table
 from hoodoo_standard.index.plan import KeyReader, base_files, file_tasks
 from hoodoo_standard.index.sieve import Sieve
 
 
 def located(
-    keys: Stream, context: IndexContext, by_partition: bool, side_bytes: int, sieve: Sieve
+    keys: Stream,
+    context: IndexContext,
+    by_partition: bool,
+    side_bytes: int,
+    sieve: Sieve,
+    rows: bool = False,
 ) -> Stream:
     """Rows of LOCATIONS_SCHEMA for ``keys`` (rows of KEYS_SCHEMA), one for each file group that
     holds the key. ``side_bytes``: more bytes of keys than these are exchanged, and ``sieve`` not
-    asked."""
+    asked. With ``rows`` as ROWS_SCHEMA, the rows of these files; not known where keys are
+    exchanged."""
     engine = context.engine
     meets = context.key_bytes > side_bytes
     if meets or not context.on_driver:
@@ -31,7 +37,8 @@ def located(
         paths = distinct_paths(keys, context) if by_partition else None
         files = base_files(context, paths)
         if meets:
-            return exchanged(keys, files, context, by_partition)
+            found = exchanged(keys, files, context, by_partition)
+            return engine.map(found, RowsUnknown()) if rows else found
         side = spread(
             engine, keys, context.workspace, partial(asked_table, by_partition=by_partition)
         )
@@ -41,5 +48,5 @@ def located(
         paths = pc.unique(asked.column("partition_path")).to_pylist() if by_partition else None
         files = base_files(context, paths) if asked.num_rows else []
         side = engine.side(asked)
-    step = MatchKeys(side, KeyReader.of(context), by_partition, sieve)
+    step = MatchKeys(side, KeyReader.of(context), by_partition, sieve, rows)
     return engine.map(file_tasks(engine, files), step)

@@ -23,8 +23,8 @@ from hoodoo_standard.index.sieve import Sieve
 # Stored keys that are matched in one call: the hash table of asked keys is built once for them. As
 # many bytes as the asked keys have, between these bounds.
 _WINDOW_BYTES, _MOST_BYTES = 32 << 20, 256 << 20
-# Keys of a file, and between which of the asked ones they lie.
-_Stored = tuple[KeyFile, pa.Array, int, int]
+# Keys of a file, the number of the first one's row, and between which of the asked ones they lie.
+_Stored = tuple[KeyFile, pa.Array, int, int, int]
 
 
 def asked_table(keys: pa.Table, by_partition: bool) -> pa.Table:
@@ -42,12 +42,14 @@ def asked_table(keys: pa.Table, by_partition: bool) -> pa.Table:
 
 @frozen
 class MatchKeys:
-    """Payloads of files in; LOCATIONS_SCHEMA out: a row for each key and file that holds it."""
+    """Payloads of files in; LOCATIONS_SCHEMA out: a row for each key and file that holds it. With
+    ``rows`` it is ROWS_SCHEMA, with the number of the key's row."""
 
     asked: Side
     reader: KeyReader
     by_partition: bool
     sieve: Sieve = Sieve()
+    rows: bool = False
 
     @property
     def reads(self) -> int | None:
@@ -56,21 +58,21 @@ class MatchKeys:
 
     @property
     def out_schema(self) -> pa.Schema:
-        return LOCATIONS_SCHEMA
+        return Batches.ROWS_SCHEMA if self.rows else LOCATIONS_SCHEMA
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         files = read_payload(batches)
         if not files:
             return
         asked = _Asked(self.asked.table(), self.by_partition)
-        window = _Window(asked)
+        window = _Window(asked, self.rows)
         current: str | None = None
         stored = read_ahead(self.reader.storage, self._reads(asked, files))
-        for file, keys, low, high in stored:
+        for file, keys, start, low, high in stored:
             if self.by_partition and file.partition_path != current:
                 yield from window.flush()
                 current = file.partition_path
-            window.add(file, keys, low, high)
+            window.add(file, keys, start, low, high)
             if window.size > window.most:
                 yield from window.flush(still_open=file)
         yield from window.flush()
@@ -99,9 +101,12 @@ class MatchKeys:
                 return
             wanted = asked.keys.slice(low, high - low)
             left = self.sieve.candidates(wanted, file, opened) if known is None else known
-            if len(left):
+            if len(left) and self.rows:
+                for keys, start in self.reader.numbered_keys(opened, left):
+                    yield file, keys, start, low, high
+            elif len(left):
                 for keys in self.reader.keys(opened, left):
-                    yield file, keys, low, high
+                    yield file, keys, 0, low, high
 
     def _by_stored_filters(
         self, asked: _Asked, files: Sequence[KeyFile]
@@ -148,8 +153,9 @@ class _Window:
     """Stored keys of one or several files that wait to be matched together."""
 
     asked: _Asked
-    waiting: list[tuple[KeyFile, pa.Array]] = field(factory=list)
-    hits: dict[KeyFile, list[pa.Array]] = field(factory=dict)
+    rows: bool
+    waiting: list[tuple[KeyFile, pa.Array, int]] = field(factory=list)
+    hits: dict[KeyFile, list[tuple[pa.Array, pa.Array]]] = field(factory=dict)
     size: int = 0
     low: int = 0
     high: int = 0
@@ -158,10 +164,10 @@ class _Window:
     def __attrs_post_init__(self) -> None:
         self.most = max(_WINDOW_BYTES, min(self.asked.keys.nbytes, _MOST_BYTES))
 
-    def add(self, file: KeyFile, keys: pa.Array, low: int, high: int) -> None:
+    def add(self, file: KeyFile, keys: pa.Array, first: int, low: int, high: int) -> None:
         self.low = min(self.low, low) if self.waiting else low
         self.high = max(self.high, high) if self.waiting else high
-        self.waiting.append((file, keys))
+        self.waiting.append((file, keys, first))
         self.size += keys.nbytes
 
     def flush(self, still_open: KeyFile | None = None) -> Iterator[pa.RecordBatch]:
@@ -170,32 +176,62 @@ class _Window:
         self._match()
         for file in list(self.hits):
             if file != still_open:
-                keys = pa.chunked_array(self.hits.pop(file))
+                hits = self.hits.pop(file)
+                keys = pa.chunked_array([keys for keys, _ in hits])
                 is_many = len(keys) >= MANY
-                yield _located(
-                    file,
-                    Batches.one_array(keys) if is_many and all_differ(keys) else pc.unique(keys),
-                )
+                once = Batches.one_array(keys) if is_many and all_differ(keys) else pc.unique(keys)
+                yield _located(file, once, self._rows_of(hits, keys, once))
+
+    def _rows_of(
+        self, hits: list[tuple[pa.Array, pa.Array]], keys: pa.ChunkedArray, once: pa.Array
+    ) -> pa.Array | None:
+        """The rows of the keys ``once``, null of those that are there twice."""
+        if not self.rows:
+            return None
+        at = Batches.one_array(pa.chunked_array([at for _, at in hits]))
+        if len(once) == len(keys):
+            return at
+        counts = keys.value_counts()
+        single = counts.field("values").filter(pc.equal(counts.field("counts"), 1))
+        kept = pc.is_in(once, value_set=single)
+        return pc.if_else(kept, at.take(pc.index_in(once, value_set=Batches.one_array(keys))), None)
 
     def _match(self) -> None:
         if not self.waiting:
             return
         wanted = self.asked.keys.slice(self.low, self.high - self.low).combine_chunks()
-        stored = pa.chunked_array([keys for _, keys in self.waiting], pa.string())
+        stored = pa.chunked_array([keys for _, keys, _ in self.waiting], pa.string())
         found = np.asarray(pc.is_in(stored, value_set=wanted), np.bool_)
         start = 0
-        for file, keys in self.waiting:
+        for file, keys, first in self.waiting:
             mask = found[start : start + len(keys)]
             start += len(keys)
             if mask.any():
-                self.hits.setdefault(file, []).append(keys.filter(pa.array(mask)))
+                at = pa.array(np.flatnonzero(mask) + first, pa.int64())
+                self.hits.setdefault(file, []).append((keys.filter(pa.array(mask)), at))
         self.waiting.clear()
         self.size = 0
 
 
-def _located(file: KeyFile, keys: pa.Array) -> pa.RecordBatch:
+def _located(file: KeyFile, keys: pa.Array, rows: pa.Array | None) -> pa.RecordBatch:
     constants = [pa.repeat(text, len(keys)) for text in (file.partition_path, file.file_id)]
-    return pa.record_batch([keys, *constants], schema=LOCATIONS_SCHEMA)
+    if rows is None:
+        return pa.record_batch([keys, *constants], schema=LOCATIONS_SCHEMA)
+    return pa.record_batch([keys, *constants, rows], schema=Batches.ROWS_SCHEMA)
+
+
+@frozen
+class RowsUnknown:
+    """Step: LOCATIONS_SCHEMA in, ROWS_SCHEMA out, of rows that nobody has seen."""
+
+    @property
+    def out_schema(self) -> pa.Schema:
+        return Batches.ROWS_SCHEMA
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            unknown = pa.nulls(batch.num_rows, pa.int64())
+            yield pa.record_batch([*batch.columns, unknown], schema=Batches.ROWS_SCHEMA)
 
 
 def _position(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 import pyarrow as pa
 from attrs import astuple, frozen
@@ -70,6 +71,23 @@ class KeyReader:
             columns = [n if n in there else n.split(".")[0] for n in generator.record_key_fields]
             for batch in reader.batches(list(dict.fromkeys(columns))):
                 yield generator.record_keys(batch)
+
+    def numbered_keys(
+        self, reader: BaseFileReader, near: pa.ChunkedArray
+    ) -> Iterator[tuple[pa.Array, int]]:
+        """As :meth:`keys`, each batch with the number of its first row in the file."""
+        start = 0
+        if self.key_generator is None and hasattr(reader, "groups_near"):
+            begins = [0, *accumulate(rows for rows, _ in reader.groups())]
+            for number in reader.groups_near(RECORD_KEY, near):
+                start = begins[number]
+                for batch in reader.group_batches([number], [RECORD_KEY]):
+                    yield batch.column(RECORD_KEY).cast(pa.string()), start
+                    start += batch.num_rows
+            return
+        for keys in self.keys(reader):
+            yield keys, start
+            start += len(keys)
 
 
 def base_files(context: IndexContext, partitions: Sequence[str] | None = None) -> list[BaseFile]:

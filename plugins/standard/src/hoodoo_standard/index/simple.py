@@ -30,6 +30,9 @@ class SimpleIndex:
     def locate(self, keys: Stream, context: IndexContext) -> Stream:
         return located(keys, context, not self.is_global, self.side_bytes, Sieve())
 
+    def locate_rows(self, keys: Stream, context: IndexContext) -> Stream:
+        return located(keys, context, not self.is_global, self.side_bytes, Sieve(), rows=True)
+
 
 def global_from_settings(settings: Settings) -> SimpleIndex:
     """The global form: Hudi's GLOBAL_SIMPLE."""

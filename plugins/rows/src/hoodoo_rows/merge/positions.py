@@ -1,0 +1,106 @@
+"""Log rows meet stored rows by the numbers of these in the base file: no key is read or looked up.
+
+A block says them where its writer has looked into the base file. They count where every block of a
+slice says them of the slice's own base file; otherwise keys decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import define, field
+from hoodoo.hookspecs.file_format import BaseFileReader
+from hoodoo.hookspecs.log_format import LogFileReader
+from hoodoo.model.log_block import LogBlock
+
+from hoodoo_rows.merge.rule import MergeRule
+from hoodoo_rows.read.late import finds_rows
+
+Numbers = npt.NDArray[np.int64]
+# A column of log rows: the number of the stored row, from 0.
+POSITION = "_hoodie__position"
+
+
+class KnowsRows(Protocol):
+    """Optional for a reader of log files: blocks say which rows of a base file they change."""
+
+    def base_rows(self, block: LogBlock, base_instant: str) -> Numbers | None:
+        """The numbers, from 0 and ascending, of the rows of the base file of ``base_instant`` that
+        the rows or deletes of ``block`` are about, one for each; None where it does not say
+        them."""
+
+
+def _knows_rows(reader: object) -> TypeGuard[KnowsRows]:
+    return hasattr(reader, "base_rows")
+
+
+def base_rows(
+    counted: Sequence[tuple[LogFileReader, LogBlock]], rule: MergeRule, base_instant: str | None
+) -> list[Numbers] | None:
+    """The rows that the blocks ``counted`` are about; None where one of them does not say it, or a
+    key may stand for several. A merger that builds rows sees columns of the table alone, so its
+    rows have no numbers."""
+    if base_instant is None or not rule.by_rows or rule.merger.columns is None:
+        return None
+    if hasattr(rule.deletes, "deleted_keys"):
+        return None
+    found = []
+    for reader, block in counted:
+        rows = reader.base_rows(block, base_instant) if _knows_rows(reader) else None
+        if rows is None:
+            return None
+        found.append(rows)
+    return found
+
+
+@define
+class RowPlaces:
+    """The places of stored rows among waiting ones, for batch after batch, as
+    :class:`~hoodoo_rows.merge.meet.Places`, by the column POSITION of ``rows``."""
+
+    rows: pa.Table
+    start: int = 0
+    _order: npt.NDArray[np.int64] = field(init=False)
+    _at: Numbers = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        at = np.asarray(self.rows.column(POSITION), np.int64)
+        self._order = np.argsort(at, kind="stable")
+        self._at = at[self._order]
+
+    def take(self, rows: int) -> pa.Array:
+        """The places (int32, null: none) of the next ``rows`` rows of the file."""
+        first, last = np.searchsorted(self._at, (self.start, self.start + rows))
+        if first == last:
+            found = pa.nulls(rows, pa.int32())
+        else:
+            places = np.full(rows, -1, np.int32)
+            places[self._at[first:last] - self.start] = self._order[first:last]
+            found = pa.array(places, mask=places < 0)
+        self.start += rows
+        return found
+
+
+def numbered(
+    reader: BaseFileReader, columns: Sequence[str], where: pc.Expression | None
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The rows of a base file, in batches whose columns may be dictionaries, each with the number of
+    its first row. Row groups that ``where`` rules out are left out where the reader tells which
+    these are."""
+    start = 0
+    if where is not None and finds_rows(reader) and hasattr(reader, "groups"):
+        left = set(reader.groups_left(where))
+        for number, (rows, _size) in enumerate(reader.groups()):
+            begin = start
+            for batch in reader.group_batches([number], columns, None, True) if number in left else ():
+                yield begin, batch
+                begin += batch.num_rows
+            start += rows
+        return
+    for batch in reader.batches(columns, encoded=True):
+        yield start, batch
+        start += batch.num_rows

@@ -1,0 +1,250 @@
+"""Record positions: blocks of log files say which rows of the base file they change, where the index
+has looked there, and a read merges by them. What is read is what keys would give."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hoodoo.kernel.log_files import log_files
+from hoodoo.model.log_block import BlockKind, Header, LogBlock
+from hoodoo.model.meta import RECORD_KEY
+from hoodoo.table.table import Table
+from hoodoo_rows.merge import log_rows, slice as slices
+
+SCHEMA = "id string, region string, ts bigint, v string"
+BY_KEYS = {"hoodie.merge.use.record.positions": "false"}
+LOOKING = ("simple", "global_simple", "bloom", "global_bloom")
+Rows = dict[str, tuple[str, int, str]]
+
+
+def made(path: Path, index: str = "simple", **more: Any) -> Table:
+    options = {"hoodie.metadata.enable": "false", **more.pop("options", {})}
+    return hoodoo.create(
+        str(path), SCHEMA, name="t", record_key="id", ordering="ts", partition_by="region",
+        table_type="mor", index=index, options=options, **more,
+    )  # fmt: skip
+
+
+def table_of(rows: Rows) -> pa.Table:
+    return pa.table(
+        {
+            "id": pa.array(list(rows), pa.string()),
+            "region": [region for region, _, _ in rows.values()],
+            "ts": pa.array([ts for _, ts, _ in rows.values()], pa.int64()),
+            "v": [v for _, _, v in rows.values()],
+        }
+    )
+
+
+def many(count: int, ts: int, v: str, step: int = 1) -> Rows:
+    return {f"k{n:05d}": ("ab"[n % 2], ts, f"{v}{n}") for n in range(0, count, step)}
+
+
+def blocks(path: Path) -> list[tuple[LogBlock, pa.Table, str]]:
+    """The blocks of the newest slices, their rows, and the path of the base file."""
+    table = hoodoo.open(str(path))
+    found = []
+    for one in table.file_slices():
+        for log in one.log_files:
+            with log_files(table.config).reader(table.handle.storage, log.path) as reader:
+                for block in reader.blocks:
+                    read = reader.rows(block) if block.is_data else reader.deletes(block, [])
+                    base = "" if one.base_file is None else one.base_file.path
+                    found.append((block, read, base))
+    return found
+
+
+def shown(table: Table, **how: Any) -> list[str]:
+    return sorted(map(str, table.read(**how).to_arrow().to_pylist()))
+
+
+def by_keys(path: Path) -> Table:
+    return hoodoo.open(str(path), options=BY_KEYS)
+
+
+@pytest.mark.parametrize("index", LOOKING)
+@pytest.mark.parametrize("version", [8, 9])
+def test_blocks_say_the_rows_that_they_change(tmp_path: Path, index: str, version: int) -> None:
+    from pyroaring import BitMap64
+
+    table = made(tmp_path / "t", index, table_version=version)
+    table.upsert(table_of(many(100, 1, "old")))
+    given = list(many(100, 2, "new", 7).items())
+    random.Random(7).shuffle(given)
+    table.upsert(table_of(dict(given)))
+    table.delete(table_of(many(20, 3, "", 3)).select(["id", "region"]))
+    found = blocks(tmp_path / "t")
+    assert {block.kind for block, _, _ in found} == {BlockKind.PARQUET, BlockKind.DELETE}
+    import base64
+
+    for block, rows, base in found:
+        assert block.headers[Header.BASE_FILE_INSTANT] in base
+        text = block.headers[Header.RECORD_POSITIONS]
+        at = list(BitMap64.deserialize(base64.b64decode(text)))
+        stored = pa.parquet.read_table(tmp_path / "t" / base).column(RECORD_KEY)
+        name = "record_key" if block.kind == BlockKind.DELETE else RECORD_KEY
+        assert stored.take(at).to_pylist() == rows.column(name).to_pylist()
+    assert shown(hoodoo.open(str(tmp_path / "t"))) == shown(by_keys(tmp_path / "t"))
+
+
+@pytest.mark.parametrize("index", ["bucket", "record_index"])
+def test_who_does_not_look_says_nothing(tmp_path: Path, index: str) -> None:
+    table = made(tmp_path / "t", index, options={"hoodie.metadata.enable": "true"})
+    table.upsert(table_of(many(20, 1, "old")))
+    table.upsert(table_of(many(20, 2, "new", 3)))
+    assert all(Header.RECORD_POSITIONS not in block.headers for block, _, _ in blocks(tmp_path / "t"))
+
+
+def test_the_option_and_version_6(tmp_path: Path) -> None:
+    off = {"hoodie.write.record.positions": "false"}
+    for name, version, options in (("off", 9, off), ("six", 6, {})):
+        path = tmp_path / name
+        table = made(path, table_version=version)
+        table.upsert(table_of(many(20, 1, "old")))
+        hoodoo.open(str(path), options=options).upsert(table_of(many(20, 2, "new", 3)))
+        assert blocks(path)
+        for block, _, _ in blocks(path):
+            assert not {Header.RECORD_POSITIONS, Header.BASE_FILE_INSTANT} & block.headers.keys()
+
+
+def met(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Of each slice that is read from now on, whether rows met by number."""
+    found: list[bool] = []
+    real = log_rows.read_log_rows
+
+    def noted(*args: Any, **more: Any) -> Any:
+        rows = real(*args, **more)
+        if rows.waiting is not None:
+            found.append(log_rows.POSITION in rows.waiting.rows.schema.names)
+        return rows
+
+    monkeypatch.setattr(slices, "read_log_rows", noted)
+    return found
+
+
+def test_a_read_meets_by_number_only_where_all_blocks_say_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = made(tmp_path / "t")
+    table.upsert(table_of({k: ("a", ts, v) for k, (_, ts, v) in many(50, 1, "old").items()}))
+    newer = {k: ("a", ts, v) for k, (_, ts, v) in many(50, 2, "new", 5).items()}
+    hoodoo.open(str(tmp_path / "t")).upsert(table_of(newer))
+    found = met(monkeypatch)
+    expected = shown(by_keys(tmp_path / "t"))
+    assert found == [False]
+    assert shown(hoodoo.open(str(tmp_path / "t"))) == expected
+    assert found.pop() is True
+    off = {"hoodie.write.record.positions": "false"}
+    hoodoo.open(str(tmp_path / "t"), options=off).upsert(table_of({"k00001": ("a", 9, "last")}))
+    found.clear()
+    assert "last" in str(shown(hoodoo.open(str(tmp_path / "t"))))
+    assert found == [False]
+
+
+def test_another_base_file_is_not_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Log files that lie beside a base file of another instant than they say."""
+    table = made(tmp_path / "t")
+    table.upsert(table_of(many(40, 1, "old")))
+    table.upsert(table_of(many(40, 2, "new", 3)))
+    expected = shown(by_keys(tmp_path / "t"))
+    found = met(monkeypatch)
+    real = log_rows.base_rows
+    monkeypatch.setattr(log_rows, "base_rows", lambda c, r, i: real(c, r, "20200101000000000"))
+    assert shown(hoodoo.open(str(tmp_path / "t"))) == expected
+    assert set(found) == {False}
+
+
+def test_keys_that_a_file_has_twice_have_no_number(tmp_path: Path) -> None:
+    table = made(tmp_path / "t")
+    twice = table_of({"x": ("a", 1, "one"), "y": ("a", 1, "two")})
+    table.bulk_insert(pa.concat_tables([twice, twice.slice(0, 1)]))
+    table.upsert(table_of({"x": ("a", 2, "new"), "y": ("a", 2, "newer")}))
+    (found,) = blocks(tmp_path / "t")
+    assert Header.RECORD_POSITIONS not in found[0].headers
+    assert [v for v in table.read().to_arrow().column("v").to_pylist()].count("new") == 2
+
+
+def test_numbers_that_can_not_be_are_not_gone_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer numbers than rows, and text that is none."""
+    table = made(tmp_path / "t")
+    table.upsert(table_of(many(40, 1, "old")))
+    table.upsert(table_of(many(40, 2, "new", 3)))
+    expected = shown(by_keys(tmp_path / "t"))
+    real = log_rows.base_rows
+    with monkeypatch.context() as patch:
+        patch.setattr(log_rows, "base_rows", lambda *a: [n[1:] for n in real(*a) or []])
+        assert shown(hoodoo.open(str(tmp_path / "t"))) == expected
+    from hoodoo_formats.log import positions
+
+    block, _, _ = blocks(tmp_path / "t")[0]
+    instant = block.headers[Header.BASE_FILE_INSTANT]
+    assert positions.rows_of(block, instant) is not None
+    for text in ("", "AA==", "not base 64", "////////"):
+        headers = {**block.headers, Header.RECORD_POSITIONS: text}
+        from attrs import evolve
+
+        assert positions.rows_of(evolve(block, headers=headers), instant) is None
+
+
+def test_row_groups_that_a_filter_rules_out(tmp_path: Path) -> None:
+    """A filter skips row groups, where log rows stand alone: numbers count from the file's begin."""
+    small = {"hoodie.parquet.block.size": "4096"}
+    table = made(tmp_path / "t", options={**small, "hoodie.write.record.merge.mode": "COMMIT_TIME_ORDERING"})
+    count = 4000
+    old = {f"k{n:05d}": ("a", n, f"old{n}") for n in range(count)}
+    hoodoo.open(str(tmp_path / "t"), options=small).bulk_insert(table_of(old))
+    (base,) = [s.base_file.path for s in table.file_slices()]
+    assert pa.parquet.ParquetFile(tmp_path / "t" / base).metadata.num_row_groups > 2
+    newer = {k: ("a", ts, "new") for n, (k, (_, ts, _)) in enumerate(old.items()) if n % 9 == 0}
+    hoodoo.open(str(tmp_path / "t"), options=small).upsert(table_of(newer))
+    for where in (pc.field("ts") > count - 100, pc.field("ts") < 10, pc.field("v") == "new"):
+        found = shown(hoodoo.open(str(tmp_path / "t")), where=where)
+        assert found and found == shown(by_keys(tmp_path / "t"), where=where)
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("index", LOOKING)
+@pytest.mark.parametrize("mode", ["EVENT_TIME_ORDERING", "COMMIT_TIME_ORDERING"])
+@pytest.mark.parametrize("virtual", [False, True])
+def test_histories(tmp_path: Path, index: str, mode: str, virtual: bool) -> None:
+    """Random upserts, partial ones, deletes and compactions: keys and numbers give the same."""
+    chance = random.Random(f"{index} {mode} {virtual}")
+    options = {"hoodie.write.record.merge.mode": mode}
+    if virtual:
+        options["hoodie.populate.meta.fields"] = "false"
+    made(tmp_path / "t", index, options=options)
+
+    def some() -> Rows:
+        keys = chance.sample(range(60), chance.randint(1, 25))
+        return {
+            f"k{n:05d}": ("ab"[n % 2], chance.randint(1, 9), f"{chance.random():.3f}") for n in keys
+        }
+
+    def step(table: Table) -> None:
+        drawn = chance.random()
+        if drawn < 0.55:
+            table.upsert(table_of(some()))
+        elif drawn < 0.7 and not virtual:
+            table.upsert(
+                table_of(some()).select(["id", "region", "ts"]),
+            )
+        elif drawn < 0.9:
+            table.delete(table_of(some()).select(["id", "region"]))
+        else:
+            table.compact()
+
+    for _ in range(12):
+        step(hoodoo.open(str(tmp_path / "t")))
+        for columns in (None, ["v"], ["id", "v"], ["_hoodie_record_key", "ts"]):
+            if virtual and columns is not None and columns[0].startswith("_"):
+                continue
+            found = shown(hoodoo.open(str(tmp_path / "t")), columns=columns)
+            assert found == shown(by_keys(tmp_path / "t"), columns=columns)
+    assert np.any([Header.RECORD_POSITIONS in b.headers for b, _, _ in blocks(tmp_path / "t")] or [True])
