@@ -3,6 +3,7 @@ has looked there, and a read merges by them. What is read is what keys would giv
 
 from __future__ import annotations
 
+import base64
 import random
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from attrs import evolve
 from hoodoo.kernel.log_files import log_files
 from hoodoo.model.log_block import BlockKind, Header, LogBlock
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.table.table import Table
-from hoodoo_rows.merge import log_rows, slice as slices
+from hoodoo_rows.merge import log_rows
+from hoodoo_rows.merge import slice as slices
+from pyroaring import BitMap64
 
 SCHEMA = "id string, region string, ts bigint, v string"
 BY_KEYS = {"hoodie.merge.use.record.positions": "false"}
@@ -72,8 +76,6 @@ def by_keys(path: Path) -> Table:
 @pytest.mark.parametrize("index", LOOKING)
 @pytest.mark.parametrize("version", [8, 9])
 def test_blocks_say_the_rows_that_they_change(tmp_path: Path, index: str, version: int) -> None:
-    from pyroaring import BitMap64
-
     table = made(tmp_path / "t", index, table_version=version)
     table.upsert(table_of(many(100, 1, "old")))
     given = list(many(100, 2, "new", 7).items())
@@ -82,8 +84,6 @@ def test_blocks_say_the_rows_that_they_change(tmp_path: Path, index: str, versio
     table.delete(table_of(many(20, 3, "", 3)).select(["id", "region"]))
     found = blocks(tmp_path / "t")
     assert {block.kind for block, _, _ in found} == {BlockKind.PARQUET, BlockKind.DELETE}
-    import base64
-
     for block, rows, base in found:
         assert block.headers[Header.BASE_FILE_INSTANT] in base
         text = block.headers[Header.RECORD_POSITIONS]
@@ -99,7 +99,9 @@ def test_who_does_not_look_says_nothing(tmp_path: Path, index: str) -> None:
     table = made(tmp_path / "t", index, options={"hoodie.metadata.enable": "true"})
     table.upsert(table_of(many(20, 1, "old")))
     table.upsert(table_of(many(20, 2, "new", 3)))
-    assert all(Header.RECORD_POSITIONS not in block.headers for block, _, _ in blocks(tmp_path / "t"))
+    assert all(
+        Header.RECORD_POSITIONS not in block.headers for block, _, _ in blocks(tmp_path / "t")
+    )
 
 
 def test_the_option_and_version_6(tmp_path: Path) -> None:
@@ -171,7 +173,9 @@ def test_keys_that_a_file_has_twice_have_no_number(tmp_path: Path) -> None:
     assert [v for v in table.read().to_arrow().column("v").to_pylist()].count("new") == 2
 
 
-def test_numbers_that_can_not_be_are_not_gone_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_that_can_not_be_are_not_gone_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Fewer numbers than rows, and text that is none."""
     table = made(tmp_path / "t")
     table.upsert(table_of(many(40, 1, "old")))
@@ -181,22 +185,22 @@ def test_numbers_that_can_not_be_are_not_gone_by(tmp_path: Path, monkeypatch: py
     with monkeypatch.context() as patch:
         patch.setattr(log_rows, "base_rows", lambda *a: [n[1:] for n in real(*a) or []])
         assert shown(hoodoo.open(str(tmp_path / "t"))) == expected
-    from hoodoo_formats.log import positions
-
     block, _, _ = blocks(tmp_path / "t")[0]
     instant = block.headers[Header.BASE_FILE_INSTANT]
-    assert positions.rows_of(block, instant) is not None
-    for text in ("", "AA==", "not base 64", "////////"):
-        headers = {**block.headers, Header.RECORD_POSITIONS: text}
-        from attrs import evolve
-
-        assert positions.rows_of(evolve(block, headers=headers), instant) is None
+    (one,) = [s for s in table.file_slices() if s.log_files][:1]
+    with log_files(table.config).reader(table.handle.storage, one.log_files[0].path) as reader:
+        assert reader.base_rows(block, instant) is not None  # type: ignore[attr-defined]
+        for text in ("", "AA==", "not base 64", "////////"):
+            damaged = evolve(block, headers={**block.headers, Header.RECORD_POSITIONS: text})
+            assert reader.base_rows(damaged, instant) is None  # type: ignore[attr-defined]
 
 
 def test_row_groups_that_a_filter_rules_out(tmp_path: Path) -> None:
     """A filter skips row groups, where log rows stand alone: numbers count from the file's begin."""
     small = {"hoodie.parquet.block.size": "4096"}
-    table = made(tmp_path / "t", options={**small, "hoodie.write.record.merge.mode": "COMMIT_TIME_ORDERING"})
+    table = made(
+        tmp_path / "t", options={**small, "hoodie.write.record.merge.mode": "COMMIT_TIME_ORDERING"}
+    )
     count = 4000
     old = {f"k{n:05d}": ("a", n, f"old{n}") for n in range(count)}
     hoodoo.open(str(tmp_path / "t"), options=small).bulk_insert(table_of(old))
@@ -247,4 +251,6 @@ def test_histories(tmp_path: Path, index: str, mode: str, virtual: bool) -> None
                 continue
             found = shown(hoodoo.open(str(tmp_path / "t")), columns=columns)
             assert found == shown(by_keys(tmp_path / "t"), columns=columns)
-    assert np.any([Header.RECORD_POSITIONS in b.headers for b, _, _ in blocks(tmp_path / "t")] or [True])
+    assert np.any(
+        [Header.RECORD_POSITIONS in b.headers for b, _, _ in blocks(tmp_path / "t")] or [True]
+    )

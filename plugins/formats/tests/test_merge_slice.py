@@ -25,7 +25,7 @@ from hoodoo_formats.log.writer import LogWriter
 from hoodoo_formats.parquet.format import ParquetFormat
 from hoodoo_rows.merge import meet
 from hoodoo_rows.merge import slice as merging
-from hoodoo_rows.merge.log_rows import read_log_rows
+from hoodoo_rows.merge.log_rows import may_have_deleted, read_log_rows
 from hoodoo_rows.merge.meet import KeyJoin
 from hoodoo_rows.merge.rule import MergeRule
 from hoodoo_rows.merge.slice import merged_rows
@@ -460,3 +460,26 @@ def test_as_a_dictionary_does_it(
         where = None if least < 0 else pc.field("n") >= least
         found = made.read(Higher() if higher else Later(), ["n", "ts"], where)
         assert sorted(found) == sorted((n, ts) for n, ts in base.items() if n >= least)
+
+
+def test_deletes_of_a_log_file_of_unknown_size_are_not_remembered(tmp_path: Path) -> None:
+    """A log file of version 6 grows under its name; 0 bytes say that nobody knows how far."""
+    storage, name = LocalStorage(str(tmp_path)), ".f_20250101000000001.log.1_0-0-0"
+    rule = MergeRule(Later(), pa.schema([(RECORD_KEY, pa.string())]))
+    keys = pa.chunked_array([["late"]])
+
+    def grow(key: str) -> int:
+        with LogWriter(str(tmp_path / "part")) as writer:
+            writer.delete_block(pa.array([key]), pa.array([""]), None, None, "20250101000000001")
+            writer.close()
+        with (tmp_path / name).open("ab") as file:
+            file.write((tmp_path / "part").read_bytes())
+        return (tmp_path / name).stat().st_size
+
+    grow("early")
+    unknown = LogFile("", "f", "20250101000000001", 1, "0-0-0")
+    assert unknown.path == name and unknown.size == 0
+    assert not may_have_deleted(storage, [unknown], rule, keys)
+    size = grow("late")
+    assert may_have_deleted(storage, [unknown], rule, keys)
+    assert may_have_deleted(storage, [evolve(unknown, size=size)], rule, keys)

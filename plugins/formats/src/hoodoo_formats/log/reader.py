@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType, TracebackType
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from hoodoo.errors import UnsupportedTableError
-from hoodoo.model.log_block import BlockKind, Damage, LogBlock, kind_name
+from hoodoo.model.log_block import BlockKind, Damage, Header, LogBlock, kind_name
 from hoodoo.storage.api import Storage, open_named
 
 from hoodoo_formats.log.content import BlockContent, decoding
 from hoodoo_formats.log.deletes import decode_deletes
-from hoodoo_formats.log.positions import Numbers, rows_of
 from hoodoo_formats.log.scan import scan
+
+# No file has more.
+_MOST_ROWS = 1 << 62
 
 
 class DecodesRows(Protocol):
@@ -133,11 +138,22 @@ class LogReader:
         with decoding(self._at(block)):
             return decode_deletes(self._content(block).whole(), ordering, self._at(block))
 
-    def base_rows(self, block: LogBlock, base_instant: str) -> Numbers | None:
+    def base_rows(self, block: LogBlock, base_instant: str) -> npt.NDArray[np.int64] | None:
         """The numbers, from 0 and ascending, of the rows of the base file of ``base_instant`` that
-        the rows or deletes of ``block`` are about, one for each; None where it does not say
-        them."""
-        return rows_of(block, base_instant)
+        the rows or deletes of ``block`` are about, one for each; None where its headers do not say
+        them of that file, or can't be read: its keys say it, too."""
+        text = block.headers.get(Header.RECORD_POSITIONS)
+        if not text or block.headers.get(Header.BASE_FILE_INSTANT) != base_instant:
+            return None
+        from pyroaring import BitMap64
+
+        try:
+            found = BitMap64.deserialize(base64.b64decode(text, validate=True))
+        except (ValueError, MemoryError):
+            return None
+        if len(found) and found.max() > _MOST_ROWS:
+            return None
+        return np.frombuffer(found.to_array(), np.uint64).astype(np.int64)
 
     def _content(self, block: LogBlock) -> BlockContent:
         return BlockContent(self._file, block.content_start, block.content_size)

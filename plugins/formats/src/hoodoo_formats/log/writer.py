@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import struct
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType, TracebackType
 from typing import BinaryIO, Protocol
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from hoodoo.errors import StorageError, UnsupportedTableError
 from hoodoo.model.log_block import MAGIC, ROLLBACK, BlockKind, Header, LogBlock, kind_name
@@ -16,7 +20,6 @@ from hoodoo.model.schema.avro import avro_text
 from hoodoo_rows.model.normalize import plain_schema
 
 from hoodoo_formats.log.deletes import encode_deletes
-from hoodoo_formats.log.positions import Numbers, headers_of
 
 _FORMAT = struct.Struct(">qii")
 _LONG = struct.Struct(">q")
@@ -143,10 +146,15 @@ class LogWriter:
         """The blocks that follow replace those of ``instants``."""
         self._more = {Header.COMPACTED_BLOCK_TIMES: ",".join(instants)}
 
-    def at_rows(self, base_instant: str, rows: Numbers) -> None:
+    def at_rows(self, base_instant: str, rows: npt.NDArray[np.int64]) -> None:
         """The rows of the next block have the numbers ``rows`` (from 0, ascending) in the base file
-        of ``base_instant``."""
-        self._next = headers_of(base_instant, rows)
+        of ``base_instant``: a set in the portable form of 64-bit roaring bitmaps."""
+        from pyroaring import BitMap64  # few processes write log files
+
+        found = BitMap64(array("Q", rows.astype(np.uint64).tobytes()))
+        found.run_optimize()
+        text = base64.b64encode(found.serialize()).decode()
+        self._next = {Header.BASE_FILE_INSTANT: base_instant, Header.RECORD_POSITIONS: text}
 
     def rollback_block(self, instant: str, target: str) -> LogBlock:
         """A command: what ``target`` wrote into this file group before is gone."""

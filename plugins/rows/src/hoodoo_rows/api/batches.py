@@ -9,7 +9,7 @@ from hoodoo_rows.produce import rows
 from hoodoo_rows.read import missing, prefetch, spec
 from hoodoo_rows.read import open as opened
 from hoodoo_rows.read import rows as results
-from hoodoo_rows.write import java_floats, promote, stored_at, widen
+from hoodoo_rows.write import java_floats, key_table, promote, widen
 
 
 class Batches:
@@ -37,4 +37,4 @@ class Batches:
     counting = staticmethod(logs.counting)
     Places = meet.Places
     # What an index that looks into base files answers to ``locate_rows``.
-    ROWS_SCHEMA = stored_at.ROWS_SCHEMA
+    ROWS_SCHEMA = key_table.ROWS_SCHEMA

@@ -125,7 +125,8 @@ def _deleted_by(storage: Storage, log: LogFile, opener: LogFiles) -> pa.ChunkedA
             found = pa.chunked_array(
                 [chunk for part in parts for chunk in part.chunks], pa.string()
             )
-    if found is None or found.nbytes <= _KEPT_BYTES:
+    # A size of 0 is one that nobody knows: such a file may grow under the same name.
+    if log.size and (found is None or found.nbytes <= _KEPT_BYTES):
         with _lock:
             _deleted[name] = found
             while len(_deleted) > _KEPT_FILES:
@@ -240,9 +241,7 @@ def _placed_pieces(
     return pieces
 
 
-def _piece(
-    reader: LogFileReader, block: LogBlock, rule: MergeRule, keyed: bool = True
-) -> Piece:
+def _piece(reader: LogFileReader, block: LogBlock, rule: MergeRule, keyed: bool = True) -> Piece:
     """Not ``keyed``: the record keys of rows are null."""
     if block.kind == BlockKind.DELETE:
         return Piece(_with_keys(_deletes(reader, block, rule), reader, block))

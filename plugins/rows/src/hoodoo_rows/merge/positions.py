@@ -96,7 +96,9 @@ def numbered(
         left = set(reader.groups_left(where))
         for number, (rows, _size) in enumerate(reader.groups()):
             begin = start
-            for batch in reader.group_batches([number], columns, None, True) if number in left else ():
+            for batch in (
+                reader.group_batches([number], columns, None, True) if number in left else ()
+            ):
                 yield begin, batch
                 begin += batch.num_rows
             start += rows

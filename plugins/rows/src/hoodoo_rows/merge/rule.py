@@ -102,10 +102,10 @@ class MergeRule:
     deletes: KeyGenerator | None = None
     needed: frozenset[str] = frozenset()
     gives_keys: bool = True
-    # Log rows may meet stored ones by the numbers of these.
-    by_rows: bool = True
     # What reads the log files.
     logs: LogFiles = field(factory=log_files, eq=False, repr=False)
+    # Log rows may meet stored ones by the numbers of these.
+    by_rows: bool = True
 
     @classmethod
     def of(

@@ -46,8 +46,8 @@ def merged_rows(
     Memory: the log rows, and a batch of the base file. Warns of damaged bytes in logs, naming file
     and offset."""
     base = slice_.base_file
-    by_rows = base is not None and keys is None
-    found = read_log_rows(storage, slice_.log_files, rule, base.instant if by_rows else None)
+    met = None if base is None or keys is not None else base.instant
+    found = read_log_rows(storage, slice_.log_files, rule, met)
     for damage in found.damages:
         warnings.warn(f"{storage.root}: {damage}", HoodooWarning, stacklevel=2)
     # Where log rows are what they are, whatever is stored, row groups that the filter rules out

@@ -27,8 +27,8 @@ from hoodoo_rows.produce.key_changes import KeyChanges
 from hoodoo_rows.produce.pending import Pending
 from hoodoo_rows.produce.rows import completed, stored_rows
 from hoodoo_rows.write.erased import MergedSlice
+from hoodoo_rows.write.key_table import StoredAt, notes_rows
 from hoodoo_rows.write.merge_file import MergeFile
-from hoodoo_rows.write.stored_at import StoredAt, notes_rows
 from hoodoo_rows.write.target import LogSettings
 
 

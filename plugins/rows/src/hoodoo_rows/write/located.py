@@ -32,9 +32,8 @@ from hoodoo_rows.model.internal_row import OP, PUT
 from hoodoo_rows.produce.columns import SEQ
 from hoodoo_rows.produce.summary import Arrivals
 from hoodoo_rows.write.key import KeysOnly
-from hoodoo_rows.write.key_table import KeyTable
+from hoodoo_rows.write.key_table import KeyTable, sees_rows
 from hoodoo_rows.write.log_keys import living_keys, with_log_keys
-from hoodoo_rows.write.stored_at import sees_rows
 from hoodoo_rows.write.tag import NOWHERE
 from hoodoo_rows.write.target import IndexKind, WriteTarget, asked_for_keys
 
@@ -79,7 +78,7 @@ def locate_rows(
     context = context_of(target, arriving, compares)
     keys = engine.map(staged, KeysOnly(KEYS_SCHEMA))
     index = asked_for_keys(index, context)
-    at = None
+    at, is_global = None, index.is_global
     if sees and sees_rows(index):
         at = engine.collect(index.locate_rows(keys, context))
         found = at.select(LOCATIONS_SCHEMA.names)
@@ -88,7 +87,7 @@ def locate_rows(
     check_locations(index, found)
     if IndexKind.of(index).knows_logs:
         return found, at
-    return with_log_keys(target, keys, found, index.is_global), at
+    return with_log_keys(target, keys, found, is_global), at
 
 
 def context_of(

@@ -26,8 +26,8 @@ from hoodoo_rows.produce.key_changes import WRITTEN, KeyChanges
 from hoodoo_rows.produce.pending import Pending
 from hoodoo_rows.produce.stats import STATS_SCHEMA, stats_batch
 from hoodoo_rows.write.append_log import AppendLog
+from hoodoo_rows.write.key_table import StoredAt
 from hoodoo_rows.write.merge_file import MergeFile
-from hoodoo_rows.write.stored_at import StoredAt
 from hoodoo_rows.write.target import LogSettings
 
 # Files are written side by side across a network while they take a third of the memory of a task.

@@ -6,6 +6,7 @@ import heapq
 import json
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from typing import Any, Protocol, TypeGuard
 
 import pyarrow as pa
 from attrs import astuple, frozen
@@ -77,7 +78,7 @@ class KeyReader:
     ) -> Iterator[tuple[pa.Array, int]]:
         """As :meth:`keys`, each batch with the number of its first row in the file."""
         start = 0
-        if self.key_generator is None and hasattr(reader, "groups_near"):
+        if self.key_generator is None and _has_groups(reader):
             begins = [0, *accumulate(rows for rows, _ in reader.groups())]
             for number in reader.groups_near(RECORD_KEY, near):
                 start = begins[number]
@@ -88,6 +89,23 @@ class KeyReader:
         for keys in self.keys(reader):
             yield keys, start
             start += len(keys)
+
+
+class _HasGroups(Protocol):
+    """Optional for a reader of base files: it reads single row groups."""
+
+    def groups(self) -> Sequence[tuple[int, int]]:
+        """Rows and bytes of each."""
+
+    def groups_near(self, column: str, values: pa.Array | pa.ChunkedArray) -> list[int]:
+        """The numbers of those that may have one of ``values``, which ascend."""
+
+    def group_batches(self, numbers: Sequence[int], columns: Sequence[str]) -> Iterator[Any]:
+        """Their rows."""
+
+
+def _has_groups(reader: object) -> TypeGuard[_HasGroups]:
+    return all(hasattr(reader, name) for name in ("groups", "groups_near", "group_batches"))
 
 
 def base_files(context: IndexContext, partitions: Sequence[str] | None = None) -> list[BaseFile]:
