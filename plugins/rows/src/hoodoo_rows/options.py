@@ -7,8 +7,8 @@ from hoodoo.options.option import Option
 
 BY_ROWS = Option(
     "hoodie.merge.use.record.positions",
-    "A read merges log files by the rows of the base file that their blocks name, where all of them "
-    "do; false: always by record keys.",
+    "A read merges log files by the rows of the base file that their blocks name, where all of "
+    "them do; false: always by record keys.",
     "true",
     kind=FLAG,
 )

@@ -24,8 +24,8 @@ from hoodoo_rows.read.scan import Scan
 
 @frozen
 class SnapshotQuery:
-    """The query type ``snapshot``: the rows of the table as they are at one instant. ``by_rows``: log
-    files may be merged by numbers of rows."""
+    """The query type ``snapshot``: the rows of the table as they are at one instant. ``by_rows``:
+    log files may be merged by numbers of rows."""
 
     by_rows: bool = True
 

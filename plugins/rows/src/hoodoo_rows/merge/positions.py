@@ -88,8 +88,8 @@ class RowPlaces:
 def numbered(
     reader: BaseFileReader, columns: Sequence[str], where: pc.Expression | None
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The rows of a base file, in batches whose columns may be dictionaries, each with the number of
-    its first row. Row groups that ``where`` rules out are left out where the reader tells which
+    """The rows of a base file, in batches whose columns may be dictionaries, each with the number
+    of its first row. Row groups that ``where`` rules out are left out where the reader tells which
     these are."""
     start = 0
     if where is not None and finds_rows(reader) and hasattr(reader, "groups"):

@@ -159,8 +159,8 @@ class AppendLog:
             return writer.close()
 
     def _placed(self, writer: object, rows: pa.Table, target: dict[str, Any]) -> pa.Table:
-        """``rows`` of the next block. Where it is known which rows of the base file they change, they
-        are in the order of these, and the block says it."""
+        """``rows`` of the next block. Where it is known which rows of the base file they change,
+        they are in the order of these, and the block says it."""
         if self.stored_at is None or target["base_instant"] is None:
             return rows
         at = self.stored_at.rows(target["file_id"], rows.column(RECORD_KEY))

@@ -103,8 +103,8 @@ def notes_rows(writer: object) -> TypeGuard[NotesRows]:
 
 @frozen
 class StoredAt:
-    """``groups``: by file id the record keys (text) that its base file has, and the numbers of their
-    rows, as long."""
+    """``groups``: by file id the record keys (text) that its base file has, and the numbers of
+    their rows, as long."""
 
     groups: Mapping[str, tuple[pa.Array, Numbers]]
 

@@ -58,8 +58,8 @@ def locate_rows(
     compares: bool = False,
     sees: bool = False,
 ) -> tuple[pa.Table, pa.Table | None]:
-    """The same, and with ``sees`` the rows of base files that the index has seen (ROWS_SCHEMA); None
-    where it does not look there."""
+    """The same, and with ``sees`` the rows of base files that the index has seen (ROWS_SCHEMA);
+    None where it does not look there."""
     if not target.slices:
         return LOCATIONS_SCHEMA.empty_table(), None
     if isinstance(index, Tees):

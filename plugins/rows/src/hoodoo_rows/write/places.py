@@ -66,8 +66,8 @@ class Places(Protocol):
 
 @frozen
 class OnDriver:
-    """``found``: LOCATIONS_SCHEMA. ``rows``: whose keys they are. ``seen``: ROWS_SCHEMA, the rows of
-    base files that have the keys, as far as they are known."""
+    """``found``: LOCATIONS_SCHEMA. ``rows``: whose keys they are. ``seen``: ROWS_SCHEMA, the rows
+    of base files that have the keys, as far as they are known."""
 
     target: WriteTarget
     index: LookupIndex
