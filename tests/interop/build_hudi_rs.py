@@ -5,9 +5,9 @@ below ``XDG_CACHE_HOME``), under a name that follows from its sources, its ``Car
 of other checkouts too, find it there, and cargo finds what it compiled before beside it. ``HOODOO_HUDI_RS_BUILD=cached``
 takes what is there and builds nothing.
 
-    python tests/interop/build_hudi_rs.py
+    python tests/interop/build_hudi_rs.py [--release]
 
-prints where the program is; else why there is none, and ends with 2.
+prints where the program is; else why there is none, and ends with 2. ``--release``: optimized, for benchmarks.
 """
 
 from __future__ import annotations
@@ -30,23 +30,25 @@ class NotBuilt(Exception):
     """Why there is no program; the message is a sentence for the user."""
 
 
-def program(say: Callable[[str], None]) -> Path:
-    """Where it is. Raises NotBuilt."""
+def program(say: Callable[[str], None], profile: str = "dev") -> Path:
+    """Where it is. ``profile``: of cargo, ``dev`` or ``release``. Raises NotBuilt."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hoodoo" / "hudi-rs"
     cargo = shutil.which("cargo")
     if cargo is None:
         raise NotBuilt("cargo is missing: install Rust (https://rustup.rs).")
-    built = home / _fingerprint() / NAME
+    name = NAME if profile == "dev" else f"{NAME}_{profile}"
+    built = home / _fingerprint() / name
     if built.exists():
         return built
     if os.environ.get(BUILD_VARIABLE) == "cached":
         raise NotBuilt(f"{built} is not built: `tox run -e hudi-rs` builds it.")
     if shutil.which("protoc") is None:
         raise NotBuilt("protoc is missing: install the compiler of protocol buffers.")
-    _compile(cargo, home / "target", say)
+    _compile(cargo, home / "target", profile, say)
     built.parent.mkdir(parents=True, exist_ok=True)
     part = built.with_suffix(".part")  # under its name when it is whole
-    shutil.copy2(home / "target" / "debug" / NAME, part)
+    folder = "debug" if profile == "dev" else profile
+    shutil.copy2(home / "target" / folder / NAME, part)
     return part.rename(built)
 
 
@@ -58,9 +60,10 @@ def _fingerprint() -> str:
     return found.hexdigest()[:16]
 
 
-def _compile(cargo: str, target: Path, say: Callable[[str], None]) -> None:
+def _compile(cargo: str, target: Path, profile: str, say: Callable[[str], None]) -> None:
     began = time.monotonic()
-    command = [cargo, "build", "--locked", "--manifest-path", str(SOURCES / "Cargo.toml")]
+    manifest = str(SOURCES / "Cargo.toml")
+    command = [cargo, "build", "--locked", "--profile", profile, "--manifest-path", manifest]
     log = target.with_suffix(".log")
     log.parent.mkdir(parents=True, exist_ok=True)
     say(f"hudi-rs with cargo (some 20 minutes of one core the first time; {log}) ...")
@@ -83,7 +86,8 @@ def _compile(cargo: str, target: Path, say: Callable[[str], None]) -> None:
 
 def main() -> int:
     try:
-        print(program(lambda text: print(text, file=sys.stderr, flush=True)))
+        profile = "release" if "--release" in sys.argv[1:] else "dev"
+        print(program(lambda text: print(text, file=sys.stderr, flush=True), profile))
     except NotBuilt as error:
         print(error)
         return 2

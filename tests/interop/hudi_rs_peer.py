@@ -36,6 +36,11 @@ class HudiRs:
             text=True,
         )
 
+    @property
+    def pid(self) -> int:
+        """Of the process, which uses two threads."""
+        return self._process.pid
+
     def __enter__(self) -> HudiRs:
         return self
 
@@ -54,10 +59,14 @@ class HudiRs:
         self._process.stdout.close()
         self._scratch.cleanup()
 
-    def ask(self, verb: str, table: str | Path, rows: pa.Table | None = None, **more: Any) -> Any:
-        """What it answers. ``more``: as ``src/main.rs`` says."""
+    def ask(
+        self, verb: str, table: str | Path, rows: pa.Table | str | None = None, **more: Any
+    ) -> Any:
+        """What it answers. ``rows``: or the path of a file of them. ``more``: as ``src/main.rs`` says."""
         request = {"do": verb, "table": str(table), **more}
-        if rows is not None:
+        if isinstance(rows, str):
+            request["rows"] = rows
+        elif rows is not None:
             request["rows"] = self._file("in.arrow")
             with pa.OSFile(request["rows"], "wb") as sink, pa.ipc.new_file(sink, rows.schema) as to:
                 to.write_table(rows)

@@ -100,7 +100,7 @@ async fn create(path: &str, request: &Value) -> Answer {
     Ok(Value::Null)
 }
 
-/// Write the rows to the file "to", if there are any: "filters" (lists of column, operator, text), "as_of", and "start"
+/// Write the rows to the file "to", if it is named and there are any: "filters" (lists of column, operator, text), "as_of", and "start"
 /// and "end" of an incremental read.
 async fn read(table: &Table, request: &Value) -> Answer {
     let mut how = ReadOptions::new();
@@ -124,9 +124,8 @@ async fn read(table: &Table, request: &Value) -> Answer {
     }
     let batches = table.read(&how).await?;
     let count: usize = batches.iter().map(RecordBatch::num_rows).sum();
-    if let Some(first) = batches.first() {
-        let to = File::create(text(request, "to").ok_or("the request names no file for rows")?)?;
-        let mut writer = FileWriter::try_new(to, &first.schema())?;
+    if let (Some(first), Some(to)) = (batches.first(), text(request, "to")) {
+        let mut writer = FileWriter::try_new(File::create(to)?, &first.schema())?;
         for batch in &batches {
             writer.write(batch)?;
         }
