@@ -17,6 +17,9 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[2]
+IN_NAVIGATION = (
+    "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "tests/combinations.md", "tests/rfcs.md",
+)  # fmt: skip
 _FENCE = re.compile(
     r"^(?P<open>```+)(?P<lang>[\w+-]*)[^\n`]*\n(?P<body>.*?)^(?P=open)\s*$", re.M | re.S
 )
@@ -63,7 +66,7 @@ def on_files(files: Files, config: Any) -> Files:
             todo.append(f"{here}/{file.src_uri}")
     for file in files.media_files():
         _pages[f"{here}/{file.src_uri}"] = file.src_uri
-    for place in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"):  # in the navigation
+    for place in IN_NAVIGATION:
         todo += _add(place, files, config)
     while todo:
         place = todo.pop()

@@ -27,7 +27,7 @@ SCHEMA = pa.schema([("id", pa.int64()), ("part", pa.string()), ("x", pa.int64())
 EXECUTE = "hoodie.clustering.execution.strategy.class"
 PLAN = "hoodie.clustering.plan.strategy.class"
 UPDATES = "hoodie.clustering.updates.strategy"
-# Classes of Hudi that nobody offers here, and docs/rfcs.md says so.
+# Classes of Hudi that nobody offers here, and tests/rfcs.md says so.
 # Of Flink's, which nobody offers; frames of Hudi for classes of one's own; and names that are none.
 REFUSED = [
     (PLAN, "org.apache.hudi.client.clustering.plan.strategy.FlinkConsistentBucketClusteringPlanStrategy"),

@@ -1,4 +1,4 @@
-"""Makes docs/combinations.md from tests/property/pair_space.py: `python tests/meta/combinations_page.py`."""
+"""Makes tests/combinations.md from tests/property/pair_space.py: `python tests/meta/combinations_page.py`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ sys.path.insert(0, str(_ROOT / "tests" / "property"))
 import pair_space as space  # noqa: E402
 from pair_history import STEPS  # noqa: E402
 
-PAGE = _ROOT / "docs" / "combinations.md"
+PAGE = _ROOT / "tests" / "combinations.md"
 _HEAD = """# All combinations
 
 Each value of each option below works with each value of all others, and with each operation. The exceptions are in two

@@ -1,4 +1,4 @@
-"""docs/combinations.md says what the pairwise histories draw and what is refused."""
+"""tests/combinations.md says what the pairwise histories draw and what is refused."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ PAGES = sorted(
     {
         REPO / "README.md",
         REPO / "CHANGELOG.md",
-        REPO / "tests/README.md",
+        *(REPO / "tests").glob("*.md"),
         *(contrib / "README.md" for contrib in CONTRIBS),
         *(REPO / "docs").rglob("*.md"),
     }

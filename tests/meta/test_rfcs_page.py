@@ -1,4 +1,4 @@
-"""docs/rfcs.md: each row has an answer, and each answer its proof: tests that exist, pages that say why."""
+"""tests/rfcs.md: each row has an answer, and each answer its proof: tests that exist, pages that say why."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hoodoo.kernel.resolve import declared_options
 from hoodoo.model.writer_keys import WRITER_KEYS
 
 REPO = Path(__file__).parents[2]
-TEXT = (REPO / "docs/rfcs.md").read_text("utf-8")
+TEXT = (REPO / "tests/rfcs.md").read_text("utf-8")
 ROW = re.compile(r"^\| (.+?) \| ([^|]+) \| (.*) \|$")
 PROOF = re.compile(r"`((?:core|plugins|contrib|tests)/[\w/.-]+\.py)(?:::(\w+))?`")
 LINK = re.compile(r"\]\([^)]+\)")
@@ -159,7 +159,7 @@ def test_each_option_of_hudi_has_a_row() -> None:
 
 
 def test_each_option_without_effect_is_on_a_page_with_its_reason() -> None:
-    pages = "".join((REPO / page).read_text("utf-8") for page in (*WHY, "docs/rfcs.md"))
+    pages = "".join((REPO / page).read_text("utf-8") for page in (*WHY, "tests/rfcs.md"))
     said = [key for key, why in _known().items() if why]
     assert len(said) > 90
     assert [key for key in said if f"`{key}`" not in pages] == []

@@ -1,6 +1,6 @@
 """What the pairwise histories combine: kinds of tables and options, and what of it is refused, with the message.
 
-This is the source of docs/combinations.md (tests/meta/combinations_page.py).
+This is the source of tests/combinations.md (tests/meta/combinations_page.py).
 """
 
 from __future__ import annotations

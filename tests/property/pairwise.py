@@ -1,4 +1,4 @@
-"""Runs pairwise histories, and says how often each cell of docs/combinations.md was drawn.
+"""Runs pairwise histories, and says how often each cell of tests/combinations.md was drawn.
 
     python tests/property/pairwise.py 5000 --seed 1 --processes 2
 

@@ -52,7 +52,7 @@ def test_pairs_of_everything_on_spark(spark: object) -> None:
 
 @pytest.mark.parametrize("rule", space.REFUSALS, ids=lambda rule: "-".join(rule.where))
 def test_what_is_refused_says_why(rule: space.Refusal, tmp_path: Path) -> None:
-    """Each rule of docs/combinations.md, with the first value of all that it does not speak of."""
+    """Each rule of tests/combinations.md, with the first value of all that it does not speak of."""
     plain = {name: values[0] for name, values in space.FACTORS.items()}
     chosen = list(product(*rule.where.values()))
     for number, values in enumerate(chosen if MORE else chosen[:1]):
