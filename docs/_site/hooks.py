@@ -28,7 +28,9 @@ _ITEM = re.compile(r"^(?:[-*+]|1\.) ")
 _TABLE = re.compile(r"<table>.*?</table>", re.S)
 _HEADING = re.compile(r"<th\b[^>]*>(.*?)</th>", re.S)
 _CELL = re.compile(r"<td\b([^>]*)>")
+_CELLS = re.compile(r"<td\b[^>]*>(.*?)</td>", re.S)
 _TAG = re.compile(r"<[^>]+>")
+_LONG = 110  # letters of a cell: as one of three columns of a phone it is higher than the screen is wide
 _LANGUAGES = {".py": "py", ".cfg": "ini", ".toml": "toml", ".sh": "sh", ".ini": "ini"}
 # Pages of the site: where they are in the repository -> where they are in the site.
 _pages: dict[str, str] = {}
@@ -110,14 +112,15 @@ def _prose(text: str) -> str:
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
-    """Each cell of a table of five columns or more has the name of its column: on a phone, a row becomes a card."""
+    """Each cell of a table that is too wide for a phone has the name of its column: there, a row becomes a card."""
     return _TABLE.sub(_with_names, html)
 
 
 def _with_names(match: re.Match[str]) -> str:
     table = match[0]
     names = [markup.unescape(_TAG.sub("", one)).strip() for one in _HEADING.findall(table)]
-    if len(names) < 5:
+    longest = max((len(_TAG.sub("", cell)) for cell in _CELLS.findall(table)), default=0)
+    if len(names) < 5 and (len(names) < 3 or longest < _LONG):
         return table
     rows = table.split("<tr>")
     for at, row in enumerate(rows):
