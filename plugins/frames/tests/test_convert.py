@@ -129,6 +129,18 @@ def test_a_number_that_the_wider_type_lacks(tmp_path: Path) -> None:
     assert not hoodoo.open(tmp_path / "new").read().count()
 
 
+@pytest.mark.parametrize(
+    ("given", "fix"),
+    [({"path": "new"}, "to="), ({"exist_ok": True}, "upsert"), ({"schema": 1}, "cast")],
+)
+def test_arguments_of_create_that_are_none_of_its_own(
+    tmp_path: Path, given: dict[str, Any], fix: str
+) -> None:
+    with pytest.raises(CallError, match=r"hoodoo\.convert: does not take") as caught:
+        hoodoo.convert(str(tmp_path / "nothing"), record_key="id", **given)
+    assert fix in caught.value.fix
+
+
 def test_keys(tmp_path: Path) -> None:
     home = tmp_path / "old"
     home.mkdir()

@@ -18,6 +18,14 @@ from hoodoo_frames.convert.sources import Source, found_at
 SUFFIX = "_hudi"
 
 
+# Arguments of `create` that this call has under another name, or makes itself.
+_NOT_OF_CREATE = {
+    "path": "The path of the new table is the second argument, or to=....",
+    "schema": "The source has it; cast the columns there, or alter the new table.",
+    "exist_ok": "Rows go into a table that is there by hoodoo.open(path).upsert(...).",
+}
+
+
 def convert(
     source: Any,
     to: str | os.PathLike[str] | None = None,
@@ -51,6 +59,9 @@ def convert(
             "appended then, and "
             "changed by predicate.",
         )
+    for name, why in _NOT_OF_CREATE.items():
+        if name in table:
+            raise CallError("hoodoo.convert", f"does not take {name}={table[name]!r}.", why)
     keys = (record_key,) if isinstance(record_key, str) else tuple(record_key)
     found = found_at(source, as_of)
     path = _target(found, to)
