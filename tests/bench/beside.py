@@ -39,7 +39,7 @@ OPTIONS = {
 STOP = ".stop"
 
 
-def rows(turn: int) -> pa.Table:
+def rows_of_turn(turn: int) -> pa.Table:
     """New rows of a day, and a tenth of those that came eight turns before."""
     day = turn % DAYS
     old = range(max(0, turn - DAYS) * ROWS, max(0, turn - DAYS) * ROWS + ROWS // 10)
@@ -67,7 +67,7 @@ def writer(path: str, core: int) -> None:
     seconds, first = [], int(_newest(table)) + 1
     for turn in range(first, first + WRITES + WARM):
         frame = spark.createDataFrame(
-            rows(turn).to_pylist(), "id long, day string, n long, note string"
+            rows_of_turn(turn).to_pylist(), "id long, day string, n long, note string"
         )
         frame = frame.localCheckpoint()
         begun = time.perf_counter()
@@ -114,7 +114,7 @@ def run(report: Report, folder: str) -> None:
     table = hoodoo.create(
         path, SCHEMA, name="beside", record_key="id", partition_by="day", options=OPTIONS
     )
-    table.upsert(pa.concat_tables(rows(turn) for turn in range(DAYS)))
+    table.upsert(pa.concat_tables(rows_of_turn(turn) for turn in range(DAYS)))
     told: dict[str, Any] = {}
     figures: list[Figure] = []
     for beside in (False, True):
@@ -147,7 +147,7 @@ def _check(path: str) -> None:
     turns = _newest(hoodoo.open(path)) + 1
     expected: dict[int, int] = {}
     for turn in range(turns):
-        expected.update(dict.fromkeys(rows(turn).column("id").to_pylist(), turn))
+        expected.update(dict.fromkeys(rows_of_turn(turn).column("id").to_pylist(), turn))
     found = hoodoo.open(path).read(columns=["id", "n"]).to_arrow()
     assert found.num_rows == len(expected), (found.num_rows, len(expected))
     pairs = zip(found.column("id").to_pylist(), found.column("n").to_pylist(), strict=True)

@@ -43,7 +43,7 @@ class Told:
     tally: Tally
 
 
-def rows(case: str, writer: int, n: int) -> pa.Table:
+def rows_of_writer(case: str, writer: int, n: int) -> pa.Table:
     """The ``n``-th write of a writer; with n = 0 what is there before. The last row is its own."""
     own = [f"own {writer:02} {i}" for i in range(1 if case == SAME else ROWS)]
     ids = [*(f"shared {i}" for i in range(ROWS if case == SAME else 0)), *own]
@@ -62,8 +62,8 @@ def _work(
 ) -> Told:
     """In a process of its own: a write into another table, so that all is imported; then all together."""
     if not os.path.exists(warm):
-        contender.create(warm, rows(case, writer, 0), False)
-        contender.writer(warm)(rows(case, writer, 1), Tally(), time.monotonic() + _WAIT)
+        contender.create(warm, rows_of_writer(case, writer, 0), False)
+        contender.writer(warm)(rows_of_writer(case, writer, 1), Tally(), time.monotonic() + _WAIT)
     write = contender.writer(path)
     tally, seconds = Tally(), []
     _barrier.wait(_WAIT)
@@ -73,7 +73,7 @@ def _work(
         if begun > began + limit:
             break
         try:
-            write(rows(case, writer, n), tally, began + limit)
+            write(rows_of_writer(case, writer, n), tally, began + limit)
         except Refused:
             break
         seconds.append(round(time.monotonic() - begun, 4))
@@ -100,7 +100,7 @@ def _contend(
 ) -> None:  # fmt: skip
     name = f"{contender.name}, {case}, {writers} writers"
     path = f"{folder}/{name.replace(' ', '-').replace(',', '')}"
-    first = pa.concat_tables([rows(case, w, 0) for w in range(writers)])
+    first = pa.concat_tables([rows_of_writer(case, w, 0) for w in range(writers)])
     keys = first.column("id").to_pylist()
     contender.create(path, first.take([keys.index(k) for k in dict.fromkeys(keys)]), case == PARTED)
     jobs = [

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import hoodoo
 import pyarrow as pa
 from attrs import frozen
+from hoodoo_rows.testing.tables import Maker
 from memory_store import MemoryStorage, Objects
 from world import ALONE, opened
 
@@ -46,15 +46,7 @@ MOR9, MOR6 = Kind(True), Kind(True, 6)
 COW_RECORDS, MOR_RECORDS = Kind(index="record_index"), Kind(True, index="record_index")
 KINDS = (COW9, COW6, MOR9, MOR6)
 
-
-def rows(values: Mapping[int, str], text: str, ts: int, **more: str) -> pa.Table:
-    """``values`` maps id to region."""
-    ids = list(values)
-    columns = {"id": ids, "v": [text] * len(ids), "ts": [ts] * len(ids)}
-    table = pa.table({**columns, "region": list(values.values())}, schema=SCHEMA)
-    for name, value in more.items():
-        table = table.append_column(name, pa.array([value] * len(ids)))
-    return table
+rows = Maker(SCHEMA, "v", "ts", mapped="region")
 
 
 def build(path: Path, kind: Kind) -> Objects:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from effort import ALL, MORE
 from hoodoo.errors import CommitConflictError
@@ -31,7 +32,9 @@ def _upsert(values: dict[int, str], text: str) -> Act:
 
 
 def _widens(table: Table) -> object:
-    return table.upsert(rows({1: "a"}, "A", 3, more="x"), add_columns=True)
+    return table.upsert(
+        rows({1: "a"}, "A", 3).append_column("more", pa.array(["x"])), add_columns=True
+    )
 
 
 def _batch(table: Table) -> object:

@@ -26,6 +26,7 @@ from crash_trials import (
 from hoodoo.model.commit import Operation as Kind
 from hoodoo.model.instant import State as Stage
 from hoodoo.table.table import Table
+from hoodoo_rows.testing.tables import Maker
 from hoodoo_standard.storage.local import LocalStorage
 from merge_on_read import with_options
 from metadata_tables import check_reads
@@ -55,7 +56,7 @@ def build(path: Path, kind: str, what: str = "plain") -> Path:
         merge_on_read.build(path, version, "simple")
     else:
         crash_trials.build(path, version)
-    opened(path).bulk_insert(rows(kind, {11: "a", 12: "b"}, "more", 2))
+    opened(path).bulk_insert(rows_of(kind)({11: "a", 12: "b"}, "more", 2))
     if what == "planned":
         assert schedule(opened(path))
     if what == "clustered":
@@ -63,9 +64,8 @@ def build(path: Path, kind: str, what: str = "plain") -> Path:
     return path
 
 
-def rows(kind: str, values: dict[int, str], text: str, ts: int) -> object:
-    made = merge_on_read.rows if kind in ("v6-on-read", "v9-on-read") else crash_trials.rows
-    return made(values, text, ts)
+def rows_of(kind: str) -> Maker:
+    return merge_on_read.rows if kind in ("v6-on-read", "v9-on-read") else crash_trials.rows
 
 
 def schedule(table: Table) -> str | None:
@@ -106,7 +106,7 @@ def operation(kind: str, name: str) -> Operation:
 def _after_a_write(kind: str, how: str) -> Operation:
     def write(table: Table) -> object:
         options = {**_AFTER_WRITES, how: "true"}
-        return with_options(table, options).upsert(rows(kind, {1: "a", 21: "b"}, "new", 3))
+        return with_options(table, options).upsert(rows_of(kind)({1: "a", 21: "b"}, "new", 3))
 
     return write
 

@@ -28,6 +28,7 @@ from hoodoo.timeline import properties
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
 from hoodoo.timeline.ledger import FOLDER as LEDGER
 from hoodoo.timeline.markers import MARKERS
+from hoodoo_rows.testing.tables import Maker
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 
@@ -60,12 +61,7 @@ class Count:
 
 COUNT = Count()
 
-
-def rows(values: dict[int, str], text: str, ts: int) -> pa.Table:
-    """Rows of the test table: ``values`` maps id to region."""
-    ids, regions = list(values), list(values.values())
-    columns = {"id": ids, "v": [text] * len(ids), "ts": [ts] * len(ids), "region": regions}
-    return pa.table(columns, schema=SCHEMA)
+rows = Maker(SCHEMA, "v", "ts", mapped="region")
 
 
 OPERATIONS: dict[str, Operation] = {

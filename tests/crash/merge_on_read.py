@@ -20,6 +20,7 @@ from crash_trials import (
 )
 from hoodoo.model.filegroup import LogFile
 from hoodoo.table.table import Table
+from hoodoo_rows.testing.tables import Maker
 
 # With the bucket index file groups begin with log files, with the simple index with base files.
 INDEXES = ("bucket", "simple")
@@ -29,18 +30,7 @@ BUCKETS = {"hoodie.bucket.index.num.buckets": "1"}
 TWO_BLOCKS = {"hoodie.log.compaction.blocks.threshold": "2"}
 INLINE = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
 
-
-def rows(values: dict[int, str], text: str, ts: int, deleted: bool = False) -> pa.Table:
-    """``values`` maps id to region."""
-    ids = list(values)
-    columns = {
-        "id": ids,
-        "v": [text] * len(ids),
-        "ts": [ts] * len(ids),
-        "region": list(values.values()),
-        DELETED: [deleted] * len(ids),
-    }
-    return pa.table(columns, schema=MARKED)
+rows = Maker(MARKED, "v", "ts", DELETED, mapped="region", **{DELETED: False})
 
 
 def build(path: Path, version: int, index: str, commits: int = 2) -> Path:
@@ -75,7 +65,7 @@ def _inline(table: Table) -> object:
 
 WRITES: dict[str, Operation] = {
     "upsert": lambda t: t.upsert(rows({1: "a", 6: "a", 4: "b"}, "new", 3)),
-    "marked": lambda t: t.upsert(rows({1: "a", 3: "b"}, "new", 3, deleted=True)),
+    "marked": lambda t: t.upsert(rows({1: "a", 3: "b"}, "new", 3, True)),
     "delete": lambda t: t.delete([2, 4]),
     "insert": lambda t: t.insert(rows({8: "a", 9: "c"}, "new", 3)),
     "bulk_insert": lambda t: t.bulk_insert(rows({8: "a", 9: "c"}, "new", 3)),

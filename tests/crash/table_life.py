@@ -45,9 +45,8 @@ class Life:
     kind: str
     points: tuple[Point, ...]
 
-    def rows(self, **values: Any) -> Any:
-        made: Callable[..., Any] = rows if self.kind == "on-write" else merge_on_read.rows
-        return made(**values)
+    def rows(self, regions: dict[int, str], v: str, ts: int) -> Any:
+        return (rows if self.kind == "on-write" else merge_on_read.rows)(regions, v, ts)
 
 
 def live(path: Path, version: int, kind: str) -> Life:
@@ -58,11 +57,11 @@ def live(path: Path, version: int, kind: str) -> Life:
         merge_on_read.build(path, version, "bucket", 0)
     life = Life(path, kind, ())
     writes: list[Operation] = [
-        lambda t: t.upsert(life.rows(values={1: "a", 2: "a", 3: "b", 4: "b"}, text="old", ts=1)),
-        lambda t: t.upsert(life.rows(values={2: "a", 3: "b"}, text="mid", ts=2)),
-        lambda t: t.upsert(life.rows(values={7: "d"}, text="gone", ts=3)),
+        lambda t: t.upsert(life.rows({1: "a", 2: "a", 3: "b", 4: "b"}, "old", 1)),
+        lambda t: t.upsert(life.rows({2: "a", 3: "b"}, "mid", 2)),
+        lambda t: t.upsert(life.rows({7: "d"}, "gone", 3)),
         lambda t: t.delete_partitions("d"),
-        lambda t: t.upsert(life.rows(values={1: "a", 6: "b"}, text="late", ts=4)),
+        lambda t: t.upsert(life.rows({1: "a", 6: "b"}, "late", 4)),
     ]
     if kind == "on-read":
         writes.insert(3, lambda t: t.compact())
@@ -78,7 +77,7 @@ def cleaned(life: Life, path: Path) -> Life:
     copied(life.path, path)
     points = list(life.points)
     for text, ts in (("one", 5), ("two", 6)):
-        commit = opened(path).upsert(life.rows(values={1: "a", 3: "b"}, text=text, ts=ts))
+        commit = opened(path).upsert(life.rows({1: "a", 3: "b"}, text, ts))
         points.append((commit.instant, state(path)))
     with_options(opened(path), CLEANING).clean()
     return Life(path, life.kind, tuple(points))
@@ -87,7 +86,7 @@ def cleaned(life: Life, path: Path) -> Life:
 def due(life: Life, path: Path) -> Life:
     """The same, and one write later: the next one makes something to clean, and to archive."""
     found = cleaned(life, path)
-    commit = opened(path).upsert(life.rows(values={1: "a", 3: "b"}, text="due", ts=7))
+    commit = opened(path).upsert(life.rows({1: "a", 3: "b"}, "due", 7))
     points = [*found.points, (commit.instant, state(path))]
     if life.kind == "on-read":
         points.append((opened(path).compact().instant, state(path)))
@@ -121,7 +120,7 @@ def operation(life: Life, name: str) -> Operation:
     """What the service ``name`` does to ``life``."""
     second, newest = life.points[1][0], life.points[-1][0]
     inline = {**ARCHIVING, **(merge_on_read.INLINE if life.kind == "on-read" else {})}
-    data = life.rows(values={1: "a", 8: "b"}, text="new", ts=8)
+    data = life.rows({1: "a", 8: "b"}, "new", 8)
     found: dict[str, Operation] = {
         "clean": lambda t: with_options(t, CLEANING).clean(),
         "archive": lambda t: with_options(t, ARCHIVING).archive(),

@@ -17,6 +17,7 @@ from effort import ALL, effort
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage
 from hoodoo.timeline import heartbeat, properties
+from hoodoo_rows.testing.tables import Maker
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 
@@ -32,12 +33,7 @@ SPLIT = {"hoodie.bucket.index.split.threshold": "0", "hoodie.bucket.index.merge.
 SAMPLED = effort(2, 12)
 Work = Callable[[Table], Any]
 
-
-def rows(ids: range, ts: int) -> pa.Table:
-    return pa.table(
-        {"id": [str(i) for i in ids], "region": ["eu"] * len(ids), "ts": [ts] * len(ids)},
-        schema=SCHEMA,
-    )
+rows = Maker(SCHEMA, "ts", id=str, region="eu")
 
 
 FIRST, BESIDE, LAST = rows(range(30), 1), rows(range(20, 40), 2), rows(range(35, 50), 3)

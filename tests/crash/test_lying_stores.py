@@ -12,6 +12,7 @@ import pytest
 from crash_trials import opened
 from hoodoo.errors import StorageError
 from hoodoo.testing.stores import Delegating
+from hoodoo_rows.testing.tables import Maker
 
 SCHEMA = pa.schema([("id", pa.int64()), ("v", pa.string()), ("ts", pa.int64())])
 ACTIONS: dict[str, Callable[[Any], object]] = {
@@ -21,10 +22,7 @@ ACTIONS: dict[str, Callable[[Any], object]] = {
     "cluster": lambda t: t.cluster(order="linear", columns="id"),
 }
 
-
-def rows(values: dict[int, str], ts: int) -> pa.Table:
-    columns = {"id": list(values), "v": list(values.values()), "ts": [ts] * len(values)}
-    return pa.table(columns, schema=SCHEMA)
+rows = Maker(SCHEMA, "ts", mapped="v")
 
 
 class SaysExists(Delegating):

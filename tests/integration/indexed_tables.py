@@ -12,6 +12,7 @@ from attrs import define, field
 from hoodoo.hookspecs.index import KEYS_SCHEMA
 from hoodoo.storage.api import Entry
 from hoodoo_metadata.partitions.record_index.index import RecordIndex
+from hoodoo_rows.testing.tables import Maker
 from hoodoo_standard.storage.local import LocalStorage
 
 SCHEMA = pa.schema(
@@ -24,18 +25,8 @@ def create(path: Path, index: str | None = "record_index", **more: Any) -> hoodo
     return hoodoo.create(str(path), SCHEMA, index=index, **given)
 
 
-def rows(numbers: Iterable[int], v: int, part: str | None = None) -> pa.Table:
-    """Three partition paths, by the rest of the number, or one."""
-    known = list(numbers)
-    return pa.table(
-        [
-            [f"k{n}" for n in known],
-            [part or f"p{n % 3}" for n in known],
-            [v] * len(known),
-            [v] * len(known),
-        ],
-        schema=SCHEMA,
-    )
+# Three partition paths, by the rest of the number, or one.
+rows = Maker(SCHEMA, "v", "part", id="k{}".format, part=("p0", "p1", "p2"), ts=lambda n, v: v)
 
 
 def lying(path: Path) -> dict[str, tuple[str, str]]:

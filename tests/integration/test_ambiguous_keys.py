@@ -9,6 +9,7 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.errors import DataError
+from hoodoo_rows.testing.tables import Tuples
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -30,9 +31,7 @@ engines = pytest.mark.parametrize(
 WRITES = ["upsert", "insert", "append", "bulk_insert", "insert_overwrite", "insert_overwrite_table"]
 SCHEMA = pa.schema([(name, pa.string()) for name in "abcd"])
 
-
-def rows(*found: tuple[Any, ...]) -> pa.Table:
-    return pa.table([list(column) for column in zip(*found, strict=True)], schema=SCHEMA)
+rows = Tuples(SCHEMA)
 
 
 def create(path: Path, kind: str = "COPY_ON_WRITE", version: int = 9, **more: Any) -> Any:

@@ -16,13 +16,11 @@ from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
 from hoodoo.hookspecs.merger import Merged
 from hoodoo.kernel.resolve import resolve
 from hoodoo_clustering.hookspecs.clustering import ClusteredGroup
+from hoodoo_rows.testing.tables import Maker
 
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("v", pa.int64())])
 
-
-def rows(count: int, start: int = 0) -> pa.Table:
-    ids = list(range(start, start + count))
-    return pa.table({"id": ids, "city": ["a"] * count, "v": [-n for n in ids]}, SCHEMA)
+rows = Maker(SCHEMA, city="a", v=lambda n: -n).count
 
 
 @frozen

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.instants import next_instant, to_datetime
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import from_names
+from hoodoo_rows.testing.tables import values
 from hoodoo_rows.write import batches
 from hoodoo_services.archive.action import ArchiveAction
 from hoodoo_services.archive.plan import make_plan
@@ -67,10 +69,7 @@ def data(ids: Sequence[int], v: str) -> pa.Table:
     return pa.table([ids, [DAYS[n % 2] for n in ids], [v] * len(ids)], schema=SCHEMA)
 
 
-def rows(table: hoodoo.Table, as_of: str | None = None) -> dict[int, str]:
-    found = table.read(columns=["id", "v"], as_of=as_of).to_arrow().to_pylist()
-    assert len({row["id"] for row in found}) == len(found), "a key twice"
-    return {row["id"]: row["v"] for row in found}
+rows = partial(values, key="id", value="v")
 
 
 def written(table: hoodoo.Table, times: int, first: int = 0) -> list[str]:
@@ -189,11 +188,11 @@ def test_a_savepoint_stops_it(tmp_path: Path, version: int, kind: str) -> None:
     table = create(tmp_path, version, kind, {**SOON, "hoodie.compact.inline": "true"})
     kept = written(table, 2)[1]
     table.savepoint(kept)
-    then = rows(table, kept)
+    then = rows(table, as_of=kept)
     written(table, 12, 2)
     assert kept in writes(table) and len(writes(table)) > 8
     assert "savepoint" in table.archive().held
-    assert rows(table, kept) == then
+    assert rows(table, as_of=kept) == then
     table.delete_savepoint(kept)
     assert table.archive().instants
     assert kept not in writes(table)
@@ -327,7 +326,7 @@ def test_time_travel_before_the_start_is_refused(tmp_path: Path, version: int) -
     with pytest.raises(ConfigError, match="archived") as error:
         table.read(as_of=done[1]).to_arrow()
     assert writes(table)[0] in error.value.fix
-    assert rows(table, done[3]) and rows(table, done[5]) == rows(table)
+    assert rows(table, as_of=done[3]) and rows(table, as_of=done[5]) == rows(table)
     assert table.read(as_of="20200101000000000").to_arrow().num_rows == 0, "before the first write"
 
 

@@ -19,6 +19,7 @@ from hoodoo.table.table import Table
 from hoodoo.testing.contracts.file_format import FileFormatContract
 from hoodoo.testing.distributions import fake_distribution
 from hoodoo_clustering.layout.files import table_layout
+from hoodoo_rows.testing.tables import Maker
 from noted_sizes import restat
 
 pytestmark = pytest.mark.sampled
@@ -43,16 +44,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     kernel.cache_clear()
 
 
-def rows(ids: range, step: int = 1) -> pa.Table:
-    return pa.table(
-        {
-            "id": list(ids),
-            "city": ["ab"[i % 2] for i in ids],
-            "v": [i * step for i in ids],
-            "x": [float(i) if i % 3 else None for i in ids],
-        },
-        SCHEMA,
-    )
+rows = Maker(
+    SCHEMA, "step", step=1, city=("a", "b"), v=lambda i, step: i * step,
+    x=lambda i: float(i) if i % 3 else None,
+)  # fmt: skip
 
 
 def created(path: Path, base: str, kind: str, **more: Any) -> Table:

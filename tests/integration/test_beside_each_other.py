@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 from hoodoo.errors import CommitConflictError
 from hoodoo.table.table import Table
 from hoodoo.timeline import properties, publish
+from hoodoo_rows.testing.tables import tuples
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -48,9 +50,7 @@ def data(ids: Any, v: int, day: str = "a") -> pa.Table:
     return pa.table([ids, [day] * len(ids), [v] * len(ids)], schema=SCHEMA)
 
 
-def rows(path: Path) -> list[tuple[int, str, int]]:
-    found = hoodoo.open(str(path)).read(["id", "day", "v"]).to_arrow().to_pylist()
-    return sorted((row["id"], row["day"], row["v"]) for row in found)
+rows = partial(tuples, columns=["id", "day", "v"])
 
 
 @contextmanager

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import hoodoo
 import pyarrow as pa
 import pytest
+from hoodoo_rows.testing.tables import Tuples
 
 SCHEMA = pa.schema(
     [("id", pa.string()), ("n", pa.int32()), ("ts", pa.int64()), ("_hoodie_operation", pa.string())]
@@ -21,11 +21,7 @@ LATER = [
 ]  # fmt: skip
 LEFT = {"0": 1, "3": 0, "5": 1, "6": 1, "7": 0}
 
-
-def rows(*values: tuple[Any, ...]) -> pa.Table:
-    return pa.Table.from_pylist(
-        [dict(zip(SCHEMA.names, row, strict=True)) for row in values], SCHEMA
-    )
+rows = Tuples(SCHEMA)
 
 
 def written(path: Path, version: int, table_type: str, **options: str) -> hoodoo.Table:

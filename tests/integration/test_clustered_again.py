@@ -18,7 +18,7 @@ SMALL = "hoodie.clustering.plan.strategy.small.file.limit"
 SCHEMA = pa.schema([("id", pa.int64()), ("v", pa.int64()), ("text", pa.string())])
 
 
-def rows(first: int, count: int) -> pa.Table:
+def drawn(first: int, count: int) -> pa.Table:
     """Of about 40 bytes each, which do not shrink."""
     draw = np.random.default_rng(first)
     text = [draw.bytes(16).hex() for _ in range(count)]
@@ -33,7 +33,7 @@ def filled(
         options={"hoodie.parquet.small.file.limit": 0, **options},
     )  # fmt: skip
     for n in range(3):
-        table.append(rows(1000 * n, 1000))
+        table.append(drawn(1000 * n, 1000))
     return table
 
 
@@ -62,12 +62,12 @@ def test_fault_17_what_is_sorted_already_is_left_alone(
     assert table.cluster(columns=["text", "v"], order="hilbert").files
     assert table.cluster(columns="v", **smaller).files  # another target
     assert not table.cluster(columns="v", **smaller).instant
-    table.upsert(rows(10, 1))  # somebody wrote to it
+    table.upsert(drawn(10, 1))  # somebody wrote to it
     if kind == "MERGE_ON_READ":
         assert "have log files" in table.cluster(columns="v", **smaller).notes[0]
         table.compact()
     assert table.cluster(columns="v", **smaller).files
-    table.append(rows(5000, 10))
+    table.append(drawn(5000, 10))
     assert table.cluster(columns="v", target_file_size=1 << 30, options={SMALL: 1 << 30}).files
     assert sorted(table.read(["id"]).to_arrow()["id"].to_pylist()) == [
         *expected,
@@ -96,7 +96,7 @@ def test_fault_17_the_plan_says_what_it_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = filled(tmp_path / "t")
-    table.append(rows(9000, 5))
+    table.append(drawn(9000, 5))
     small = min(s.size for s in table.file_slices()) + 1
     instant = table.schedule_clustering(columns="v", options={SMALL: small})
     ((pending, plan),) = pending_clusterings(Snapshot(table.handle.storage, table.timeline()))

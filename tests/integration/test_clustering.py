@@ -6,6 +6,7 @@ import random
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_cli.commandline import main
 from hoodoo_clustering.hookspecs.clustering import Clusterable, ClusteringGroup, GroupSizes
 from hoodoo_clustering.plan import pending_clusterings
+from hoodoo_rows.testing.tables import dicts
 from hoodoo_standard.storage.local import LocalStorage
 
 pytestmark = pytest.mark.sampled(4)
@@ -72,10 +74,7 @@ def filled(path: Path, files: int = 4, rows: int = 50, days: str = "a", **more: 
     return table
 
 
-def rows(table: Table, **how: Any) -> list[dict[str, Any]]:
-    columns = ["_hoodie_commit_time", "_hoodie_commit_seqno", *SCHEMA.names]
-    found = table.read(columns=columns, **how).to_arrow().to_pylist()
-    return sorted(found, key=lambda row: row["id"])
+rows = partial(dicts, columns=["_hoodie_commit_time", "_hoodie_commit_seqno", *SCHEMA.names])
 
 
 def files(table: Table) -> list[str]:

@@ -18,6 +18,7 @@ from hoodoo.table.table import Table
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_clustering.hookspecs.partition_filter import TablePartition
 from hoodoo_clustering.plan import ClusteringPlan, pending_clusterings
+from hoodoo_rows.testing.tables import Maker
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -36,9 +37,7 @@ def filled(path: Path, files: int = 3, **more: Any) -> Table:
     return table
 
 
-def rows(ids: Any, x: int | None = None) -> pa.Table:
-    found = [n * 37 % 1009 if x is None else x for n in ids]
-    return pa.table([list(ids), found], schema=SCHEMA)
+rows = Maker(SCHEMA, "x", x=lambda n: n * 37 % 1009)
 
 
 def seen(table: Table) -> list[Any]:

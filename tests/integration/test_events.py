@@ -20,6 +20,7 @@ from hoodoo.kernel import registry
 from hoodoo.kernel.discover import Plugin, discover
 from hoodoo.kernel.registry import Kernel
 from hoodoo.timeline.batches import Batch
+from hoodoo_rows.testing.tables import Maker
 
 PAGE = Path(__file__).parents[2] / "docs/monitoring.md"
 
@@ -76,14 +77,14 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Event]]:
     registry.kernel.cache_clear()
 
 
-def rows(*keys: int, part: str = "a", value: int = 0) -> pa.Table:
-    return pa.table({"k": [*keys], "p": [part] * len(keys), "v": [value] * len(keys)})
+SCHEMA = pa.schema([("k", pa.int64()), ("p", pa.string()), ("v", pa.int64())])
+rows = Maker(SCHEMA, p="a", v=0).of
 
 
 @pytest.fixture
 def table(tmp_path: Path, told: list[Event]) -> Table:
     made = hoodoo.create(
-        str(tmp_path / "t"), rows(1).schema, name="t", record_key="k", partition_by="p",
+        str(tmp_path / "t"), SCHEMA, name="t", record_key="k", partition_by="p",
         table_type="MERGE_ON_READ",
     )  # fmt: skip
     told.clear()
@@ -112,7 +113,7 @@ def size(table: Table, files: tuple[str, ...]) -> int:
 def test_a_write_tells_of_files_bytes_rows_and_partitions(table: Table, told: list[Event]) -> None:
     table.insert(rows(1, 2))
     told.clear()
-    both = pa.concat_tables([rows(1, value=7), rows(3, part="b")])
+    both = pa.concat_tables([rows(1, v=7), rows(3, p="b")])
     commit = table.upsert(both)
     done = end(told, "write")
     assert done.kind == "write.committed" and done.instant == commit.instant
@@ -124,7 +125,7 @@ def test_a_write_tells_of_files_bytes_rows_and_partitions(table: Table, told: li
     assert done.partitions == ("a", "b")
     assert done.detail["operation"] == "UPSERT"
     told.clear()
-    table.delete(rows(3, part="b"))
+    table.delete(rows(3, p="b"))
     assert end(told, "write").rows_deleted == 1
 
 
@@ -151,7 +152,7 @@ def test_a_batch_that_is_in_the_table_is_skipped(table: Table, told: list[Event]
 def test_services_tell_of_what_they_did(table: Table, told: list[Event]) -> None:
     table.insert(rows(1))
     for value in range(3):
-        table.upsert(rows(1, value=value))
+        table.upsert(rows(1, v=value))
     told.clear()
     commit = table.compact()
     done = end(told, "compaction")
@@ -162,9 +163,9 @@ def test_services_tell_of_what_they_did(table: Table, told: list[Event]) -> None
     assert [e.step for e in of(told, "compaction")] == [
         "started", "scheduled", "planned", "committed",
     ]  # fmt: skip
-    table.upsert(rows(1, value=9))
+    table.upsert(rows(1, v=9))
     table.compact()
-    table.upsert(rows(1, value=10))
+    table.upsert(rows(1, v=10))
     told.clear()
     cleaned = table.clean(commits_retained=1)
     done = end(told, "clean")
@@ -205,7 +206,7 @@ def test_going_back(table: Table, told: list[Event]) -> None:
     table.savepoint(first.instant, "why", "who")
     saved = end(told, "savepoint")
     assert saved.instant == first.instant and saved.detail == {"user": "who", "comment": "why"}
-    second = table.insert(rows(2, part="b"))
+    second = table.insert(rows(2, p="b"))
     told.clear()
     table.rollback(second.instant)
     undone = end(told, "rollback")
@@ -280,12 +281,12 @@ def test_the_page_names_what_is_told(table: Table, told: list[Event]) -> None:
     rows_ = re.findall(r"^\| (`[\w`, ]+) \| ([^|]+) \|", page, re.M)
     listed = {name: steps for names, steps in rows_ for name in re.findall(r"\w+", names)}
     for value in range(3):
-        table.upsert(rows(1, value=value))
+        table.upsert(rows(1, v=value))
     with pytest.raises(HoodooError):
         table.delete_partitions("nowhere")
     table.compact()
     table.cluster()
-    table.upsert(rows(1, value=5))
+    table.upsert(rows(1, v=5))
     table.compact()
     table.clean(commits_retained=1)
     table.archive()

@@ -13,6 +13,7 @@ from hoodoo.model.meta import META_COLUMNS
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import GatedStorage
 from hoodoo.timeline import properties
+from hoodoo_rows.testing.tables import Tuples
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 
@@ -22,11 +23,7 @@ SCHEMA = pa.schema(
     [("k", pa.string()), ("p", pa.string()), ("w", pa.int32()), ("note", pa.string())]
 )
 
-
-def rows(*found: tuple[str, str, int]) -> pa.Table:
-    return pa.Table.from_pylist(
-        [{"k": k, "p": p, "w": w, "note": f"{k}{w}"} for k, p, w in found], schema=SCHEMA
-    )
+rows = Tuples(SCHEMA, note=lambda k, w: f"{k}{w}")
 
 
 def table(path: Path, **more: Any) -> hoodoo.Table:

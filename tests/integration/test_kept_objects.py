@@ -13,15 +13,14 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 from hoodoo.errors import CommitConflictError
+from hoodoo_rows.testing.tables import Maker
 
 SCHEMA = pa.schema([("id", pa.int64()), ("n", pa.int64())])
 SHORT = {
     "hoodie.keep.min.commits": 2, "hoodie.keep.max.commits": 3, "hoodie.clean.commits.retained": 1,
 }  # fmt: skip
 
-
-def rows(*ids: int, n: int = 1) -> list[dict[str, Any]]:
-    return [{"id": i, "n": n} for i in ids]
+rows = Maker(SCHEMA, n=1).of
 
 
 def of_six_files(path: Path, **given: Any) -> hoodoo.Table:
@@ -83,7 +82,7 @@ def test_a_read_of_what_was_rolled_back_is_to_be_repeated(
     for read in (scan.to_arrow, dataset.to_table):
         with pytest.raises(CommitConflictError, match=r"the rollback \d+ has taken it back"):
             read()
-    assert table.read().to_pylist() == rows(1, 2)
+    assert table.read().to_pylist() == rows(1, 2).to_pylist()
 
 
 def test_a_thread_makes_the_plugins_of_new_properties(tmp_path: Path) -> None:

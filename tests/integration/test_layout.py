@@ -10,10 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import ConfigError
 from hoodoo_formats.record_keys import key_filter
+from hoodoo_rows.testing.tables import Maker
 
-
-def rows(*ids: int) -> pa.Table:
-    return pa.table({"id": pa.array(ids, pa.int64())})
+rows = Maker(pa.schema([("id", pa.int64())])).of
 
 
 @pytest.mark.parametrize(("layout", "files"), [(None, 1), ("small_file", 1), ("NEW_FILES", 2)])

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hoodoo.actions.transaction import Transaction
+from hoodoo_rows.testing.tables import Maker
 from hoodoo_standard.storage.local import LocalStorage
 
 pytestmark = pytest.mark.sampled(4)
@@ -21,9 +22,7 @@ SCHEMA = pa.schema([("id", pa.int64()), ("part", pa.string()), ("v", pa.int64())
 KINDS = ("COPY_ON_WRITE", "MERGE_ON_READ")
 METADATA = [{"hoodie.metadata.enable": "false"}, {"hoodie.metadata.enable": "true"}]
 
-
-def rows(ids: list[int], part: str, v: int = 1) -> pa.Table:
-    return pa.table([ids, [part] * len(ids), [v] * len(ids)], schema=SCHEMA)
+rows = Maker(SCHEMA, "part", "v", v=1)
 
 
 def made(path: Path, options: dict[str, str], index: str = "simple", kind: str = KINDS[0]) -> Any:

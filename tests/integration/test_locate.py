@@ -9,6 +9,7 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, DataError, PluginError
+from hoodoo_rows.testing.tables import Maker
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -20,11 +21,7 @@ INDEXES = [
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("v", pa.int64())])
 CITIES = ("oslo", "rome")
 
-
-def rows(ids: Any, v: int) -> pa.Table:
-    ids = list(ids)
-    made = [[f"k{i}" for i in ids], [CITIES[i % 2] for i in ids], [v] * len(ids)]
-    return pa.table(made, schema=SCHEMA)
+rows = Maker(SCHEMA, "v", id="k{}".format, city=CITIES)
 
 
 def create(

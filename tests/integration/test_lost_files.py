@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import CorruptTableError
 from hoodoo.participants import lost
+from hoodoo_rows.testing.tables import Maker
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -32,9 +33,7 @@ OPTIONS = {
     "virtual": {"hoodie.populate.meta.fields": "false"},
 }
 
-
-def rows(ids: list[int], v: int, city: str = "a") -> pa.Table:
-    return pa.table([ids, [city] * len(ids), [v] * len(ids)], schema=SCHEMA)
+rows = Maker(SCHEMA, "v", "city", city="a")
 
 
 def made(path: Path, kind: str, version: int, more: str) -> hoodoo.Table:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import DuplicateKeyError
 from hoodoo.hookspecs import engine as engine_family
+from hoodoo_rows.testing.tables import Tuples
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -26,9 +27,7 @@ def many(monkeypatch: pytest.MonkeyPatch) -> Any:
     return lambda: monkeypatch.setattr(engine_family, "RESULT_BYTES", 0)
 
 
-def rows(*found: tuple[str, str, int]) -> pa.Table:
-    made = [(key, city, ts, ts) for key, city, ts in found]
-    return pa.table([list(column) for column in zip(*made, strict=True)], schema=SCHEMA)
+rows = Tuples(SCHEMA, v=lambda ts: ts)
 
 
 def there(table: hoodoo.Table) -> list[tuple[Any, ...]]:

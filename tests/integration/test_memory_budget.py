@@ -24,7 +24,7 @@ SMALL, LARGE = {"hoodoo.memory.bytes": "1MB"}, {"hoodoo.memory.bytes": "1GB"}
 COUNT, PATHS = 24_000, 40
 
 
-def rows(paths: int = PATHS) -> Iterator[pa.RecordBatch]:
+def batches(paths: int = PATHS) -> Iterator[pa.RecordBatch]:
     """About 3 MB in batches, the paths in turn, of which some have far more rows than others."""
     for first in range(0, COUNT, 2000):
         ids = np.arange(first, first + 2000)
@@ -34,7 +34,7 @@ def rows(paths: int = PATHS) -> Iterator[pa.RecordBatch]:
 
 
 def stream(paths: int = PATHS) -> pa.RecordBatchReader:
-    return pa.RecordBatchReader.from_batches(SCHEMA, rows(paths))
+    return pa.RecordBatchReader.from_batches(SCHEMA, batches(paths))
 
 
 def made(path: Path, kind: str, options: dict[str, str], **more: Any) -> hoodoo.Table:
@@ -146,7 +146,7 @@ def test_writes_with_an_exchange(kind: str, index: str, tmp_path: Path) -> None:
         buckets = {"hoodie.bucket.index.num.buckets": "2"} if index == "bucket" else {}
         table = made(tmp_path / name, kind, options | buckets, index=index)
         table.insert(stream(8))
-        changed = pa.Table.from_batches(rows(8)).slice(COUNT // 2)
+        changed = pa.Table.from_batches(batches(8)).slice(COUNT // 2)
         table.upsert(changed.set_column(2, "note", pa.array(["new"] * changed.num_rows)))
         table.delete(changed.slice(0, 100))
         tables.append(found(table))
@@ -166,7 +166,7 @@ def test_clustering(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["0", "-1", "1000", "much", "", "1 apple"])
 def test_bad_budgets_are_refused(value: str, tmp_path: Path) -> None:
-    made(tmp_path / "t", "COPY_ON_WRITE", {}).upsert(pa.Table.from_batches([next(rows())]))
+    made(tmp_path / "t", "COPY_ON_WRITE", {}).upsert(pa.Table.from_batches([next(batches())]))
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(ConfigError, match="hoodoo.memory.bytes"):
         hoodoo.open(str(tmp_path / "t"), {"hoodoo.memory.bytes": value}).bulk_insert(stream())

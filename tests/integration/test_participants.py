@@ -12,6 +12,7 @@ import pytest
 from hoodoo.errors import DataError, HoodooWarning
 from hoodoo.kernel.registry import kernel
 from hoodoo.testing.distributions import fake_distribution
+from hoodoo_rows.testing.tables import Maker
 
 # Says in a file of its own, decided with the commit, what each commit has added; refuses more than 100 rows.
 SOURCE = """
@@ -98,9 +99,7 @@ MADE = lambda one: one
 """
 SCHEMA = pa.schema([("id", pa.int64()), ("n", pa.int64())])
 
-
-def rows(first: int, count: int) -> pa.Table:
-    return pa.table([list(range(first, first + count)), [0] * count], schema=SCHEMA)
+rows = Maker(SCHEMA, n=0).span
 
 
 @pytest.fixture

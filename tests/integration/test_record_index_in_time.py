@@ -9,6 +9,7 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from hoodoo_rows.testing.tables import Maker
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -19,10 +20,7 @@ MOVES = {
     "hoodie.record.index.update.partition.path": "true",
 }
 
-
-def rows(ids: range | list[int], v: int, city: str = "a") -> pa.Table:
-    count = len(ids)
-    return pa.table([list(ids), [city] * count, [v] * count], schema=SCHEMA)
+rows = Maker(SCHEMA, "v", "city", city="a")
 
 
 def clustered(table: hoodoo.Table) -> None:

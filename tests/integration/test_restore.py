@@ -18,6 +18,7 @@ from hoodoo.timeline.codec import avro
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.view import list_data
+from hoodoo_rows.testing.tables import dicts
 from hoodoo_services.outcome import Restored
 from hoodoo_standard.storage.local import LocalStorage
 
@@ -50,15 +51,11 @@ def data(ids: Sequence[int], v: str, ts: int) -> pa.Table:
     return pa.table([ids, days, [v] * len(ids), [ts] * len(ids)], schema=SCHEMA)
 
 
-def rows(found: Any) -> list[dict[str, Any]]:
-    """All columns but the file name, which a compaction changes."""
-    table = pa.table(found)
-    names = [n for n in table.schema.names if n != "_hoodie_file_name"]
-    return sorted(table.select(names).to_pylist(), key=lambda row: row["id"])
-
-
 def everything(table: hoodoo.Table, as_of: str | None = None) -> list[dict[str, Any]]:
-    return rows(table.read(columns=[*META, *SCHEMA.names], as_of=as_of))
+    """All columns but the file name, which a compaction changes."""
+    return dicts(
+        table, [n for n in [*META, *SCHEMA.names] if n != "_hoodie_file_name"], as_of=as_of
+    )
 
 
 def theirs(path: Path) -> list[tuple[Any, ...]]:

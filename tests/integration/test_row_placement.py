@@ -18,6 +18,7 @@ from hoodoo.timeline import properties
 from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_rows.placement import FOLLOWS, rows_follow_columns
+from hoodoo_rows.testing.tables import Tuples
 from hoodoo_standard.storage.local import LocalStorage
 
 pytestmark = pytest.mark.sampled(4)
@@ -43,9 +44,7 @@ def keys(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setattr(engine_family, "RESULT_BYTES", 0)
 
 
-def rows(*found: tuple[int, str, int]) -> pa.Table:
-    ids, cities, values = zip(*found, strict=True)
-    return pa.table([ids, cities, values], schema=SCHEMA)
+rows = Tuples(SCHEMA)
 
 
 def made(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.testing.samples import nested
 from hoodoo_rows.testing.metered import MeteredEngine
+from hoodoo_rows.testing.tables import whole
 from hoodoo_standard.engine.local import LocalEngine
 
 pytestmark = pytest.mark.sampled(4)
@@ -41,8 +43,7 @@ def changed(count: int) -> pa.Table:
     return later.set_column(0, "key", ROWS.column("key").take(at))
 
 
-def rows(table: hoodoo.Table) -> pa.Table:
-    return table.read(columns=ROWS.schema.names).to_arrow().sort_by("key")
+rows = partial(whole, columns=ROWS.schema.names, by="key")
 
 
 def life(path: Path, kind: str, index: str, name: str, engine: str | None = None) -> pa.Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import CommitConflictError
 from hoodoo.table.table import Table
+from hoodoo_rows.testing.tables import whole
 
 pytestmark = [pytest.mark.spark, pytest.mark.sampled(4)]
 
@@ -45,8 +47,7 @@ def filled(path: Path, files: int = 3, rows: int = 200, **more: Any) -> Table:
     return table
 
 
-def rows(table: Table) -> pa.Table:
-    return table.read(columns=[*META, *SCHEMA.names]).to_arrow().sort_by("id")
+rows = partial(whole, columns=[*META, *SCHEMA.names])
 
 
 def in_files(path: Path, instant: str) -> dict[tuple[str, str], list[Any]]:

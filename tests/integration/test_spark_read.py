@@ -31,7 +31,7 @@ def made(city: str | None, number: int) -> dict[str, Any]:
 
 
 @pytest.fixture
-def rows(collected: Callable[[Any], pa.Table]) -> Callable[[Any], list[str]]:
+def texts(collected: Callable[[Any], pa.Table]) -> Callable[[Any], list[str]]:
     return lambda frame: sorted(repr(row) for row in collected(frame).to_pylist())
 
 
@@ -41,7 +41,7 @@ def expected(scan: Any) -> list[str]:
 
 @pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize("options", [{}, {"url": "true", "hive": "true"}, {"url": "true"}])
-def test_partition_names(options: dict[str, str], tmp_path: Path, rows: Rows, spark: Any) -> None:
+def test_partition_names(options: dict[str, str], tmp_path: Path, texts: Rows, spark: Any) -> None:
     keys = {
         "url": "hoodie.datasource.write.partitionpath.urlencode",
         "hive": "hoodie.datasource.write.hive_style_partitioning",
@@ -56,12 +56,12 @@ def test_partition_names(options: dict[str, str], tmp_path: Path, rows: Rows, sp
     table.upsert(pa.Table.from_pylist([made(c, i) for i, c in enumerate(CITIES)], SCHEMA))
     scan = table.read()
     assert scan.count() == len(CITIES)
-    assert rows(scan.to_spark(spark)) == expected(scan)
+    assert texts(scan.to_spark(spark)) == expected(scan)
 
 
 @pytest.mark.sampled(1, among="long")
 def test_partition_paths_below_others_that_spark_takes_for_hidden(
-    tmp_path: Path, rows: Rows, spark: Any
+    tmp_path: Path, texts: Rows, spark: Any
 ) -> None:
     table = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id", partition_by="city")
     paths = ["a", "a/b", "a/_b", "a/.c", "_d", "a/b/_e/f"]
@@ -69,8 +69,8 @@ def test_partition_paths_below_others_that_spark_takes_for_hidden(
     scan = table.read()
     assert scan.count() == len(paths)
     frame = scan.to_spark(spark)
-    assert rows(frame) == expected(scan)
-    assert rows(frame.where("id = 'k2'")) == [r for r in expected(scan) if "'k2'" in r]
+    assert texts(frame) == expected(scan)
+    assert texts(frame.where("id = 'k2'")) == [r for r in expected(scan) if "'k2'" in r]
     hoodoo.spark_view("hidden_below", table, spark)
     assert spark.sql("SELECT count(*) FROM hidden_below").first()[0] == len(paths)
     spark.catalog.dropTempView("hidden_below")
@@ -120,11 +120,13 @@ def evolved(tmp_path: Path) -> Any:
         {"where": pc.field("city") == "paris"},
     ],
 )
-def test_files_of_two_schemas(evolved: Any, wanted: dict[str, Any], rows: Rows, spark: Any) -> None:
+def test_files_of_two_schemas(
+    evolved: Any, wanted: dict[str, Any], texts: Rows, spark: Any
+) -> None:
     scan = evolved.read(**wanted)
     frame = scan.to_spark(spark)
     assert frame.columns == scan.schema.names
-    assert rows(frame) == expected(scan)
+    assert texts(frame) == expected(scan)
 
 
 def test_each_file_has_the_reader_it_needs(evolved: Any) -> None:
@@ -140,11 +142,11 @@ def test_each_file_has_the_reader_it_needs(evolved: Any) -> None:
     assert native(["id", "day"]) == ["paris", "rome"]  # a missing column is null for Spark too
 
 
-def test_a_dataframe_is_of_its_snapshot(evolved: Any, rows: Rows, spark: Any) -> None:
+def test_a_dataframe_is_of_its_snapshot(evolved: Any, texts: Rows, spark: Any) -> None:
     scan = evolved.read(columns=["id"])
     frame = scan.to_spark(spark)
     evolved.upsert(pa.table({"id": ["k9"], "city": ["rome"]}))
-    assert rows(frame) == expected(scan)
+    assert texts(frame) == expected(scan)
     assert evolved.read(columns=["id"]).to_spark(spark).count() == 4
 
 

@@ -18,6 +18,7 @@ from hoodoo.errors import HoodooWarning, StorageError
 from hoodoo_metadata.partitions.secondary.rows import DEAD, entry_keys
 from hoodoo_metadata.table.metadata_table import MetadataTable
 from hoodoo_metadata.table.slice import layers, merged
+from hoodoo_rows.testing.tables import whole
 from hoodoo_standard.storage.local import LocalStorage
 
 PROPERTY = "hoodie.table.metadata.partitions"
@@ -29,8 +30,9 @@ def path(golden: Callable[[str], Path], tmp_path: Path) -> Path:
     return Path(shutil.copytree(golden("cow_v9_txns_nonpart_meta"), tmp_path / "txns"))
 
 
-def rows(table: hoodoo.Table) -> Any:
-    return table.read(columns=table.schema.names).to_arrow()
+def own(table: hoodoo.Table) -> pa.Table:
+    """Its rows without meta columns."""
+    return whole(table, table.schema.names, by="")
 
 
 def warned(act: Callable[[], Any]) -> list[str]:
@@ -44,12 +46,12 @@ def warned(act: Callable[[], Any]) -> list[str]:
 @pytest.mark.sampled(1, among="long")
 def test_the_metadata_table_is_updated(path: Path) -> None:
     table = hoodoo.open(str(path), {"hoodie.index.type": "RECORD_INDEX"})
-    there, before = table.config.metadata_partitions, rows(table)
+    there, before = table.config.metadata_partitions, own(table)
     assert {"secondary_index_merchant_idx", "secondary_index_txn_date_idx"} <= set(there)
     key = table.config.record_key_fields[0]
     for n in range(14):  # until it is compacted
         assert warned(lambda n=n: table.upsert(before.slice(n % before.num_rows, 1))) == []
-        assert rows(table).sort_by(key).equals(before.sort_by(key))
+        assert own(table).sort_by(key).equals(before.sort_by(key))
         assert table.config.metadata_partitions == there
     assert entries_are_right(path, table)
     batches = hudi.HudiTableBuilder.from_base_uri(str(path)).build().read()
@@ -81,7 +83,7 @@ def entries_are_right(path: Path, table: hoodoo.Table) -> bool:
 @pytest.mark.sampled(1, among="long")
 def test_a_secondary_index_of_spark_follows_values(path: Path) -> None:
     table = hoodoo.open(str(path))
-    found = rows(table)
+    found = own(table)
     at = found.schema.get_field_index("merchant_name")
     names = pa.array(["x$y", "a\\b", None, "\0", ""])
     ordering = found.schema.get_field_index("txn_ts")
@@ -115,7 +117,7 @@ def define(path: Path, change: Callable[[dict[str, Any]], None]) -> set[str]:
 def test_a_secondary_index_that_is_not_known_goes(path: Path, wrong: dict[str, Any]) -> None:
     define(path, lambda there: there["secondary_index_merchant_idx"].update(wrong))
     table = hoodoo.open(str(path))
-    (told,) = warned(lambda: table.upsert(rows(table).slice(0, 1)))
+    (told,) = warned(lambda: table.upsert(own(table).slice(0, 1)))
     assert "secondary_index_merchant_idx" in told and "txn_date" not in told
     assert not list((path / ".hoodie/metadata").glob("secondary*merchant*"))
     assert "secondary_index_txn_date_idx" in table.config.metadata_partitions
@@ -134,7 +136,7 @@ def test_no_definition_is_left_of_an_expression_index(path: Path) -> None:
     }  # fmt: skip
     there = define(path, lambda there: there.update(expr_index_day=made))
     table = hoodoo.open(str(path))
-    (told,) = warned(lambda: table.upsert(rows(table).slice(0, 1)))
+    (told,) = warned(lambda: table.upsert(own(table).slice(0, 1)))
     assert "expr_index_day" in told
     assert define(path, lambda there: None) == there - {"expr_index_day"}
     assert "secondary_index_merchant_idx" in there
@@ -142,21 +144,21 @@ def test_no_definition_is_left_of_an_expression_index(path: Path) -> None:
 
 def test_unwanted_it_goes_before_the_first_write(path: Path) -> None:
     table = hoodoo.open(str(path), WITHOUT)
-    before = rows(table)
+    before = own(table)
     assert table.config.get(PROPERTY) and (path / ".hoodie/metadata").is_dir()
     told = warned(lambda: table.upsert(before.slice(0, 1)))
     assert len(told) == 1 and "metadata table" in told[0]
     assert not (path / ".hoodie/metadata").exists()
     assert hoodoo.open(str(path), WITHOUT).config.get(PROPERTY) is None
     key = table.config.record_key_fields[0]
-    assert rows(table).sort_by(key).equals(before.sort_by(key))
+    assert own(table).sort_by(key).equals(before.sort_by(key))
     assert warned(lambda: hoodoo.open(str(path), WITHOUT).upsert(before.slice(1, 1))) == []
 
 
 def test_first_the_property_then_the_folder(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the other order, readers would look for a folder that has lost its files."""
     table = hoodoo.open(str(path), WITHOUT)
-    before = rows(table)
+    before = own(table)
 
     def stops(self: LocalStorage, prefix: str) -> int:
         raise StorageError(prefix, "the store has gone.", "Try again.")
@@ -169,7 +171,7 @@ def test_first_the_property_then_the_folder(path: Path, monkeypatch: pytest.Monk
     assert again.config.get(PROPERTY) is None
     again.upsert(before.slice(0, 1))
     assert not (path / ".hoodie/metadata").exists()
-    assert rows(again).num_rows == before.num_rows
+    assert own(again).num_rows == before.num_rows
 
 
 def test_bad_input_leaves_the_metadata_table_alone(path: Path) -> None:
@@ -177,7 +179,7 @@ def test_bad_input_leaves_the_metadata_table_alone(path: Path) -> None:
     before = {p: p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
     key = table.config.record_key_fields[0]
     with pytest.raises(hoodoo.errors.DataError):
-        table.upsert(rows(table).drop_columns([key]))
+        table.upsert(own(table).drop_columns([key]))
     assert {p: p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()} == before
 
 
@@ -186,10 +188,10 @@ def test_a_metadata_table_made_after_the_table_was_opened_goes_too(path: Path) -
     early = hoodoo.open(str(path), WITHOUT)
     kept = path.with_name("kept")
     shutil.copytree(path / ".hoodie", kept)
-    warned(lambda: early.upsert(rows(early).slice(0, 1)))
+    warned(lambda: early.upsert(own(early).slice(0, 1)))
     shutil.copytree(kept / "metadata", path / ".hoodie/metadata")
     shutil.copy(kept / "hoodie.properties", path / ".hoodie/hoodie.properties")
-    assert len(warned(lambda: early.upsert(rows(early).slice(1, 1)))) == 1
+    assert len(warned(lambda: early.upsert(own(early).slice(1, 1)))) == 1
     assert not (path / ".hoodie/metadata").exists()
     assert hoodoo.open(str(path), WITHOUT).config.get(PROPERTY) is None
 
@@ -200,7 +202,7 @@ def test_the_first_write_updates_them_whatever_options_it_has(
 ) -> None:
     """A write with options of its own has participants of its own, which see what it changes."""
     table = hoodoo.open(str(path))
-    found = rows(table).slice(0, 3)
+    found = own(table).slice(0, 3)
     at, ordering = (found.schema.get_field_index(name) for name in ("merchant_name", "txn_ts"))
     newer = found.set_column(at, found.schema.field(at), pa.array(["one", "two", None]))
     moved = pc.add(found.column("txn_ts"), 10)

@@ -14,15 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import UnsupportedTableError
 from hoodoo.model.meta import COMMIT_TIME
+from hoodoo_rows.testing.tables import Maker
 from noted_sizes import restat
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
 VIRTUAL = {"hoodie.recordkey.virtual.enabled": "true"}
 REFUSED = "have no commit time"
 
-
-def rows(ids: range, name: str) -> pa.Table:
-    return pa.table({"id": list(ids), "name": [name] * len(ids)}, SCHEMA)
+rows = Maker(SCHEMA, "name")
 
 
 def forget(path: Path, ids: range, time: str | None) -> None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import NullKeyError, SchemaError
 from hoodoo.options.table import WIDEN_INTEGERS
+from hoodoo_rows.testing.tables import dicts
 from hoodoo_rows.write.prepare import arriving_schema
 
 pytestmark = pytest.mark.sampled(4)
@@ -46,9 +47,7 @@ def floating(**columns: list[float | None]) -> pa.Table:
     return pa.table({name: pa.array(values, pa.float64()) for name, values in columns.items()})
 
 
-def rows(table: Any, *columns: str) -> list[dict[str, Any]]:
-    found = table.read(list(columns) or SCHEMA.names).to_arrow().to_pylist()
-    return sorted(found, key=lambda row: row["id"])
+rows = partial(dicts, columns=SCHEMA.names)
 
 
 def refused(table: Any, write: Callable[[], object], match: str) -> str:

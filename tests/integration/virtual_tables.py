@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from hoodoo.errors import HoodooWarning
 from hoodoo.model.config import KEPT_META, POPULATE, VIRTUAL
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
 from hoodoo.table.table import Table
+from hoodoo_rows.testing.tables import Maker
 from hoodoo_standard.creation.virtual import CLASS, COLUMNS, CONCATENATOR
 from noted_sizes import restat
 
@@ -38,12 +39,8 @@ HUDIS = {POPULATE: "false"}
 BUCKETS = {"hoodie.bucket.index.num.buckets": "2"}
 Rows = dict[int, str]
 
-
-def rows(ids: Iterable[int], text: str, ts: int) -> pa.Table:
-    """Odd ids are in region b, even ones in a."""
-    ids = list(ids)
-    made = [{"id": i, "k2": f"x{i}", "v": text, "ts": ts, "region": "ab"[i % 2]} for i in ids]
-    return pa.Table.from_pylist(made, SCHEMA)
+# Odd ids are in region b, even ones in a.
+rows = Maker(SCHEMA, "v", "ts", k2="x{}".format, region=("a", "b"))
 
 
 def create(path: Path, options: dict[str, str] | None = None, **more: Any) -> Table:

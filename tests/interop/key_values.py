@@ -47,7 +47,7 @@ OUTPUTS = [
 _START = dt.datetime(1970, 1, 1)
 
 
-def rows(random: Random, count: int) -> pa.Table:
+def drawn(random: Random, count: int) -> pa.Table:
     """``count`` rows, one in eight of their values null."""
 
     def cell(make: Callable[[], Any], column: str = "") -> Any:

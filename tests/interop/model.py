@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import define, field
+from hoodoo_rows.testing.tables import Maker
 
 SCHEMA = pa.schema(
     [("id", pa.string()), ("name", pa.string()), ("ts", pa.int64()), ("region", pa.string())]
@@ -84,10 +85,8 @@ KEYS = [f"k{i}" for i in range(40)] + [
     "'q'",
 ]
 
-
-def rows(keys: list[str], ts: int, name: str) -> list[dict[str, Any]]:
-    """One row a key; the region follows from the key, so that a key stays in its partition."""
-    return [
-        {"id": k, "name": f"{name}-{k}", "ts": ts, "region": "eu" if len(k) % 2 else "us"}
-        for k in keys
-    ]
+# The region follows from the key, so that a key stays in its partition.
+rows = Maker(
+    SCHEMA, "ts", "word", region=lambda key: "eu" if len(key) % 2 else "us",
+    name=lambda key, word: f"{word}-{key}",
+).dicts  # fmt: skip

@@ -10,6 +10,7 @@ import hudi
 import pyarrow as pa
 from attrs import define
 from both import Both, same_rows
+from hoodoo_rows.testing.tables import Maker
 from model import SCHEMA, Model, Row
 
 IS_DELETED = "_hoodie_is_deleted"
@@ -54,12 +55,15 @@ def setup(
     return both
 
 
-def rows(numbers: Iterable[int], ts: int, name: str, deleted: bool = False) -> list[Row]:
-    return [
-        {"id": f"k{n}", "name": name, "ts": ts, "region": "eu" if n % 2 else "us",
-         IS_DELETED: deleted}
-        for n in numbers
-    ]  # fmt: skip
+rows = Maker(
+    MARKED, "ts", "name", IS_DELETED, id="k{}".format, region=("us", "eu"), **{IS_DELETED: False}
+).dicts
+
+
+def rows_for(both: Both, numbers: Iterable[int], ts: int, name: str) -> list[Row]:
+    """The same rows, without the mark where the table has none."""
+    found = rows(numbers, ts, name)
+    return [{k: v for k, v in row.items() if k in both.schema.names} for row in found]
 
 
 def log_files(both: Both) -> list[Path]:

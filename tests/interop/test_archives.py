@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import mor
 import pytest
 from both import Both
@@ -11,6 +9,7 @@ from hoodoo.kernel.archived import load_archived
 from hoodoo.timeline.archived import ArchivedInstant
 from hoodoo_standard.storage.local import LocalStorage
 from model import SCHEMA, Model
+from mor import rows_for
 
 COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
 kinds = pytest.mark.parametrize(("version", "kind"), [(9, COW), (6, COW), (9, MOR), (6, MOR)])
@@ -36,19 +35,14 @@ def setup(both: Both, version: int, kind: str) -> None:
     both.create()
 
 
-def rows(both: Both, numbers: range, ts: int, name: str) -> list[dict[str, Any]]:
-    found = mor.rows(numbers, ts, name)
-    return [{k: v for k, v in row.items() if k in both.schema.names} for row in found]
-
-
 def hoodoo_writes(both: Both, times: int, ts: int) -> None:
     for n in range(times):
-        both.hoodoo_upsert(rows(both, range(4 + n), ts + n, f"hoodoo{ts + n}"))
+        both.hoodoo_upsert(rows_for(both, range(4 + n), ts + n, f"hoodoo{ts + n}"))
 
 
 def spark_writes(both: Both, times: int, ts: int, **options: str) -> None:
     for n in range(times):
-        both.spark_upsert(rows(both, range(4 + n), ts + n, f"spark{ts + n}"), **options)
+        both.spark_upsert(rows_for(both, range(4 + n), ts + n, f"spark{ts + n}"), **options)
 
 
 def archived(both: Both) -> dict[tuple[str, str], ArchivedInstant]:

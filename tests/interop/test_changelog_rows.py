@@ -6,16 +6,13 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from both import Both, same_rows
+from hoodoo_rows.testing.tables import Tuples
 
 SCHEMA = pa.schema(
     [("id", pa.string()), ("ts", pa.int64()), ("_hoodie_operation", pa.string())]
 )  # fmt: skip
 
-
-def rows(*values: tuple[str, int, str]) -> pa.Table:
-    return pa.Table.from_pylist(
-        [dict(zip(SCHEMA.names, row, strict=True)) for row in values], SCHEMA
-    )
+rows = Tuples(SCHEMA)
 
 
 @pytest.mark.parametrize(("version", "blocks"), [(9, "avro"), (6, "parquet")])

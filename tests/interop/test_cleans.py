@@ -11,6 +11,7 @@ from both import Both
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_services.clean.plan import MADE_BY, last_clean, pending_cleans, read_plan
 from model import SCHEMA, Model
+from mor import rows_for
 
 COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
 kinds = pytest.mark.parametrize(("version", "kind"), [(9, COW), (6, COW), (9, MOR), (6, MOR)])
@@ -29,14 +30,9 @@ def setup(both: Both, version: int, kind: str) -> None:
     both.create()
 
 
-def rows(both: Both, numbers: range, ts: int, name: str) -> list[dict[str, Any]]:
-    found = mor.rows(numbers, ts, name)
-    return [{k: v for k, v in row.items() if k in both.schema.names} for row in found]
-
-
 def hoodoo_writes(both: Both, times: int, ts: int) -> None:
     for n in range(times):
-        both.hoodoo_upsert(rows(both, range(8), ts + n, f"hoodoo{ts + n}"))
+        both.hoodoo_upsert(rows_for(both, range(8), ts + n, f"hoodoo{ts + n}"))
         if both.hoodoo().config.table_type == MOR:
             both.hoodoo().compact()
 
@@ -45,7 +41,7 @@ def spark_writes(both: Both, times: int, ts: int, **options: str) -> None:
     compact = COMPACT if both.hoodoo().config.table_type == MOR else {}
     for n in range(times):
         both.spark_upsert(
-            rows(both, range(8), ts + n, f"spark{ts + n}"), **{**ONE, **compact, **options}
+            rows_for(both, range(8), ts + n, f"spark{ts + n}"), **{**ONE, **compact, **options}
         )
 
 
@@ -137,7 +133,7 @@ def test_a_partition_that_is_gone_and_comes_back(both: Both, version: int, kind:
     hoodoo_writes(both, 1, 1)
     both.hoodoo().delete_partitions("eu")
     both.model.drop("region", "eu")
-    us = [row for row in rows(both, range(8), 2, "us") if row["region"] == "us"]
+    us = [row for row in rows_for(both, range(8), 2, "us") if row["region"] == "us"]
     both.hoodoo_upsert(us)
     cleaned = both.hoodoo().clean("by_versions", fileversions_retained=1)
     assert cleaned.partitions == ("eu",)

@@ -9,7 +9,8 @@ from clustered import call, pending
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_hashing import stored
 from hoodoo_hashing.stored import PathRing
-from model import Model, Row
+from hoodoo_rows.testing.tables import Maker
+from model import Model
 
 SCHEMA = pa.schema(
     [("id", pa.string()), ("region", pa.string()), ("ts", pa.int64()), ("v", pa.string())]
@@ -44,11 +45,9 @@ MERGE = {
 by = pytest.mark.parametrize("by", ["hoodoo", "spark"])
 versions = pytest.mark.parametrize("version", [9, 6])
 
-
-def rows(ids: range | list[int], ts: int, word: str) -> list[Row]:
-    return [
-        {"id": str(i), "region": "eu" if i % 3 else "us", "ts": ts, "v": f"{word}{i}"} for i in ids
-    ]
+rows = Maker(
+    SCHEMA, "ts", "word", id=str, region=("us", "eu", "eu"), v=lambda i, word: f"{word}{i}"
+).dicts
 
 
 def made(both: Both, by: str, version: int) -> None:

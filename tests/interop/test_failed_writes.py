@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from typing import Any
 
 import pytest
 from both import CRASH, Both
@@ -12,6 +11,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
 from hoodoo.timeline import properties
+from hoodoo_rows.testing.tables import Maker
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 from model import SCHEMA, Model, table
@@ -19,11 +19,7 @@ from spark_hudi import HudiError
 
 POINTS = ["requested", "inflight", "marked", "one file", "all files"]
 
-
-def rows(numbers: range, ts: int, name: str) -> list[dict[str, Any]]:
-    return [
-        {"id": f"k{n}", "name": name, "ts": ts, "region": "eu" if n % 2 else "us"} for n in numbers
-    ]
+rows = Maker(SCHEMA, "ts", "name", id="k{}".format, region=("us", "eu")).dicts
 
 
 def prepared(both: Both, version: int, metadata: bool = False) -> None:

@@ -8,9 +8,9 @@ import warnings
 from pathlib import Path
 
 import hoodoo
-import pyarrow as pa
 import pytest
 from hoodoo.errors import HoodooWarning
+from hoodoo_rows.testing.tables import Maker
 from hudi_rs_history import COLUMNS, SCHEMA, tried
 from hudi_rs_peer import HudiRs
 
@@ -21,10 +21,7 @@ PARTS = 10
 # The first number of this run's histories, so that runs draw others.
 FIRST = int(os.environ["HOODOO_SEED"]) * 1000
 
-
-def rows(ids: range, value: int, ts: int = 1) -> pa.Table:
-    found = [{"id": i, "ts": ts, "v": value, "city": ("oslo", "rome")[i % 2]} for i in ids]
-    return pa.Table.from_pylist(found, SCHEMA)
+rows = Maker(SCHEMA, "v", "ts", ts=1, city=("oslo", "rome"))
 
 
 def read(table: hoodoo.Table) -> list[dict[str, int]]:

@@ -8,19 +8,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from both import Both, same_rows
-from model import SCHEMA, Model, Row
+from hoodoo_rows.testing.tables import Maker
+from model import SCHEMA, Model
 
 CDC, MODE = "hoodie.table.cdc.enabled", "hoodie.table.cdc.supplemental.logging.mode"
 INCREMENTAL = {"hoodie.datasource.query.type": "incremental"}
 CHANGES = {**INCREMENTAL, "hoodie.datasource.query.incremental.format": "cdc"}
 BEGIN, END = "hoodie.datasource.read.begin.instanttime", "hoodie.datasource.read.end.instanttime"
 
-
-def rows(numbers: range, ts: int, name: str, region: str = "") -> list[Row]:
-    return [
-        {"id": f"k{n}", "name": name, "ts": ts, "region": region or ("eu" if n % 2 else "us")}
-        for n in numbers
-    ]
+rows = Maker(SCHEMA, "ts", "name", "region", id="k{}".format, region=("us", "eu")).dicts
 
 
 def points(both: Both) -> list[str]:

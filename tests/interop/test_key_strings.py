@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 sys.path.append(str(HERE.parents[1] / "plugins/standard/tests"))  # what differences there are
 
 from key_cases import Case, Group, Strings, compared  # noqa: E402
-from key_values import rows, settings  # noqa: E402
+from key_values import drawn, settings  # noqa: E402
 
 # The seed of a run that failed makes the same values again.
 SEED = int(os.environ.get("HOODOO_SEED") or SystemRandom().randrange(2**32))
@@ -46,7 +46,7 @@ def generators(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkHudi]:
 def test_key_strings(generators: SparkHudi, tmp_path: Path) -> None:
     print(f"HOODOO_SEED={SEED}")
     random = Random(SEED)
-    table = rows(random, ROWS)
+    table = drawn(random, ROWS)
     pq.write_table(table, tmp_path / "rows.parquet")
     said = settings(random)
     asked = [

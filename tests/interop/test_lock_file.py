@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 import hoodoo
 import pytest
 from both import Both
 from hoodoo.storage.lock import Held
+from hoodoo_rows.testing.tables import Maker
 from hoodoo_standard.lock.filesystem import FilesystemLock
 from hoodoo_standard.storage.local import LocalStorage
 from model import SCHEMA, Model, table
@@ -27,9 +27,9 @@ SPARK = {
 }
 IMPATIENT = {"hoodie.write.lock.client.num_retries": "1", "hoodie.write.lock.wait_time_ms": "500"}
 
-
-def rows(numbers: range, ts: int, region: str) -> list[dict[str, Any]]:
-    return [{"id": f"{region}{n}", "name": f"{ts}", "ts": ts, "region": region} for n in numbers]
+rows = Maker(
+    SCHEMA, "ts", "region", id=lambda n, region: f"{region}{n}", name=lambda n, ts: f"{ts}"
+).dicts
 
 
 def prepared(both: Both, version: int) -> None:

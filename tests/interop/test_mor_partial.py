@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pyarrow as pa
 import pytest
 from attrs import define, frozen
 from both import Both
 from hoodoo.kernel.log_files import log_files as installed
+from hoodoo_rows.testing.tables import Maker
 from hoodoo_standard.merge.event_time import EventTimeMerger
 from hoodoo_standard.storage.local import LocalStorage
 from model import Model, table
@@ -34,12 +34,10 @@ class KeepsAbsent(EventTimeMerger):
     keeps_absent = True
 
 
-def rows(numbers: range, ts: int) -> list[dict[str, Any]]:
-    return [
-        {"id": f"k{n}", "ts": ts, "region": "eu" if n % 2 else "us", "price": float(n),
-         "note": f"n{n}", "tags": [f"t{n}"]}
-        for n in numbers
-    ]  # fmt: skip
+rows = Maker(
+    WIDE, "ts", id="k{}".format, region=("us", "eu"), price=float, note="n{}".format,
+    tags=lambda n: [f"t{n}"],
+).dicts  # fmt: skip
 
 
 @define

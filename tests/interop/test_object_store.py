@@ -33,6 +33,7 @@ from hoodoo.storage.lock import Held
 from hoodoo.table.settings import open_storage
 from hoodoo_cloud.locks.dynamodb import DynamoLock
 from hoodoo_cloud.locks.table_lock import StorageLock
+from hoodoo_rows.testing.tables import Maker
 from model import SCHEMA, Model, table
 from spark_hudi import JAR_VARIABLE, OLD_JAR_VARIABLE, S3_JARS_VARIABLE, HudiError, SparkHudi
 
@@ -172,11 +173,9 @@ def both(hudi: Hudi, place: Place, tmp_path: Path) -> Both:
     return both
 
 
-def rows(numbers: range, ts: int, region: str = "") -> list[dict[str, Any]]:
-    return [
-        {"id": f"k{n}", "name": f"{ts}-{n}", "ts": ts, "region": region or ("eu", "us")[n % 2]}
-        for n in numbers
-    ]
+rows = Maker(
+    SCHEMA, "ts", "region", id="k{}".format, name=lambda n, ts: f"{ts}-{n}", region=("eu", "us")
+).dicts
 
 
 def make(both: Both, maker: str, kind: str) -> None:

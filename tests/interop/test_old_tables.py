@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import tarfile
 import warnings
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import hoodoo
 import pyarrow as pa
 import pytest
 from both import Spark
 from hoodoo.errors import HoodooWarning
+from hoodoo_rows.testing.tables import dicts
 
 HOME = Path(__file__).resolve().parents[1] / "golden/data/old"
 
@@ -45,10 +46,7 @@ SCHEMA = pa.schema(
      ("region", pa.string()), ("day", pa.string())]
 )  # fmt: skip
 
-
-def rows(table: pa.Table) -> list[dict[str, Any]]:
-    found = table.select(SCHEMA.names).to_pylist()
-    return sorted(found, key=lambda row: (row["id"], row["ts"]))
+rows = partial(dicts, columns=SCHEMA.names, by=("id", "ts"))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from both import Both
 from hoodoo.timeline.properties import checksum
+from hoodoo_rows.testing.tables import Maker
 from model import SCHEMA, Model, table
 from spark_hudi import HudiError
 
-
-def rows(numbers: range, ts: int) -> list[dict[str, Any]]:
-    return [{"id": f"k{n}", "name": "n", "ts": ts, "region": "eu"} for n in numbers]
+rows = Maker(SCHEMA, "ts", id="k{}".format, name="n", region="eu").dicts
 
 
 @pytest.mark.parametrize("version", [9, 6])

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from both import Both, same_rows
+from hoodoo_rows.testing.tables import Maker
 from model import SCHEMA, Model, table
 
 # The least that Hudi allows: two commits are enough to be cleaned, three to be archived.
@@ -16,11 +17,7 @@ SHORT_LIFE = {
     "hoodie.keep.max.commits": "3",
 }
 
-
-def rows(numbers: range, ts: int, name: str = "n") -> list[dict[str, Any]]:
-    return [
-        {"id": f"k{n}", "name": name, "ts": ts, "region": "eu" if n % 2 else "us"} for n in numbers
-    ]
+rows = Maker(SCHEMA, "ts", "name", name="n", id="k{}".format, region=("us", "eu")).dicts
 
 
 def archived(both: Both, instant: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +11,7 @@ import pytest
 from attrs import frozen
 from both import Both
 from hoodoo.errors import UnsupportedTableError
+from hoodoo_rows.testing.tables import Maker
 from model import Model, Row
 from mor import base_files, wheel
 from spark_hudi import HudiError
@@ -64,13 +64,10 @@ KINDS = [
     Kind(COW, 6, "SIMPLE"),
 ]
 
-
-def rows(numbers: Iterable[int], ts: int, name: str) -> list[Row]:
-    return [
-        {"id": f"k,{n}" if n % 5 == 0 else f"k{n}", "k2": n - 3, "name": name, "ts": ts,
-         "region": "eu" if n % 2 else "us", "side": "left"}
-        for n in numbers
-    ]  # fmt: skip
+rows = Maker(
+    SCHEMA, "ts", "name", id=lambda n: f"k,{n}" if n % 5 == 0 else f"k{n}", k2=lambda n: n - 3,
+    region=("us", "eu"), side="left",
+).dicts  # fmt: skip
 
 
 def check(both: Both, where: str) -> None:

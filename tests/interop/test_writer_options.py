@@ -159,7 +159,7 @@ def times(config: TableConfig) -> dict[str, str]:
     return {k: v for k, v in config.properties.items() if k.startswith(TIME)}
 
 
-def rows(found: pa.Table, columns: list[str]) -> list[str]:
+def texts(found: pa.Table, columns: list[str]) -> list[str]:
     return sorted(map(repr, found.select(columns).to_pylist()))
 
 
@@ -186,10 +186,10 @@ def test_the_same_dictionary_makes_the_same_table(spark: Spark, tmp_path: Path, 
     if table.config.populate_meta_fields:
         columns.append("_hoodie_partition_path")
         columns += ["_hoodie_record_key"] if table.config.record_key_fields else []
-    wanted = rows(other.read(meta=True).to_arrow(), columns)
+    wanted = texts(other.read(meta=True).to_arrow(), columns)
     # Where the time says the partition, the late row goes to another one than its key is in.
     assert len(wanted) == (9 if operation == "insert" else 7 if by_time else 6)
-    assert rows(table.read(meta=True).to_arrow(), columns) == wanted
+    assert texts(table.read(meta=True).to_arrow(), columns) == wanted
     # Of such a column Spark's reader may have the text of the path; beside another one it cannot read any
     # table, its own neither.
     reads = "custom" not in name
@@ -199,7 +199,7 @@ def test_the_same_dictionary_makes_the_same_table(spark: Spark, tmp_path: Path, 
     seen = [c for c in columns if not (by_time and c == "ts")]
     if reads:
         for path in (theirs, ours):
-            assert rows(spark.read(path), seen) == rows(other.read(meta=True).to_arrow(), seen), (
+            assert texts(spark.read(path), seen) == texts(other.read(meta=True).to_arrow(), seen), (
                 path
             )
     if operation == "insert":
@@ -209,12 +209,12 @@ def test_the_same_dictionary_makes_the_same_table(spark: Spark, tmp_path: Path, 
     spark.write(ours, again, "upsert", options)
     with _no_effect():
         hoodoo.open(str(theirs), options).upsert(again)
-    wanted = rows(other.read(meta=True).to_arrow(), columns)
+    wanted = texts(other.read(meta=True).to_arrow(), columns)
     assert len(wanted) == (7 if by_time else 6) and sum("99.0" in row for row in wanted) == 1
-    assert rows(table.read(meta=True).to_arrow(), columns) == wanted
+    assert texts(table.read(meta=True).to_arrow(), columns) == wanted
     if reads:
         for path in (theirs, ours):
-            assert rows(spark.read(path), seen) == rows(other.read(meta=True).to_arrow(), seen), (
+            assert texts(spark.read(path), seen) == texts(other.read(meta=True).to_arrow(), seen), (
                 path
             )
 

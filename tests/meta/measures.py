@@ -78,7 +78,7 @@ def core() -> list[Path]:
     ]
 
 
-def rows() -> list[Path]:
+def rows_layer() -> list[Path]:
     return [p for p in sources() if "hoodoo_rows" in p.parts]
 
 
@@ -106,7 +106,7 @@ def _is_overload(node: ast.AST) -> bool:
 def _undocumented() -> int:
     """Public functions and classes of core and hoodoo-rows without a docstring."""
     lacking = 0
-    for path in (*core(), *rows()):
+    for path in (*core(), *rows_layer()):
         if "testing" in path.parts:
             continue
         module = tree(path)
@@ -137,9 +137,9 @@ MEASURES: dict[str, Callable[[], int]] = {
         for function in functions(sources())
     ),
     "lines that hide latency in core and rows": lambda: _count(
-        [*core(), *rows()], r"\b(?:at_once|beside|looking|together)\("
+        [*core(), *rows_layer()], r"\b(?:at_once|beside|looking|together)\("
     ),
-    "probes of plugins in rows": lambda: _count(rows(), r"\bgetattr\("),
+    "probes of plugins in rows": lambda: _count(rows_layer(), r"\bgetattr\("),
     "lines with fmt: skip": lambda: _count(sources(), r"# fmt: skip"),
     "lines over 100 characters": lambda: sum(len(line) > 100 for path in sources() for line in lines(path)),
     "public names without a docstring in core and rows": _undocumented,

@@ -12,15 +12,14 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from hoodoo_rows.testing.tables import Tuples
 
 SCHEMA = pa.schema(
     [("ride", pa.int64()), ("city", pa.string()), ("fare", pa.float64()), ("ts", pa.int32())]
 )
 KINDS = [("COPY_ON_WRITE", 6), ("MERGE_ON_READ", 9)]
 
-
-def rows(*given: tuple[int, str, float, int]) -> pa.Table:
-    return pa.table([list(column) for column in zip(*given)], schema=SCHEMA)
+rows = Tuples(SCHEMA)
 
 
 @pytest.fixture(params=KINDS, ids=lambda kind: f"{kind[0][0].lower()}-{kind[1]}")

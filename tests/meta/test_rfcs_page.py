@@ -60,7 +60,7 @@ CLASSES = [
 ]  # fmt: skip
 
 
-def rows() -> list[tuple[str, str, str]]:
+def promises() -> list[tuple[str, str, str]]:
     """Promise, answer and proof of all tables behind the one that explains the answers."""
     text = TEXT.split("\n## ", 1)[1]
     found = [m.groups() for m in map(ROW.match, text.splitlines()) if m]
@@ -74,10 +74,10 @@ def functions(path: Path) -> frozenset[str]:
 
 
 def test_every_row_has_one_of_the_answers() -> None:
-    assert len(rows()) > 150
+    assert len(promises()) > 150
     lines = [line for line in TEXT.split("\n## ", 1)[1].splitlines() if line.startswith("| ")]
-    assert len(lines) - len(rows()) == TEXT.count("| promise | answer |")
-    assert not [promise for promise, answer, _ in rows() if answer not in ANSWERS]
+    assert len(lines) - len(promises()) == TEXT.count("| promise | answer |")
+    assert not [promise for promise, answer, _ in promises() if answer not in ANSWERS]
 
 
 def test_every_test_named_exists() -> None:
@@ -98,12 +98,12 @@ def test_what_works_names_a_test_or_a_page() -> None:
     """What is measured stands on a page. What is missing says in words what it is."""
     bare = [
         promise
-        for promise, answer, proof in rows()
+        for promise, answer, proof in promises()
         if answer in ("yes", "other way") and not PROOF.search(proof) and not LINK.search(proof)
     ]
     assert not bare
     said = ("refused", "no effect", "not yet")
-    assert not [p for p, a, proof in rows() if a in said and len(proof) < 20]
+    assert not [p for p, a, proof in promises() if a in said and len(proof) < 20]
 
 
 def test_all_four_are_there() -> None:
@@ -136,7 +136,7 @@ def options_of_hudi() -> list[str]:
 def answers(key: str) -> set[str]:
     return {
         answer
-        for promise, answer, _ in rows()
+        for promise, answer, _ in promises()
         if any(fnmatchcase(key, pattern) for pattern in named(promise))
     }
 
@@ -167,6 +167,6 @@ def test_each_option_without_effect_is_on_a_page_with_its_reason() -> None:
 
 def test_each_class_of_hudi_is_offered_or_refused_on_the_page() -> None:
     for family, package, name in CLASSES:
-        found = {a for promise, a, _ in rows() if f"`{name}`" in promise}
+        found = {a for promise, a, _ in promises() if f"`{name}`" in promise}
         offered = kernel().find(family, f"{RUNS}{package}{name}") is not None
         assert found == ({"yes"} if offered else {"refused"}), name

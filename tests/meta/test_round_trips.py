@@ -27,6 +27,7 @@ from hoodoo.table import settings as tables
 from hoodoo.testing.stores import Delegating
 from hoodoo.timeline import ledger, listed, replaced, replaced_note
 from hoodoo_cloud.remembering import remembering
+from hoodoo_rows.testing.tables import Maker
 from hoodoo_standard.storage.local import LocalStorage
 
 from tests.bench.scale import fabricate
@@ -141,9 +142,7 @@ def counted(operations: int, depth: int) -> Iterator[Clock]:
     assert operations - found[0] < 3 and depth - found[1] < 3, f"only {found}: lower the limits"
 
 
-def rows(count: int, version: int) -> pa.Table:
-    columns = {"id": list(range(count)), "v": [version] * count, "ts": [version] * count}
-    return pa.table(columns, schema=SCHEMA)
+rows = Maker(SCHEMA, "v", ts=lambda n, v: v)
 
 
 def filled(path: Path, kind: str, index: str, more: Mapping[str, Any] = NOTHING) -> hoodoo.Table:
@@ -157,9 +156,9 @@ def filled(path: Path, kind: str, index: str, more: Mapping[str, Any] = NOTHING)
         index=index,
         options=options,
     )
-    table.upsert(rows(20, 1))
+    table.upsert(rows(range(20), 1))
     for version in (2, 3, 4):
-        table.upsert(rows(5, version))
+        table.upsert(rows(range(5), version))
     return table
 
 
@@ -176,7 +175,7 @@ def filled(path: Path, kind: str, index: str, more: Mapping[str, Any] = NOTHING)
 def test_a_small_upsert(tmp_path: Path, kind: str, index: str, operations: int, depth: int) -> None:
     table = filled(tmp_path / "t", kind, index)
     with counted(operations, depth):
-        assert table.upsert(rows(5, 9)).updated == 5
+        assert table.upsert(rows(range(5), 9)).updated == 5
 
 
 def test_the_first_small_upsert_of_a_process(tmp_path: Path) -> None:
@@ -184,7 +183,7 @@ def test_the_first_small_upsert_of_a_process(tmp_path: Path) -> None:
     filled(path, "COPY_ON_WRITE", "simple")
     table = hoodoo.open(str(path), {"hoodoo.local.threads": 1})
     with counted(28, 12):
-        table.upsert(rows(5, 9))
+        table.upsert(rows(range(5), 9))
 
 
 @pytest.mark.sampled(1, among="long")
@@ -201,9 +200,9 @@ def test_a_small_upsert_that_cleans(
     """As each one does from the eleventh on: a clean is decided with the write, or in two decisions more."""
     table = filled(tmp_path / "t", kind, index)
     for version in range(5, 18):
-        table.upsert(rows(5, version))
+        table.upsert(rows(range(5), version))
     with counted(operations, depth):
-        table.upsert(rows(5, 18))
+        table.upsert(rows(range(5), 18))
 
 
 class AtOnce:
@@ -242,9 +241,9 @@ def test_a_small_upsert_beside_which_a_thread_cleans(
     freed = {"hoodie.clean.async.enabled": True, "hoodie.archive.async": True}
     table = filled(tmp_path / "t", "COPY_ON_WRITE", index, freed)
     for version in range(5, 18):
-        table.upsert(rows(5, version))
+        table.upsert(rows(range(5), version))
     with counted(*limit):
-        table.upsert(rows(5, 18))
+        table.upsert(rows(range(5), 18))
     assert [i.action for i in table.timeline().instants].count("clean") > 3
     found = (len(AtOnce.clock.operations), AtOnce.clock.deepest)
     assert found <= thread and found[1] <= thread[1], found
@@ -271,7 +270,7 @@ def test_one_key_of_buckets_in_a_new_process(tmp_path: Path) -> None:
     }
     table = filled(path, "COPY_ON_WRITE", "bucket", few)
     for version in range(5, 15):
-        table.upsert(rows(5, version))
+        table.upsert(rows(range(5), version))
     with counted(17, 7):
         found = hoodoo.open(str(path)).read(where=pc.field("id") == 7)
         assert found.to_arrow().num_rows == 1 and len(found.plan.slices) == 1

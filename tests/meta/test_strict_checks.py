@@ -59,14 +59,14 @@ def in_code() -> list[Check]:
     return found
 
 
-def rows(text: str) -> list[list[str]]:
+def cells(text: str) -> list[list[str]]:
     lines = [line for line in text.splitlines() if line.startswith("| `hoodoo")]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 
 
 STRICTER = PAGE.read_text("utf-8").split("\n## Stricter", 1)[1].split("\n## ", 1)[0]
-STRICT = [(row[0].strip("` |"), re.findall(r"`([^`]+)`", row[1])) for row in rows(STRICTER)]
-DAMAGE = [row[0].strip("` |") for row in rows((REPO / "tests/damage.md").read_text("utf-8"))]
+STRICT = [(row[0].strip("` |"), re.findall(r"`([^`]+)`", row[1])) for row in cells(STRICTER)]
+DAMAGE = [row[0].strip("` |") for row in cells((REPO / "tests/damage.md").read_text("utf-8"))]
 CODE = in_code()
 
 

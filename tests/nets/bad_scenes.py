@@ -21,6 +21,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo_rows.engine.crossing import usual_serializer
 from hoodoo_rows.engine.frames import write_stream
 from hoodoo_rows.testing.metered import MeteredEngine
+from hoodoo_rows.testing.tables import Maker
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("part", pa.string()), ("ts", pa.int64()), ("v", pa.float64())]
@@ -33,13 +34,7 @@ QUIET = {
 }
 FINISH = {**QUIET, "hoodie.clean.commits.retained": "1"}
 
-
-def rows(start: int, count: int, ts: int = 1) -> pa.Table:
-    ids = list(range(start, start + count))
-    parts = ["a" if n % 2 else "b" for n in ids]
-    return pa.table(
-        {"id": ids, "part": parts, "ts": [ts] * count, "v": [n * 7 % 5 * 1.0 for n in ids]}, SCHEMA
-    )
+rows = Maker(SCHEMA, "ts", ts=1, part=("b", "a"), v=lambda n: n * 7 % 5 * 1.0).span
 
 
 def fresh() -> pa.Table:

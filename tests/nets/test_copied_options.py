@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from effort import effort
 from hoodoo.errors import HoodooError
+from hoodoo_rows.testing.tables import Tuples
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -70,10 +71,7 @@ COPIED: dict[str, tuple[str, ...]] = {
     "hoodie.clustering.inline": ("true",),
 }  # fmt: skip
 
-
-def rows(*found: tuple[str, str, int, int]) -> pa.Table:
-    values = [dict(zip(SCHEMA.names, row, strict=True)) for row in found]
-    return pa.Table.from_pylist(values, schema=SCHEMA)
+rows = Tuples(SCHEMA)
 
 
 def stored(path: str) -> list[tuple[str, str, int]]:

@@ -27,6 +27,7 @@ from hoodoo.model.instant import Instant
 from hoodoo.timeline import properties, replaced_note
 from hoodoo_metadata.table.layout import GROWING_INDEX, RECORD_INDEX
 from hoodoo_rows.placement import FOLLOWS
+from hoodoo_rows.testing.tables import Maker
 from hoodoo_standard.storage.local import LocalStorage
 from noted_sizes import commits, restat
 
@@ -98,10 +99,7 @@ def kinds() -> Iterator[Kind]:
 
 KINDS = {kind.name: kind for kind in kinds()}
 
-
-def rows(ids: str, v: int, city: str = "") -> pa.Table:
-    cities = [city or ("oslo" if letter < "d" else "rome") for letter in ids]
-    return pa.table([list(ids), cities, [v] * len(ids)], schema=SCHEMA)
+rows = Maker(SCHEMA, "v", "city", city=lambda letter: "oslo" if letter < "d" else "rome")
 
 
 @pytest.fixture(scope="module")

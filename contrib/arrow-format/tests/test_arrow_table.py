@@ -9,14 +9,12 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from hoodoo_rows.testing.tables import Maker
 
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("v", pa.int64())])
 KINDS = ("COPY_ON_WRITE", "MERGE_ON_READ")
 
-
-def rows(ids: range, step: int = 1) -> pa.Table:
-    values = {"id": list(ids), "city": ["ab"[i % 2] for i in ids], "v": [i * step for i in ids]}
-    return pa.table(values, SCHEMA)
+rows = Maker(SCHEMA, "step", step=1, city=("a", "b"), v=lambda i, step: i * step)
 
 
 def created(path: Path, kind: str, **more: Any) -> Any:

@@ -9,13 +9,12 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, DuplicateKeyError, OptionConflictError
+from hoodoo_rows.testing.tables import Tuples
 
 SCHEMA = pa.schema([("email", pa.string()), ("city", pa.string())])
 VIRTUAL = {"hoodie.recordkey.virtual.enabled": "true"}
 
-
-def rows(*values: tuple[str, str]) -> pa.Table:
-    return pa.table([pa.array(c) for c in zip(*values)], names=SCHEMA.names)
+rows = Tuples(SCHEMA)
 
 
 def cities(table: Any) -> dict[str, str]:

@@ -9,13 +9,11 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.errors import OptionConflictError
+from hoodoo_rows.testing.tables import Tuples
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string()), ("email", pa.string())])
 
-
-def rows(*values: tuple[int, str, str | None]) -> pa.Table:
-    columns = list(zip(*values)) if values else [[], [], []]
-    return pa.table([pa.array(c) for c in columns], names=SCHEMA.names).cast(SCHEMA)
+rows = Tuples(SCHEMA)
 
 
 def names(table: Any) -> dict[int, str]:

@@ -9,22 +9,20 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo_rows.testing.metered import MeteredEngine
+from hoodoo_rows.testing.tables import Maker
 from hoodoo_standard.engine.local import LocalEngine
 
 NAME = {"hoodoo.serializer": "arrow_lz4"}
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("tags", pa.list_(pa.string()))])
 
-
-def rows(start: int, stop: int, city: str) -> pa.Table:
-    ids = list(range(start, stop))
-    return pa.table([ids, [city] * len(ids), [["a", None]] * len(ids)], schema=SCHEMA)
+rows = Maker(SCHEMA, "city", tags=["a", None])
 
 
 def life(path: Path, kind: str, index: str, **more: Any) -> pa.Table:
     table = hoodoo.create(str(path), SCHEMA, record_key="id", table_type=kind, index=index, **more)
-    table.upsert(rows(0, 300, "oslo"))
-    table.upsert(pa.concat_tables([rows(200, 400, "rome"), rows(350, 360, "riga")]))
+    table.upsert(rows(range(0, 300), "oslo"))
+    table.upsert(pa.concat_tables([rows(range(200, 400), "rome"), rows(range(350, 360), "riga")]))
     table.delete(list(range(0, 400, 7)))
     return table.read(columns=SCHEMA.names).to_arrow().sort_by("id")
 
@@ -42,7 +40,7 @@ def test_fewer_bytes_cross_on_the_local_engine(tmp_path: Path) -> None:
         options = {"hoodoo.serializer": name}
         table = hoodoo.create(str(tmp_path / name), SCHEMA, record_key="id", options=options)
         engine = MeteredEngine(LocalEngine(2))
-        table.upsert(rows(0, 20_000, "oslo"), engine=engine)
+        table.upsert(rows(range(0, 20_000), "oslo"), engine=engine)
         crossed[name] = engine.total().bytes
     assert crossed["arrow_lz4"] < crossed["arrow"] * 2 / 3
 

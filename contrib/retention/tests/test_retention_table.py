@@ -15,6 +15,7 @@ from hoodoo.errors import ConfigError
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import GatedStorage
 from hoodoo.timeline import properties
+from hoodoo_rows.testing.tables import Tuples
 from hoodoo_standard.storage.local import LocalStorage
 
 SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.string()), ("v", pa.string())])
@@ -32,9 +33,7 @@ KINDS = [
     (6, "MERGE_ON_READ", "false"),
 ]
 
-
-def rows(*values: tuple[int, str, str]) -> pa.Table:
-    return pa.table([pa.array(c) for c in zip(*values)], schema=SCHEMA)
+rows = Tuples(SCHEMA)
 
 
 def left(path: Path) -> dict[int, str]:

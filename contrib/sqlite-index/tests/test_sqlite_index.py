@@ -16,7 +16,7 @@ from hoodoo_sqlite_index.index import SqliteIndex
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("n", pa.int64())])
 
 
-def rows(chance: random.Random, n: int) -> pa.Table:
+def drawn(chance: random.Random, n: int) -> pa.Table:
     ids = chance.sample(range(60), chance.randint(1, 20))
     cities = [chance.choice(("oslo", "bergen")) for _ in ids]
     return pa.table([ids, cities, [n] * len(ids)], schema=SCHEMA)
@@ -59,17 +59,17 @@ def test_a_table_that_has_rows_gets_it(tmp_path: Path) -> None:
     options = {"hoodoo.index.sqlite.path": str(tmp_path / "keys.db")}
     table = hoodoo.create(path, SCHEMA, record_key="id", partition_by="city", index="record_index")
     chance = random.Random(7)
-    table.upsert(rows(chance, 0))
+    table.upsert(drawn(chance, 0))
     table = hoodoo.open(path, options)
     with pytest.raises(ConfigError, match="rebuild_index"):
         table.compare_indexes("sqlite", "record_index")
     assert table.rebuild_index("sqlite") == ("sqlite",)
     check(table)
-    table.upsert(rows(chance, 1))
-    table.delete(rows(chance, 2).select(["id", "city"]))
+    table.upsert(drawn(chance, 1))
+    table.delete(drawn(chance, 2).select(["id", "city"]))
     check(table)
     table.switch_index("sqlite")
-    table.upsert(rows(chance, 3))
+    table.upsert(drawn(chance, 3))
     check(table)
 
 
@@ -78,14 +78,14 @@ def test_a_write_that_dies_leaves_nothing_that_counts(
 ) -> None:
     table = made(tmp_path, "COPY_ON_WRITE")
     chance = random.Random(3)
-    table.upsert(rows(chance, 0))
+    table.upsert(drawn(chance, 0))
     table.rebuild_index("record_index")
     with monkeypatch.context() as patched:
         patched.setattr(SqliteIndex, "written", dying(learns=True))
         with pytest.raises(KeyboardInterrupt):
-            table.upsert(rows(chance, 1))
+            table.upsert(drawn(chance, 1))
     check(table)
-    table.upsert(rows(chance, 2))
+    table.upsert(drawn(chance, 2))
     check(table)
 
 

@@ -9,16 +9,14 @@ from typing import Any
 
 import hoodoo
 import pyarrow as pa
+from hoodoo_rows.testing.tables import Maker
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("city", pa.string()), ("fare", pa.float64()), ("ts", pa.int64())]
 )
 Run = Callable[..., tuple[int, str, str]]
 
-
-def rows(ids: range, ts: int) -> pa.Table:
-    cities = [("oslo", "rome")[i % 2] for i in ids]
-    return pa.table([list(ids), cities, [i / 2 for i in ids], [ts] * len(ids)], SCHEMA)
+rows = Maker(SCHEMA, "ts", city=("oslo", "rome"), fare=lambda i: i / 2)
 
 
 # Name -> what is different: type, version, options.

@@ -13,15 +13,14 @@ import pyarrow as pa
 import pytest
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo_cli.commandline import main
+from hoodoo_rows.testing.tables import Maker
 
 pytestmark = pytest.mark.sampled(4)
 
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("ts", pa.int64())])
 Run = Callable[..., tuple[int, str, str]]
 
-
-def rows(ids: range, ts: int) -> pa.Table:
-    return pa.table([list(ids), [("oslo", "rome")[i % 2] for i in ids], [ts] * len(ids)], SCHEMA)
+rows = Maker(SCHEMA, "ts", city=("oslo", "rome"))
 
 
 @pytest.fixture

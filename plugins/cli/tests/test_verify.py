@@ -24,6 +24,7 @@ from hoodoo_cli.commandline import main
 from hoodoo_cli.reports.listed import data_files
 from hoodoo_cli.reports.verify.keys import check_keys
 from hoodoo_cli.reports.verify.kinds import KINDS
+from hoodoo_rows.testing.tables import Maker
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 
@@ -38,11 +39,8 @@ HOME = Path(os.environ.get("HOODOO_GOLDEN") or Path(__file__).parents[3] / "test
 GOLDEN = sorted(path.stem for path in HOME.glob("tables/*.zip"))
 UNKNOWN = "20990101000000000"
 
-
-def rows(ids: str, fare: float, ts: int, city: str = "") -> pa.Table:
-    """A row for each letter; cities by letter, if none is given."""
-    cities = [city or ("oslo" if letter < "d" else "rome") for letter in ids]
-    return pa.table([list(ids), cities, [fare] * len(ids), [ts] * len(ids)], schema=SCHEMA)
+# A row for each letter; cities by letter, if none is given.
+rows = Maker(SCHEMA, "fare", "ts", "city", city=lambda letter: "oslo" if letter < "d" else "rome")
 
 
 def make(path: Path, name: str, **more: Any) -> hoodoo.Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,12 @@ import pyarrow as pa
 from hoodoo_cli.ui.server import PageServer
 from hoodoo_cli.ui.services import Health
 from hoodoo_cli.ui.shown import ShownTable
+from hoodoo_rows.testing.tables import Maker
 
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("ts", pa.int64())])
 ODD = "<img src=x onerror=hacked()>"
 
-
-def rows(ids: range, ts: int, cities: Sequence[str] = ("oslo", "rome")) -> pa.Table:
-    return pa.table([list(ids), [cities[i % len(cities)] for i in ids], [ts] * len(ids)], SCHEMA)
+rows = Maker(SCHEMA, "ts", "city", city=("oslo", "rome"))
 
 
 def create(path: Path, kind: str = "COPY_ON_WRITE", **more: Any) -> hoodoo.Table:

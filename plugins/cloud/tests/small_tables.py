@@ -12,22 +12,13 @@ from hoodoo.table.settings import open_storage
 from hoodoo.table.table import Table
 from hoodoo.testing.crashes import one_thread
 from hoodoo.timeline import properties
+from hoodoo_rows.testing.tables import Maker
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("region", pa.string()), ("text", pa.string()), ("ts", pa.int64())]
 )
 
-
-def rows(values: Mapping[int, str], ts: int) -> pa.Table:
-    return pa.table(
-        {
-            "id": list(values),
-            "region": [f"r{key % 2}" for key in values],
-            "text": list(values.values()),
-            "ts": [ts] * len(values),
-        },
-        schema=SCHEMA,
-    )
+rows = Maker(SCHEMA, "ts", mapped="text", region=lambda key: f"r{key % 2}")
 
 
 def created(

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.sampled(3)
 MIB = 1 << 20
 
 
-def rows(count: int, distinct: int = 1 << 30, seed: int = 3) -> pa.Table:
+def unsorted(count: int, distinct: int = 1 << 30, seed: int = 3) -> pa.Table:
     """``n`` numbers the rows, which come in no order of ``k``."""
     rng = np.random.default_rng(seed)
     k = rng.integers(0, distinct, count)
@@ -57,7 +57,7 @@ def found(table: pa.Table, memory: int, batch: int, threads: int = 1) -> tuple[p
 def test_rows_are_in_order_and_equal_ones_as_they_came(
     distinct: int, memory: int, runs: int, threads: int
 ) -> None:
-    table = rows(50_000, distinct)
+    table = unsorted(50_000, distinct)
     made, there = found(table, memory, 700, threads)
     assert (there >= runs) if runs else there == 0
     assert made.column("n").to_pylist() == expected(table)
@@ -73,13 +73,13 @@ def test_rows_are_in_order_and_equal_ones_as_they_came(
     seed=st.integers(0, 9),
 )
 def test_whatever_the_memory(count: int, distinct: int, memory: int, batch: int, seed: int) -> None:
-    table = rows(count, distinct, seed)
+    table = unsorted(count, distinct, seed)
     made, _ = found(table, memory, batch)
     assert made.column("n").to_pylist() == expected(table)
 
 
 def test_dictionaries_stay_and_mix_with_plain_text() -> None:
-    plain = rows(4000, 500)
+    plain = unsorted(4000, 500)
     at = plain.schema.get_field_index("word")
     encoded = plain.set_column(at, "word", plain.column("word").dictionary_encode())
     other = pa.chunked_array([pa.array(["four", "one"] * 2000).dictionary_encode()])
@@ -136,4 +136,4 @@ def test_a_full_disk_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         "hoodoo_rows.engine.spill.tempfile.mkdtemp", lambda **_: str(tmp_path / "gone")
     )
     with pytest.raises(EngineError, match="Free some space"):
-        sort_rows(iter(rows(9000).to_batches(max_chunksize=1000)), by_k, 1000)
+        sort_rows(iter(unsorted(9000).to_batches(max_chunksize=1000)), by_k, 1000)

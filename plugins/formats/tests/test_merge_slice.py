@@ -31,6 +31,7 @@ from hoodoo_rows.merge.rule import MergeRule
 from hoodoo_rows.merge.slice import merged_rows
 from hoodoo_rows.read.project import pushed_filter, shaped
 from hoodoo_rows.read.spec import row_spec
+from hoodoo_rows.testing.tables import Maker
 from hoodoo_standard.storage.local import LocalStorage
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -193,9 +194,7 @@ class Slice:
         return [tuple(row.values()) for b in rows for row in b.to_pylist()]
 
 
-def rows(ids: Sequence[int], ts: int, a: str | None = None, schema: pa.Schema = SCHEMA) -> pa.Table:
-    made = {"n": ids, "ts": [ts] * len(ids), "a": [a or f"a{n}" for n in ids]}
-    return pa.table(made, pa.schema([schema.field(n) for n in made]))
+rows = Maker(pa.schema(SCHEMA.field(n) for n in ("n", "ts", "a")), "ts", "a", a="a{}".format)
 
 
 @pytest.fixture(params=[BlockKind.AVRO, BlockKind.PARQUET], ids=["avro", "parquet"])

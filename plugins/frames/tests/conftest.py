@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 from hoodoo_rows.read.scan import Scan
+from hoodoo_rows.testing.tables import Maker
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("day", pa.string()), ("fare", pa.float64()), ("note", pa.string())]
@@ -33,11 +34,10 @@ class Counted:
         return self._storage.open(path)
 
 
-def rows(first: int, n: int, day: str) -> pa.Table:
-    ids = range(first, first + n)
-    fares = [None if i % 7 == 0 else float("nan") if i % 11 == 0 else i / 2 for i in ids]
-    notes = [f"note {i}" for i in ids]
-    return pa.table([list(ids), [day] * n, fares, notes], schema=SCHEMA)
+rows = Maker(
+    SCHEMA, "day", note="note {}".format,
+    fare=lambda i: None if i % 7 == 0 else float("nan") if i % 11 == 0 else i / 2,
+).span  # fmt: skip
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ SCHEMA = pa.schema(
 )  # fmt: skip
 
 
-def rows(seed: int, count: int = 50) -> pa.Table:
+def drawn(seed: int, count: int = 50) -> pa.Table:
     rng = random.Random(seed)
 
     def some(value: Any) -> Any:
@@ -70,7 +70,7 @@ def same(table: hoodoo.Table, expected: pa.Table) -> None:
 def test_hive_partitions(tmp_path: Path, kind: str) -> None:
     for n in range(2):
         ds.write_dataset(
-            rows(n), tmp_path / "old", format="parquet", partitioning=["city"], partitioning_flavor="hive",
+            drawn(n), tmp_path / "old", format="parquet", partitioning=["city"], partitioning_flavor="hive",
             basename_template=f"{n}-{{i}}.parquet", existing_data_behavior="overwrite_or_ignore",
         )  # fmt: skip
     before = sorted((p, p.stat().st_mtime_ns) for p in (tmp_path / "old").rglob("*"))
@@ -78,9 +78,9 @@ def test_hive_partitions(tmp_path: Path, kind: str) -> None:
     assert table.path.endswith("/old_hudi")
     assert table.config.partition_fields == ("city",)
     assert table.config.table_type == kind
-    same(table, pa.concat_tables([rows(0), rows(1)]))
+    same(table, pa.concat_tables([drawn(0), drawn(1)]))
     assert before == sorted((p, p.stat().st_mtime_ns) for p in (tmp_path / "old").rglob("*"))
-    table.upsert(rows(1, 3))
+    table.upsert(drawn(1, 3))
     assert table.read().count() == 100
 
 
@@ -170,7 +170,7 @@ def test_what_cannot_be_converted(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "text").mkdir()
     (tmp_path / "text/a.txt").write_text("x")
-    pq.write_table(rows(0), tmp_path / "one.parquet")
+    pq.write_table(drawn(0), tmp_path / "one.parquet")
     for wrong, error, said in (
         (table.path, ConfigError, "Hudi table already"),
         (tmp_path / "nothing", NotATableError, "there is nothing"),
@@ -184,24 +184,24 @@ def test_what_cannot_be_converted(tmp_path: Path) -> None:
     with pytest.raises(CallError, match="has no past"):
         hoodoo.convert(tmp_path / "one.parquet", tmp_path / "to", record_key="id", as_of=1)
     with pytest.raises(CallError, match="lacks the path"):
-        hoodoo.convert(ds.dataset(rows(0)), record_key="id")
-    same(hoodoo.convert(tmp_path / "one.parquet", tmp_path / "a", record_key="id"), rows(0))
-    same(hoodoo.convert(ds.dataset(rows(0)), tmp_path / "b", record_key="id"), rows(0))
+        hoodoo.convert(ds.dataset(drawn(0)), record_key="id")
+    same(hoodoo.convert(tmp_path / "one.parquet", tmp_path / "a", record_key="id"), drawn(0))
+    same(hoodoo.convert(ds.dataset(drawn(0)), tmp_path / "b", record_key="id"), drawn(0))
 
 
 def test_delta_lake(tmp_path: Path) -> None:
     deltalake = pytest.importorskip("deltalake")
     path = str(tmp_path / "delta")
-    deltalake.write_deltalake(path, rows(0), partition_by=["city"])
-    deltalake.write_deltalake(path, rows(1), mode="append")
+    deltalake.write_deltalake(path, drawn(0), partition_by=["city"])
+    deltalake.write_deltalake(path, drawn(1), mode="append")
     deltalake.DeltaTable(path).delete("id % 10 = 3")
-    left = pa.concat_tables([rows(0), rows(1)])
+    left = pa.concat_tables([drawn(0), drawn(1)])
     ids = left["id"].to_pylist()
     left = left.filter(pa.array([i % 10 != 3 for i in ids]))
     table = hoodoo.convert(path, record_key="id")
     assert table.config.partition_fields == ("city",)
     same(table, left)
-    same(hoodoo.convert(path, tmp_path / "then", record_key="id", as_of=0), rows(0))
+    same(hoodoo.convert(path, tmp_path / "then", record_key="id", as_of=0), drawn(0))
     opened = deltalake.DeltaTable(path)
     same(hoodoo.convert(opened, tmp_path / "flat", record_key="id", partition_by=()), left)
 
@@ -218,16 +218,16 @@ def test_iceberg(tmp_path: Path) -> None:
     made = catalog.create_table("db.trips", SCHEMA, location=f"{home}/trips")
     with made.update_spec() as spec:
         spec.add_field("city", IdentityTransform(), "city")
-    made.append(rows(0))
+    made.append(drawn(0))
     first = made.current_snapshot().snapshot_id
-    made.append(rows(1))
+    made.append(drawn(1))
     made.delete("id >= 1040")
-    left = pa.concat_tables([rows(0), rows(1, 40)])
+    left = pa.concat_tables([drawn(0), drawn(1, 40)])
     table = hoodoo.convert(f"{tmp_path}/warehouse/trips", record_key="id")
     assert table.config.partition_fields == ("city",)
     assert sorted(table.read(["id"]).to_arrow()["id"].to_pylist()) == sorted(left["id"].to_pylist())
     again = hoodoo.convert(made, tmp_path / "then", record_key="id", as_of=first)
-    same(again, rows(0))
+    same(again, drawn(0))
 
 
 def _refused(source: Any, to: Any) -> None:
@@ -239,7 +239,7 @@ def _refused(source: Any, to: Any) -> None:
 def test_a_table_is_not_written_into_its_source_nor_around_it(tmp_path: Path) -> None:
     home = tmp_path / "data" / "source"
     home.mkdir(parents=True)
-    pq.write_table(rows(0), home / "a.parquet")
+    pq.write_table(drawn(0), home / "a.parquet")
     (tmp_path / "link").symlink_to(home)
     before = sorted(tmp_path.rglob("*"))
     for to in (
@@ -257,13 +257,13 @@ def test_a_table_is_not_written_into_its_source_nor_around_it(tmp_path: Path) ->
     _refused(ds.dataset([ds.dataset(home), ds.dataset(tmp_path / "link")]), tmp_path / "data")
     _refused(home / "a.parquet", home)
     assert sorted(tmp_path.rglob("*")) == before
-    same(hoodoo.convert(home, tmp_path / "data" / "source2", record_key="id"), rows(0))
+    same(hoodoo.convert(home, tmp_path / "data" / "source2", record_key="id"), drawn(0))
 
 
 def test_a_source_whose_files_lie_elsewhere_by_links(tmp_path: Path) -> None:
     far = tmp_path / "far"
     far.mkdir()
-    pq.write_table(rows(0).drop(["city"]), far / "a.parquet")
+    pq.write_table(drawn(0).drop(["city"]), far / "a.parquet")
     home = tmp_path / "home"
     home.mkdir()
     (home / "city=oslo").symlink_to(far)
@@ -274,7 +274,7 @@ def test_a_source_whose_files_lie_elsewhere_by_links(tmp_path: Path) -> None:
 def test_a_delta_table_is_not_converted_into_itself(tmp_path: Path) -> None:
     deltalake = pytest.importorskip("deltalake")
     path = str(tmp_path / "old")
-    deltalake.write_deltalake(path, rows(0).drop(["at"]))
+    deltalake.write_deltalake(path, drawn(0).drop(["at"]))
     before = sorted(tmp_path.rglob("*"))
     for to in (path, f"{path}/out", tmp_path):
         _refused(path, to)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import EngineError
+from hoodoo_rows.testing.tables import Maker
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -22,13 +23,10 @@ SCHEMA = pa.schema(
     ]
 )  # fmt: skip
 
-
-def rows(*ids: int, day: str = "mon") -> pa.Table:
-    made = [
-        {"id": i, "day": day, "x": i / 2, "at": i * 10**9, "price": i, "tags": [str(i)], "p": {"a": i}}
-        for i in ids
-    ]  # fmt: skip
-    return pa.Table.from_pylist(made, schema=SCHEMA)
+rows = Maker(
+    SCHEMA, day="mon", x=lambda i: i / 2, at=lambda i: i * 10**9, price=int, tags=lambda i: [str(i)],
+    p=lambda i: {"a": i},
+).of  # fmt: skip
 
 
 def made(path: Path, **more: Any) -> hoodoo.Table:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_hashing import stored
 from hoodoo_hashing.stored import PathRing
+from hoodoo_rows.testing.tables import Maker
 
 SCHEMA = pa.schema(
     [("id", pa.string()), ("region", pa.string()), ("ts", pa.int64()), ("v", pa.string())]
@@ -24,18 +25,15 @@ OPTIONS = {
 SPLIT = {"hoodie.bucket.index.split.threshold": "0", "hoodie.bucket.index.merge.threshold": "0"}
 MERGE = {"hoodie.bucket.index.split.threshold": "9", "hoodie.bucket.index.merge.threshold": "1"}
 
-
-def rows(ids: Iterable[int], ts: int, word: str = "a") -> pa.Table:
-    found = list(ids)
-    return pa.table(
-        {
-            "id": [str(i) for i in found],
-            "region": ["eu" if i % 3 else "us" for i in found],
-            "ts": pa.array([ts] * len(found), pa.int64()),
-            "v": [f"{word}{i}" for i in found],
-        },
-        schema=SCHEMA,
-    )
+rows = Maker(
+    SCHEMA,
+    "ts",
+    "word",
+    word="a",
+    id=str,
+    region=("us", "eu", "eu"),
+    v=lambda i, word: f"{word}{i}",
+)
 
 
 def contents(table: hoodoo.Table) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ import pytest
 from hoodoo_cli.commandline import main
 from hoodoo_history.between import difference
 from hoodoo_history.one_key import key_history
+from hoodoo_rows.testing.tables import Maker
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,8 +44,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     return one
 
 
-def rows(ids: range, ts: int) -> pa.Table:
-    return pa.table([list(ids), [("oslo", "rome")[i % 2] for i in ids], [ts] * len(ids)], SCHEMA)
+rows = Maker(SCHEMA, "ts", city=("oslo", "rome"))
 
 
 @pytest.fixture(params=KINDS)

@@ -16,6 +16,7 @@ from hoodoo_metadata.partitions.bloom.rows import FilterRow, decode_filter, enco
 from hoodoo_metadata.table.keys import filter_key
 from hoodoo_metadata.table.metadata_table import MetadataTable
 from hoodoo_metadata.table.slice import layers
+from hoodoo_rows.testing.tables import Maker
 from hoodoo_standard.index import stored_filters
 from hoodoo_standard.testing.key_filters import KeyFiltersContract
 
@@ -29,10 +30,7 @@ FILTERS = {
 }
 KINDS = ["COPY_ON_WRITE", "MERGE_ON_READ"]
 
-
-def rows(ids: Any, ts: int) -> pa.Table:
-    cities = ["oslo" if n % 2 else "bergen" for n in ids]
-    return pa.table([[f"k{n}" for n in ids], cities, [ts] * len(ids)], schema=SCHEMA)
+rows = Maker(SCHEMA, "ts", id="k{}".format, city=("bergen", "oslo"))
 
 
 def folder(table: Any) -> Path:

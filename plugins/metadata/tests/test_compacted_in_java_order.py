@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo_metadata.hfile import ENTRIES, FileWindow, HFile, pack, write_hfile
+from hoodoo_rows.testing.tables import values
 
 WIDE, SMILE = "\uff21", "\U0001f600"  # Java has the emoji first, bytes have it last
 KEYS = [
@@ -41,10 +43,7 @@ def in_order_of_java(path: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     return changed
 
 
-def rows(table: hoodoo.Table) -> dict[str, int]:
-    found = table.read(columns=["id", "v"]).to_arrow().to_pydict()
-    assert len(found["id"]) == len(set(found["id"]))
-    return dict(zip(found["id"], found["v"], strict=True))
+rows = partial(values, key="id", value="v")
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])

@@ -15,6 +15,7 @@ from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.publish import INDEXING, request
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_metadata.table.metadata_table import OWN_MADE, building, listed
+from hoodoo_rows.testing.tables import Maker
 
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("ts", pa.int64())])
 FILTERS = {
@@ -24,10 +25,7 @@ FILTERS = {
 ALL = ["bloom_filters", "column_stats", "files", "partition_stats"]
 ALL_6 = ["bloom_filters", "column_stats", "files"]
 
-
-def rows(ids: Any, ts: int) -> pa.Table:
-    cities = ["oslo" if n % 2 else "bergen" for n in ids]
-    return pa.table([[f"k{n}" for n in ids], cities, [ts] * len(ids)], schema=SCHEMA)
+rows = Maker(SCHEMA, "ts", id="k{}".format, city=("bergen", "oslo"))
 
 
 def made(path: Path, index: str = "simple", version: int = 9) -> Any:

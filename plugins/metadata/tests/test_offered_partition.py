@@ -13,6 +13,7 @@ from hoodoo.testing.distributions import fake_distribution
 from hoodoo.timeline.timeline import load
 from hoodoo_metadata.table.metadata_table import MetadataTable, listed
 from hoodoo_metadata.table.slice import layers, merged
+from hoodoo_rows.testing.tables import Maker
 
 # How many rows each partition path has got: from the stats of commits, added up by `merge`.
 SOURCE = """
@@ -75,9 +76,7 @@ def offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     kernel.cache_clear()
 
 
-def rows(ids: range, city: str = "oslo") -> pa.Table:
-    columns = [list(ids), [city] * len(ids), [0] * len(ids)]
-    return pa.table(columns, schema=SCHEMA)
+rows = Maker(SCHEMA, "city", city="oslo", n=0)
 
 
 def said(table: hoodoo.Table) -> dict[str, int]:

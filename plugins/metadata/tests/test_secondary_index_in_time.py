@@ -22,6 +22,7 @@ from hoodoo_metadata.partitions.secondary.partition import SecondaryPartition
 from hoodoo_metadata.partitions.secondary.rows import entry_keys
 from hoodoo_metadata.table.metadata_table import MetadataTable, listed
 from hoodoo_metadata.table.slice import layers, merged
+from hoodoo_rows.testing.tables import Maker
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -31,10 +32,8 @@ WHEN: tuple[When, ...] = ("before", "after", "torn")
 MORE = os.environ.get("HOODOO_TRIALS") in ("more", "all")
 INDEX = "secondary_index_by_city"
 
-
-def rows(ids: range, number: int) -> list[dict[str, Any]]:
-    """Of two partition paths; each number gives other cities."""
-    return [{"id": i, "city": f"c{(i + number) % 4}", "at": "xy"[i % 2]} for i in ids]
+# Of two partition paths; each number gives other cities.
+rows = Maker(SCHEMA, "number", city=lambda i, number: f"c{(i + number) % 4}", at=("x", "y")).dicts
 
 
 ACTS: dict[str, Callable[[hoodoo.Table], object]] = {

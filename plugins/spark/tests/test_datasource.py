@@ -24,6 +24,7 @@ from hoodoo.errors import (
     StorageError,
 )
 from hoodoo.model.meta import META_COLUMNS
+from hoodoo_rows.testing.tables import Maker
 
 pytest.importorskip("pyspark.sql.datasource")
 
@@ -42,16 +43,7 @@ KEYS = {
     "hoodie.datasource.write.precombine.field": "ts",
 }
 
-
-def rows(ids: Any, fare: float = 1.0, ts: int = 1) -> pa.Table:
-    ids = list(ids)
-    made = {
-        "id": ids,
-        "city": [f"c{i % 3}" for i in ids],
-        "fare": [fare] * len(ids),
-        "ts": [ts] * len(ids),
-    }
-    return pa.table(made, schema=ROWS)
+rows = Maker(ROWS, "fare", "ts", city=("c0", "c1", "c2"), fare=1.0, ts=1)
 
 
 def made(path: Path, kind: str = "COPY_ON_WRITE", version: int = 9, **options: str) -> hoodoo.Table:

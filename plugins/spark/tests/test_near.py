@@ -16,6 +16,7 @@ from hoodoo.errors import EngineError
 from hoodoo.hookspecs.engine import Task, Workspace
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.payload import Payload
+from hoodoo_rows.testing.tables import Maker
 from hoodoo_spark import near
 from hoodoo_spark.stage import ReadStaged, WriteStaged, path_in, size_in
 from hoodoo_standard.engine.local import LocalEngine
@@ -108,9 +109,7 @@ def reader(rows: pa.Table) -> pa.RecordBatchReader:
     return rows.to_reader(max_chunksize=7)
 
 
-def rows(ids: Sequence[int], fare: float = 1.0) -> pa.Table:
-    columns = [list(ids), [f"c{i % 3}" for i in ids], [fare] * len(ids)]
-    return pa.Table.from_arrays([pa.array(c, f.type) for c, f in zip(columns, ROWS)], schema=ROWS)
+rows = Maker(ROWS, "fare", city=("c0", "c1", "c2"), fare=1.0)
 
 
 def made(path: Path, index: str, kind: str = "COPY_ON_WRITE") -> hoodoo.Table:

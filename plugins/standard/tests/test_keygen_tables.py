@@ -13,6 +13,7 @@ import pytest
 from hoodoo.errors import ConfigError, OptionConflictError
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 from hoodoo.timeline import properties
+from hoodoo_rows.testing.tables import Maker
 from hoodoo_standard.storage.local import LocalStorage
 
 T = "hoodie.keygen.timebased."
@@ -29,10 +30,9 @@ SCHEMA = pa.schema(
 )
 KINDS = ["COPY_ON_WRITE", "MERGE_ON_READ"]
 
-
-def rows(ids: Any, n: int = 0, city: str = "a") -> pa.Table:
-    made = [{"id": i, "city": city, "ts": i * 86_400, "at": {"day": i % 2}, "n": n} for i in ids]
-    return pa.Table.from_pylist(made, SCHEMA)
+rows = Maker(
+    SCHEMA, "n", "city", n=0, city="a", ts=lambda i: i * 86_400, at=lambda i: {"day": i % 2}
+)
 
 
 def create(path: Path, partition_by: Any, **more: Any) -> hoodoo.Table:

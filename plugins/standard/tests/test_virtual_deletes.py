@@ -7,15 +7,14 @@ from pathlib import Path
 import hoodoo
 import pyarrow as pa
 import pytest
+from hoodoo_rows.testing.tables import Maker
 
 pytestmark = pytest.mark.sampled(4)
 
 SCHEMA = pa.schema([("id", pa.string()), ("a", pa.string()), ("b", pa.string())])
 ENCODING = "hoodie.write.complex.keygen.new.encoding"
 
-
-def rows(*ids: str) -> pa.Table:
-    return pa.table({"id": list(ids), "a": ["x"] * len(ids), "b": ["y"] * len(ids)}, SCHEMA)
+rows = Maker(SCHEMA, a="x", b="y").of
 
 
 @pytest.mark.parametrize("bare", [None, "false", "true"])

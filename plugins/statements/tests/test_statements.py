@@ -20,6 +20,7 @@ from hoodoo.errors import (
     SchemaError,
 )
 from hoodoo.timeline.batches import Batch
+from hoodoo_rows.testing.tables import Tuples
 from hoodoo_statements import statement as statements
 
 pytestmark = pytest.mark.sampled(4)
@@ -32,13 +33,7 @@ SCHEMA = pa.schema(
 )  # fmt: skip
 Rows = list[tuple[int, str, float | None]]
 
-
-def rows(*values: tuple[int, str, float | None]) -> pa.Table:
-    found = [
-        {"id": i, "city": c, "fare": f, "ts": 1, "place": {"zone": i, "name": c}}
-        for i, c, f in values
-    ]
-    return pa.Table.from_pylist(found, schema=SCHEMA)
+rows = Tuples(SCHEMA, ts=1, place=lambda id, city: {"zone": id, "name": city})
 
 
 def stored(table: Any) -> Rows:

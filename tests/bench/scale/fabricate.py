@@ -21,6 +21,7 @@ from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_rows import placement
+from hoodoo_rows.testing.tables import Maker
 from hoodoo_standard.engine.local import LocalEngine
 
 REAL = "real"
@@ -36,11 +37,8 @@ QUIET = {
     "hoodie.metadata.compact.max.delta.commits": "100000",
 }
 
-
-def rows(count: int, first: int = 0) -> pa.Table:
-    """Rows of the partition path that has some."""
-    numbers = pa.array(range(first, first + count), pa.int64())
-    return pa.table([numbers, pa.array([REAL] * count), numbers], schema=SCHEMA)
+# Rows of the partition path that has some.
+rows = Maker(SCHEMA, part=REAL, n=int).count
 
 
 def with_files(
