@@ -5,7 +5,6 @@ given up, after a write, and taken back. No row changes, nothing is left, and ev
 from __future__ import annotations
 
 import random
-import warnings
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,15 +13,14 @@ import pytest
 from attrs import evolve, field, frozen
 from clustered_tables import CHANGING, KINDS, NAMES, Tables, check, done, operation, run
 from crash_leaks import leaks
+from crash_runs import READING, chosen, crashes_again, crashes_of, fails, reads
 from crash_trials import (
     COUNT,
     SEED,
-    WHEN,
     Prepared,
     age_temporaries,
     copied,
     crash,
-    mutations,
     opened,
     plain,
     plus_next,
@@ -30,23 +28,20 @@ from crash_trials import (
     state,
     write_next,
 )
-from effort import ALL, MORE, effort
+from effort import MORE, effort
 from hoodoo.errors import (
     CommitConflictError,
     CommitUnknownError,
     ConfigError,
     HoodooError,
-    HoodooWarning,
 )
 from hoodoo.hookspecs.engine import Step, Stream, Task
-from hoodoo.storage.api import Storage
 from hoodoo.table.table import Table
-from hoodoo.testing.stores import MUTATING, FailingStorage
+from hoodoo.testing.stores import MUTATING
 from hoodoo_clustering.rewrite_group import RewriteGroups
 from hoodoo_standard.engine.local import LocalEngine, LocalStream
 from hoodoo_standard.storage.local import LocalStorage
 from table_life import check_archives
-from test_io_errors import READING, reads
 from test_zombies import StaleStorage
 
 pytestmark = pytest.mark.sampled(6, among="crashes")
@@ -89,14 +84,9 @@ def _prepared(made: Tables, kind: str, name: str, tmp_path: Path) -> Prepared:
 def test_crash(made: Tables, tmp_path: Path, local_temporaries: Path, name: str, kind: str) -> None:
     case = _prepared(made, kind, name, tmp_path)
     chance = random.Random(f"{SEED} {name} {kind}")
-    steps = range(1, case.steps + 1)
-    for at in steps if ALL else sorted(chance.sample(steps, min(len(steps), SAMPLED))):
-        for when in WHEN if ALL else (chance.choice(WHEN),):
-            where = f"{when} operation {at}: {case.mutations[at - 1]}, seed {SEED}"
-            target = copied(case.path, tmp_path / "trial")
-            crash(target, case.operation, at, when)
-            check(target, {case.old, case.new}, chance, where)
-            COUNT.trials += 1
+    for target, where in crashes_of(case, tmp_path, chance, SAMPLED):
+        check(target, {case.old, case.new}, chance, where)
+        COUNT.trials += 1
 
 
 @pytest.mark.parametrize(("name", "kind"), some("again"))
@@ -116,24 +106,10 @@ def test_crash_while_it_is_recovered(
             with suppress(ConfigError):  # somebody was about to give it up
                 table.run_clustering(plan.instant)
 
-    for _ in range(case.steps if ALL else RECOVERIES):
-        at, when = chance.randrange(case.steps) + 1, chance.choice(WHEN)
-        others = [resumed, lambda t: t.rollback(), write_next]
-        # Once more, a rollback would be one of the write before.
-        recover = chance.choice(others if name == "rollback" else [again, *others])
-        crashed = copied(case.path, tmp_path / "crashed")
-        crash(crashed, case.operation, at, when)
-        age_temporaries(crashed)
-        steps = mutations(crashed, tmp_path / "recovered", recover)
-        if not steps:
-            continue
-        step, then = chance.randrange(len(steps)) + 1, chance.choice(WHEN)
-        where = (
-            f"crash {when} {at}: {case.mutations[at - 1]}, then {then} {step}: {steps[step - 1]} of the "
-            f"recovery, seed {SEED}"
-        )
-        target = copied(crashed, tmp_path / "trial")
-        crash(target, recover, step, then)
+    others = [resumed, lambda t: t.rollback(), write_next]
+    # Once more, a rollback would be one of the write before.
+    recoveries = others if name == "rollback" else [again, *others]
+    for target, recover, where in crashes_again(case, tmp_path, chance, RECOVERIES, recoveries):
         allowed = {case.old, case.new}
         if recover is write_next:
             allowed |= {plus_next(found) for found in allowed}
@@ -148,8 +124,7 @@ def test_error_at_mutating_operations(
     """A store that fails once or for good, and whose answer was lost or not."""
     case = _prepared(made, kind, name, tmp_path)
     chance = random.Random(f"{SEED} {name} {kind} error")
-    steps = range(1, case.steps + 1)
-    for at in steps if ALL else sorted(chance.sample(steps, min(len(steps), ERRORS))):
+    for at in chosen(case.steps, chance, ERRORS):
         once, after = chance.choice([True, False]), chance.choice([True, False])
         where = f"once {once}, after {after}, {at}: {case.mutations[at - 1]}, seed {SEED}"
         _error(case, name, tmp_path / "trial", at, chance, where,
@@ -164,8 +139,7 @@ def test_error_at_reading_operations(
     case = _prepared(made, kind, name, tmp_path)
     chance = random.Random(f"{SEED} {name} {kind} read")
     found = reads(case, tmp_path)
-    steps = range(1, len(found) + 1)
-    for at in steps if ALL else sorted(chance.sample(steps, min(len(steps), ERRORS))):
+    for at in chosen(len(found), chance, ERRORS):
         where = f"read {at}: {found[at - 1]}, seed {SEED}"
         _error(case, name, tmp_path / "trial", at, chance, where, ops=READING)
 
@@ -173,22 +147,7 @@ def test_error_at_reading_operations(
 def _error(
     case: Prepared, name: str, target: Path, at: int, chance: random.Random, where: str, **how: object
 ) -> None:  # fmt: skip
-    copied(case.path, target)
-    stores: list[FailingStorage] = []
-
-    def failing(inner: Storage) -> Storage:
-        stores.append(FailingStorage(inner, at, **how))  # type: ignore[arg-type]
-        return stores[0]
-
-    error: HoodooError | None = None
-    with warnings.catch_warnings():
-        # An inline service that fails is told of by a warning: the rows have landed.
-        warnings.simplefilter("ignore", HoodooWarning)
-        try:
-            case.operation(opened(target, failing))
-        except HoodooError as raised:  # any other class is a failure of the test
-            error = raised
-    assert stores[0].count >= at, f"{where}: there was no operation {at}"
+    error = fails(copied(case.path, target), case.operation, at, where, **how)
     if error is None and name not in CHANGING:
         assert done(target, case.path, name), f"{where}: success reported, and it is not done"
     unknown = isinstance(error, CommitUnknownError)

@@ -11,26 +11,23 @@ from pathlib import Path
 import hoodoo
 import pytest
 from crash_leaks import leaks
+from crash_runs import crashes, readable_state
 from crash_trials import (
     COUNT,
     SCHEMA,
     SEED,
-    WHEN,
     Operation,
     State,
     age_temporaries,
     copied,
-    crash,
     mutations,
     opened,
-    ours,
     rows,
     state,
 )
-from effort import ALL, effort
+from effort import effort
 from hoodoo.errors import ConfigError
 from hoodoo.table.table import Table
-from hoodoo.timeline import properties
 
 pytestmark = pytest.mark.sampled(6, among="crashes")
 
@@ -121,25 +118,18 @@ def test_crash(tmp_path: Path, local_temporaries: Path, name: str, kind: str, ve
     before = state(made)
     act: Callable[[Table], object] = ACTIONS[name][1]
     steps = mutations(made, tmp_path / "whole", act)
-    every = range(1, len(steps) + 1)
     chance = random.Random(f"{SEED} {name} {kind} {version}")
-    for at in every if ALL else sorted(chance.sample(every, min(len(every), SAMPLED))):
-        for when in WHEN if ALL else (chance.choice(WHEN),):
-            where = f"{when} operation {at}: {steps[at - 1]}, seed {SEED}"
-            target = copied(made, tmp_path / "trial")
-            crash(target, act, at, when)
-            # The package `hudi` does not know the copy of properties that are being written.
-            torn = (target / properties.BACKUP).exists()
-            assert (ours if torn else state)(target) == before, where
-            filtered(target, before, where)
-            again = copied(target, tmp_path / "again")
-            after = goes_on(target, before, where)
-            repeated(target, name, where)
-            assert state(target) == after, where
-            # The other order: first the same call, then a write.
-            age_temporaries(again)
-            repeated(again, name, where)
-            filtered(again, before, where)
-            goes_on(again, before, where)
-            assert leaks(again) == [], where
-            COUNT.trials += 1
+    for target, where in crashes(made, act, steps, tmp_path / "trial", chance, SAMPLED):
+        assert readable_state(target) == before, where
+        filtered(target, before, where)
+        again = copied(target, tmp_path / "again")
+        after = goes_on(target, before, where)
+        repeated(target, name, where)
+        assert state(target) == after, where
+        # The other order: first the same call, then a write.
+        age_temporaries(again)
+        repeated(again, name, where)
+        filtered(again, before, where)
+        goes_on(again, before, where)
+        assert leaks(again) == [], where
+        COUNT.trials += 1

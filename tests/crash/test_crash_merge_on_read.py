@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from crash_leaks import leaks
+from crash_runs import crashes_at_each_step, crashes_of
 from crash_trials import (
     COUNT,
     SEED,
@@ -50,18 +51,14 @@ SAMPLED = effort(1, 8)
 
 def _every_crash(case: Prepared, tmp_path: Path, compacts: bool = True) -> None:
     chance = random.Random(f"{SEED} {case.steps} {case.new}")
-    for at in range(1, case.steps + 1):
-        for when in WHEN if ALL else (chance.choice(WHEN),):
-            where = f"{when} operation {at}: {case.mutations[at - 1]}, seed {SEED}"
-            target = copied(case.path, tmp_path / "trial")
-            crash(target, case.operation, at, when)
-            found = state(target)
-            assert found in (case.old, case.new), where
-            check_write(target, found, where)
-            if compacts or chance.random() < 0.3:
-                check_compacts(target, plus_next(found), where)
-                assert leaks(target) == [], where
-            COUNT.trials += 1
+    for target, where in crashes_of(case, tmp_path, chance, None):
+        found = state(target)
+        assert found in (case.old, case.new), where
+        check_write(target, found, where)
+        if compacts or chance.random() < 0.3:
+            check_compacts(target, plus_next(found), where)
+            assert leaks(target) == [], where
+        COUNT.trials += 1
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -122,18 +119,8 @@ def test_crash_while_a_compaction_is_finished(
 
 def _recoveries(case: Prepared, tmp_path: Path, recover: Operation) -> None:
     chance = random.Random(f"{SEED} {case.steps} {case.new}")
-    pairs = []
-    for at in range(1, case.steps + 1):
-        crashed = copied(case.path, tmp_path / f"crashed-{at}")
-        crash(crashed, case.operation, at, chance.choice(WHEN))
-        steps = mutations(crashed, tmp_path / "recovered", recover)
-        pairs += [(at, step) for step in range(1, len(steps) + 1)]
-    assert pairs
-    for at, step in pairs if ALL else chance.sample(pairs, min(len(pairs), SAMPLED)):
-        when = chance.choice(WHEN)
-        where = f"crash {at}, then {when} operation {step} of the recovery, seed {SEED}"
-        target = copied(tmp_path / f"crashed-{at}", tmp_path / "trial")
-        crash(target, recover, step, when)
+    most = None if ALL else SAMPLED
+    for target, where in crashes_at_each_step(case, tmp_path, chance, most, recover):
         found = ours(target)
         assert found in (case.old, case.new), where
         check_write(target, found, where)

@@ -11,20 +11,17 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from crash_runs import crashes_again, crashes_of
 from crash_trials import (
     COUNT,
     SEED,
     VERSIONS,
-    WHEN,
     Operation,
     Prepared,
-    copied,
-    crash,
-    mutations,
     plus_next,
     prepared,
 )
-from effort import ALL, effort
+from effort import effort
 from hoodoo.errors import ConfigError
 from hoodoo.table.table import Table
 from table_life import (
@@ -76,13 +73,8 @@ def test_crash_in_a_service(
     case = _prepared(life, name, tmp_path)
     must = readable(life, tmp_path / "whole")
     chance = random.Random(f"{SEED} {name} {kind} {version}")
-    steps = range(1, case.steps + 1)
-    for at in steps if ALL else sorted(chance.sample(steps, min(len(steps), SAMPLED))):
-        for when in WHEN if ALL else (chance.choice(WHEN),):
-            where = f"{when} operation {at}: {case.mutations[at - 1]}, seed {SEED}"
-            target = copied(life.path, tmp_path / "trial")
-            crash(target, case.operation, at, when)
-            _check(life, case, target, must, where)
+    for target, where in crashes_of(case, tmp_path, chance, SAMPLED):
+        _check(life, case, target, must, where)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -98,21 +90,10 @@ def test_crash_while_a_service_is_finished(
     # One more write is one more reason to clean.
     must = frozenset[str]() if name == "inline" else readable(life, tmp_path / "whole")
     chance = random.Random(f"{SEED} {name} {kind} {version} again")
-    for _ in range(case.steps if ALL else RECOVERIES):
-        at, when = chance.randrange(case.steps) + 1, chance.choice(WHEN)
-        crashed = copied(life.path, tmp_path / "crashed")
-        crash(crashed, case.operation, at, when)
-        recover = _again(life, name)
-        steps = mutations(crashed, tmp_path / "recovered", recover)
-        if not steps:
-            continue
-        step, then = chance.randrange(len(steps)) + 1, chance.choice(WHEN)
-        where = (
-            f"crash {when} {at}: {case.mutations[at - 1]}, then {then} {step}: {steps[step - 1]} of "
-            f"the recovery, seed {SEED}"
-        )
-        target = copied(crashed, tmp_path / "trial")
-        crash(target, recover, step, then)
+    recoveries = [_again(life, name)]
+    for target, _, where in crashes_again(
+        case, tmp_path, chance, RECOVERIES, recoveries, age=False
+    ):
         _check(life, case, target, must, where)
 
 

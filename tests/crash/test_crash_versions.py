@@ -12,23 +12,20 @@ from typing import Any
 
 import pytest
 from crash_leaks import leaks
+from crash_runs import crashes, readable_state
 from crash_trials import (
     COUNT,
     SEED,
-    WHEN,
     Operation,
     age_temporaries,
     copied,
-    crash,
     mutations,
     opened,
-    ours,
     plus_next,
     state,
     write_next,
 )
 from effort import ALL, effort
-from hoodoo.timeline import properties
 from merge_on_read import with_options
 from table_life import ARCHIVING, KINDS, Life, as_of
 
@@ -77,27 +74,20 @@ def test_crash_in_a_change_of_the_version(
     known, rows = points(life, base), state(base)
     steps = mutations(base, tmp_path / "whole", act)
     chance = random.Random(f"{SEED} version {kind} {way}")
-    chosen = range(1, len(steps) + 1)
     versions = set()
-    for at in chosen if ALL else sorted(chance.sample(chosen, SAMPLED)):
-        for when in WHEN if ALL else (chance.choice(WHEN),):
-            where = f"{when} operation {at}: {steps[at - 1]}, seed {SEED}"
-            target = copied(base, tmp_path / "trial")
-            crash(target, act, at, when)
-            # The package `hudi` does not know the copy of properties that are being written.
-            torn = (target / properties.BACKUP).exists()
-            assert (ours if torn else state)(target) == rows, where
-            assert {i: as_of(target, i) for i in known} == known, where
-            versions.add(opened(target).config.version)
-            straight = copied(target, tmp_path / "straight")
-            _goes_on(straight, rows, known, where)
-            age_temporaries(target)
-            act(opened(target))
-            assert opened(target).config.version == way[1], where
-            act(opened(target))  # takes away what was left
-            _goes_on(target, rows, known, where)
-            assert leaks(target) == [], where
-            COUNT.trials += 1
+    for target, where in crashes(base, act, steps, tmp_path / "trial", chance, SAMPLED):
+        assert readable_state(target) == rows, where
+        assert {i: as_of(target, i) for i in known} == known, where
+        versions.add(opened(target).config.version)
+        straight = copied(target, tmp_path / "straight")
+        _goes_on(straight, rows, known, where)
+        age_temporaries(target)
+        act(opened(target))
+        assert opened(target).config.version == way[1], where
+        act(opened(target))  # takes away what was left
+        _goes_on(target, rows, known, where)
+        assert leaks(target) == [], where
+        COUNT.trials += 1
     assert versions == set(way) or not ALL
 
 

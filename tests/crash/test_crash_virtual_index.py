@@ -11,11 +11,11 @@ from pathlib import Path
 
 import hoodoo
 import pytest
+from crash_runs import crashes
 from crash_trials import (
     COUNT,
     SCHEMA,
     SEED,
-    WHEN,
     Operation,
     age_temporaries,
     copied,
@@ -25,7 +25,7 @@ from crash_trials import (
     ours,
     rows,
 )
-from effort import ALL, effort
+from effort import effort
 from hoodoo.errors import HoodooWarning
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo.table.table import Table
@@ -92,12 +92,8 @@ def test_crash(tmp_path: Path, local_temporaries: Path, index: str, kind: str, n
     made = base(tmp_path / "base", index, kind, name)
     steps = mutations(made, tmp_path / "whole", operation(name, index))
     chance = random.Random(f"{SEED} {name} {index}")
-    every = range(1, len(steps) + 1)
-    for at in every if ALL else sorted(chance.sample(every, min(len(every), SAMPLED))):
-        when = chance.choice(WHEN)
-        target = copied(made, tmp_path / "trial")
-        crash(target, operation(name, index), at, when)
-        where = f"{when} operation {at}: {steps[at - 1]}, seed {SEED}"
+    act = operation(name, index)
+    for target, where in crashes(made, act, steps, tmp_path / "trial", chance, SAMPLED):
         check(target, index, name, where, operation(name, index))
 
 

@@ -11,25 +11,23 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from crash_leaks import leaks
+from crash_runs import crashes_again, crashes_of
 from crash_trials import (
     COUNT,
     SEED,
     VERSIONS,
-    WHEN,
     Operation,
     Prepared,
     State,
     age_temporaries,
     copied,
-    crash,
-    mutations,
     opened,
     ours,
     plus_next,
     prepared,
     write_next,
 )
-from effort import ALL, effort
+from effort import effort
 from hoodoo.kernel.log_files import log_files
 from hoodoo.model.config import STORED_UNTIL
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
@@ -165,13 +163,8 @@ def test_crash(
     case = prepared(base, tmp_path, OPERATIONS[name], changes_rows=False)
     check_done(tmp_path / "whole", name, "without a crash")
     chance = random.Random(f"{SEED} {name} {kind} {version}")
-    steps = range(1, case.steps + 1)
-    for at in steps if ALL else sorted(chance.sample(steps, min(len(steps), SAMPLED))):
-        for when in WHEN if ALL else (chance.choice(WHEN),):
-            where = f"{when} operation {at}: {case.mutations[at - 1]}, seed {SEED}"
-            target = copied(base, tmp_path / "trial")
-            crash(target, case.operation, at, when)
-            check(case, name, target, where, chance.choice([nothing, case.operation]))
+    for target, where in crashes_of(case, tmp_path, chance, SAMPLED):
+        check(case, name, target, where, chance.choice([nothing, case.operation]))
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -185,20 +178,5 @@ def test_crash_of_the_next_run(
     base = stored(version, kind, name)
     case = prepared(base, tmp_path, OPERATIONS[name], changes_rows=False)
     chance = random.Random(f"{SEED} {name} {kind} {version} again")
-    for _ in range(case.steps if ALL else AGAIN):
-        at, when = chance.randrange(case.steps) + 1, chance.choice(WHEN)
-        crashed = copied(base, tmp_path / "crashed")
-        crash(crashed, case.operation, at, when)
-        age_temporaries(crashed)
-        steps = mutations(crashed, tmp_path / "recovered", case.operation)
-        if not steps:
-            continue
-        step, then = chance.randrange(len(steps)) + 1, chance.choice(WHEN)
-        where = (
-            f"crash {when} {at}: {case.mutations[at - 1]}, then {then} {step}: {steps[step - 1]} of "
-            f"the next run, seed {SEED}"
-        )
-        target = copied(crashed, tmp_path / "trial")
-        age_temporaries(target)
-        crash(target, case.operation, step, then)
+    for target, _, where in crashes_again(case, tmp_path, chance, AGAIN, [case.operation]):
         check(case, name, target, where, chance.choice([nothing, case.operation]))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from crash_leaks import leaks
+from crash_runs import crashes_at_each_step, crashes_of
 from crash_trials import (
     COUNT,
     OPERATIONS,
@@ -19,7 +20,6 @@ from crash_trials import (
     check_next_write,
     copied,
     crash,
-    mutations,
     opened,
     ours,
     prepared,
@@ -61,15 +61,11 @@ def test_crash_in_the_first_write_of_a_table(
 def _every_crash(case: Prepared, tmp_path: Path, moments: Sequence[Any]) -> None:
     """At each operation, at each of ``moments`` (none: at one of them, another one in each run)."""
     chance = random.Random(f"{SEED} {case.steps} {case.new}")
-    for at in range(1, case.steps + 1):
-        for when in moments or (chance.choice(WHEN),):
-            where = f"{when} operation {at}: {case.mutations[at - 1]}, seed {SEED}"
-            target = copied(case.path, tmp_path / "trial")
-            crash(target, case.operation, at, when)
-            found = state(target)
-            assert found in (case.old, case.new), where
-            check_next_write(target, found, where)
-            COUNT.trials += 1
+    for target, where in crashes_of(case, tmp_path, chance, None, moments):
+        found = state(target)
+        assert found in (case.old, case.new), where
+        check_next_write(target, found, where)
+        COUNT.trials += 1
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -80,20 +76,8 @@ def test_crash_during_recovery(
     """Stop at operation j of the recovery from a crash at k; the write after that finishes it."""
     case = prepared(tables(version), tmp_path, OPERATIONS[name])
     chance = random.Random(f"{SEED} {name} {version}")
-    crashed = [tmp_path / f"crashed-{at}" for at in range(case.steps + 1)]
-    pairs = []
-    for at in range(1, case.steps + 1):
-        crash(copied(case.path, crashed[at]), case.operation, at, chance.choice(WHEN))
-        steps = mutations(crashed[at], tmp_path / "recovered", lambda t: t.rollback())
-        pairs += [(at, step) for step in range(1, len(steps) + 1)]
-    assert pairs
-    if name != "upsert":
-        pairs = chance.sample(pairs, min(len(pairs), SAMPLED_RECOVERIES))
-    for at, step in pairs:
-        when = chance.choice(WHEN)
-        where = f"crash {at}, then {when} operation {step} of the recovery, seed {SEED}"
-        target = copied(crashed[at], tmp_path / "trial")
-        crash(target, lambda t: t.rollback(), step, when)
+    most = None if name == "upsert" else SAMPLED_RECOVERIES
+    for target, where in crashes_at_each_step(case, tmp_path, chance, most, lambda t: t.rollback()):
         found = ours(target)
         assert found in (case.old, case.new), where
         check_next_write(target, found, where)

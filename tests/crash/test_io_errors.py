@@ -9,8 +9,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from crash_runs import READING, fails, reads
 from crash_trials import (
     COUNT,
     OPERATIONS,
@@ -20,21 +22,17 @@ from crash_trials import (
     check_next_write,
     copied,
     crash,
-    opened,
     prepared,
     state,
 )
 from effort import MORE
-from hoodoo.errors import CommitUnknownError, HoodooError
-from hoodoo.storage.api import Storage
-from hoodoo.testing.stores import MUTATING, FailingStorage, RecordingStorage
-from hoodoo.testing.stores import OPERATIONS as ALL
+from hoodoo.errors import CommitUnknownError
+from hoodoo.testing.stores import MUTATING
 from hoodoo_rows.write.commit import Commit
 
 pytestmark = pytest.mark.sampled(6, among="crashes")
 
 Tables = Callable[..., Path]
-READING = ALL - MUTATING
 
 
 def some(count: int, salt: object) -> range:
@@ -44,20 +42,11 @@ def some(count: int, salt: object) -> range:
 
 
 def _trial(case: Prepared, target: Path, at: int, where: str, **how: object) -> None:
-    copied(case.path, target)
-    stores: list[FailingStorage] = []
 
-    def failing(inner: Storage) -> Storage:
-        stores.append(FailingStorage(inner, at, **how))  # type: ignore[arg-type]
-        return stores[0]
-
-    error: HoodooError | None = None
-    try:
-        answer = case.operation(opened(target, failing))
+    def committed(answer: Any) -> None:
         assert isinstance(answer, Commit), where
-    except HoodooError as raised:  # any other class is a failure of the test
-        error = raised
-    assert stores[0].count >= at, f"{where}: there was no operation {at}"
+
+    error = fails(copied(case.path, target), case.operation, at, where, committed, **how)
     found = state(target)
     assert found in (case.old, case.new), where
     if error is None:
@@ -97,17 +86,6 @@ def test_error_at_every_reading_operation(
     found = reads(case, tmp_path)
     for at in range(1, len(found) + 1):
         _trial(case, tmp_path / "trial", at, f"read {at}: {found[at - 1]}", ops=READING)
-
-
-def reads(case: Prepared, tmp_path: Path) -> list[tuple[str, str]]:
-    stores: list[RecordingStorage] = []
-
-    def record(inner: Storage) -> Storage:
-        stores.append(RecordingStorage(inner))
-        return stores[0]
-
-    case.operation(opened(copied(case.path, tmp_path / "reads"), record))
-    return [call for call in stores[0].calls if call[0] in READING]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from crash_leaks import leaks
+from crash_runs import HOW, READING, fails, reads
 from crash_trials import (
     COUNT,
     SEED,
@@ -21,22 +22,19 @@ from crash_trials import (
     prepared,
     state,
 )
-from hoodoo.errors import CommitUnknownError, HoodooError
-from hoodoo.storage.api import Storage
+from hoodoo.errors import CommitUnknownError
 from hoodoo.testing.stores import MUTATING, FailingStorage
 from hoodoo.timeline.timeline import Timeline
 from merge_on_read import SERVICES, WRITES, check_compacts, check_write
-from test_io_errors import READING, _trial, reads
+from test_io_errors import _trial
 
 pytestmark = pytest.mark.sampled(6, among="crashes")
 
 Tables = Callable[..., Path]
-HOW = [(True, False), (True, True), (False, False), (False, True)]
-KINDS = ["once", "once-answer-lost", "for-good", "for-good-answer-lost"]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize(("once", "after"), HOW, ids=KINDS)
+@pytest.mark.parametrize(("once", "after"), HOW.values(), ids=HOW)
 def test_error_at_every_mutating_operation_of_a_write(
     merged: Tables,
     tmp_path: Path,
@@ -62,7 +60,7 @@ def test_error_at_reading_operations_of_a_write(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize(("once", "after"), HOW, ids=KINDS)
+@pytest.mark.parametrize(("once", "after"), HOW.values(), ids=HOW)
 def test_error_at_every_mutating_operation_of_a_compaction(
     merged: Tables,
     tmp_path: Path,
@@ -94,19 +92,7 @@ def _sample(count: int, version: int) -> list[int]:
 
 
 def _compaction(case: Prepared, target: Path, at: int, where: str, **how: object) -> None:
-    copied(case.path, target)
-    stores: list[FailingStorage] = []
-
-    def failing(inner: Storage) -> Storage:
-        stores.append(FailingStorage(inner, at, **how))  # type: ignore[arg-type]
-        return stores[0]
-
-    error: HoodooError | None = None
-    try:
-        case.operation(opened(target, failing))
-    except HoodooError as raised:  # any other class is a failure of the test
-        error = raised
-    assert stores[0].count >= at, f"{where}: there was no operation {at}"
+    error = fails(copied(case.path, target), case.operation, at, where, **how)
     assert state(target) == case.old, where
     completed = _completed(opened(target).timeline())
     if error is None:

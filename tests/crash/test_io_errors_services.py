@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import random
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from crash_trials import COUNT, SEED, VERSIONS, Prepared, copied, opened, plus_next, prepared
-from hoodoo.errors import CommitUnknownError, HoodooError, HoodooWarning
-from hoodoo.storage.api import Storage
-from hoodoo.testing.stores import MUTATING, FailingStorage
+from crash_runs import HOW, READING, fails, reads
+from crash_trials import COUNT, SEED, VERSIONS, Prepared, copied, plus_next, prepared
+from effort import ALL
+from hoodoo.errors import CommitUnknownError
+from hoodoo.testing.stores import MUTATING
 from table_life import (
     CHANGING,
     KINDS,
@@ -25,19 +25,10 @@ from table_life import (
     readable,
     seen,
 )
-from test_crash_services import ALL
-from test_io_errors import READING, reads
 
 pytestmark = pytest.mark.sampled(6, among="crashes")
 
 Lives = Callable[..., Life]
-# Whether later operations succeed, and whether the failed one was carried out.
-HOW = {
-    "once": (True, False),
-    "once-answer-lost": (True, True),
-    "for-good": (False, False),
-    "for-good-answer-lost": (False, True),
-}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -94,22 +85,7 @@ def _trial(
     where: str,
     **how: object,
 ) -> None:
-    copied(life.path, target)
-    stores: list[FailingStorage] = []
-
-    def failing(inner: Storage) -> Storage:
-        stores.append(FailingStorage(inner, at, **how))  # type: ignore[arg-type]
-        return stores[0]
-
-    error: HoodooError | None = None
-    with warnings.catch_warnings():
-        # An inline service that fails is told of by a warning: the rows have landed.
-        warnings.simplefilter("ignore", HoodooWarning)
-        try:
-            case.operation(opened(target, failing))
-        except HoodooError as raised:  # any other class is a failure of the test
-            error = raised
-    assert stores[0].count >= at, f"{where}: there was no operation {at}"
+    error = fails(copied(life.path, target), case.operation, at, where, **how)
     found = seen(target)
     assert found in between(life, case.old, case.new), where
     assert readable(life, target) >= must, where

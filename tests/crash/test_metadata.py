@@ -8,12 +8,12 @@ twice.
 from __future__ import annotations
 
 import random
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from crash_runs import chosen, crashes_again, crashes_of, fails
 from crash_trials import (
     COUNT,
     SEED,
@@ -28,11 +28,10 @@ from crash_trials import (
     prepared,
     rows,
 )
-from effort import ALL, effort
-from hoodoo.errors import HoodooError, HoodooWarning
-from hoodoo.storage.api import Storage
+from effort import effort
+from hoodoo.errors import HoodooError
 from hoodoo.table.table import Table
-from hoodoo.testing.stores import MUTATING, Crash, CrashingStorage, FailingStorage
+from hoodoo.testing.stores import MUTATING, Crash, CrashingStorage
 from metadata_tables import (
     CHANGING,
     KINDS,
@@ -123,13 +122,8 @@ def _check(case: Prepared, name: str, target: Path, where: str) -> None:
 def test_crash(made: Made, tmp_path: Path, local_temporaries: Path, name: str, kind: str) -> None:
     case = _prepared(made, kind, name, tmp_path)
     chance = random.Random(f"{SEED} {name} {kind}")
-    steps = range(1, case.steps + 1)
-    for at in steps if ALL else sorted(chance.sample(steps, min(len(steps), SAMPLED))):
-        for when in WHEN if ALL else (chance.choice(WHEN),):
-            where = f"{when} operation {at}: {case.mutations[at - 1]}, seed {SEED}"
-            target = copied(case.path, tmp_path / "trial")
-            crash(target, case.operation, at, when)
-            _check(case, name, target, where)
+    for target, where in crashes_of(case, tmp_path, chance, SAMPLED):
+        _check(case, name, target, where)
 
 
 @pytest.mark.parametrize(("name", "kind"), some("again"))
@@ -147,22 +141,7 @@ def test_crash_while_it_is_recovered(
         with suppress(HoodooError):  # it has been done
             case.operation(table)
 
-    for _ in range(case.steps if ALL else RECOVERIES):
-        at, when = chance.randrange(case.steps) + 1, chance.choice(WHEN)
-        crashed = copied(case.path, tmp_path / "crashed")
-        crash(crashed, case.operation, at, when)
-        age_temporaries(crashed)
-        steps = mutations(crashed, tmp_path / "recovered", again)
-        if not steps:
-            continue
-        step, then = chance.randrange(len(steps)) + 1, chance.choice(WHEN)
-        where = (
-            f"crash {when} {at}: {case.mutations[at - 1]}, then {then} {step}: {steps[step - 1]} of the "
-            f"next run, seed {SEED}"
-        )
-        target = copied(crashed, tmp_path / "trial")
-        age_temporaries(target)
-        crash(target, again, step, then)
+    for target, _, where in crashes_again(case, tmp_path, chance, RECOVERIES, [again]):
         found = check_reads(target, _between(case, name), where)
         check_goes_on(target, found, {found, case.old, case.new}, where)
         COUNT.trials += 1
@@ -173,24 +152,11 @@ def test_error(made: Made, tmp_path: Path, local_temporaries: Path, name: str, k
     """A store that fails once or for good, and whose answer was lost or not."""
     case = _prepared(made, kind, name, tmp_path)
     chance = random.Random(f"{SEED} {name} {kind} error")
-    steps = range(1, case.steps + 1)
-    for at in steps if ALL else sorted(chance.sample(steps, min(len(steps), ERRORS))):
+    for at in chosen(case.steps, chance, ERRORS):
         once, after = chance.choice([True, False]), chance.choice([True, False])
         where = f"once {once}, after {after}, {at}: {case.mutations[at - 1]}, seed {SEED}"
         target = copied(case.path, tmp_path / "trial")
-
-        def failing(
-            inner: Storage, at: int = at, once: bool = once, after: bool = after
-        ) -> Storage:
-            return FailingStorage(inner, at, once=once, after=after, ops=MUTATING)
-
-        error = None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", HoodooWarning)
-            try:
-                case.operation(opened(target, failing))
-            except HoodooError as raised:  # any other class is a failure of the test
-                error = raised
+        error = fails(target, case.operation, at, where, once=once, after=after, ops=MUTATING)
         found = check_reads(target, _between(case, name), where)
         assert error is not None or found == case.new, f"{where}: success reported"
         check_goes_on(target, found, {found, case.new}, where)
