@@ -382,10 +382,13 @@ def test_rollback_of_a_number(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="commit"):
         table.rollback(1)  # the newest one first
     table.check_rollback(-1)
-    assert table.rollback(2).instant
+    table.check_rollback("-1")
+    assert table.rollback("2").instant
     assert table.to_arrow().column("id").to_pylist() == [1]
     with pytest.raises(ConfigError, match="number of a commit"):
         table.rollback(2)
+    with pytest.raises(ConfigError, match="neither instant nor date"):
+        table.rollback("three")
 
 
 @pytest.mark.parametrize("number", [4, -4, 999, 20240101000000000])

@@ -46,15 +46,14 @@ def __getattr__(name: str) -> Any:
         from hoodoo.table import table
 
         return getattr(table, name)
-    from hoodoo.calls import elsewhere
+    from hoodoo.calls import lacks
     from hoodoo.kernel.functions import function
 
     # Python asks for an attribute first where a module is imported from the package.
     known = name[:1] == "_" or PathFinder.find_spec(f"{__name__}.{name}", __path__) is not None
     if not known and name.isidentifier() and (found := function(name)):
         return found
-    text = f"module 'hoodoo' has no attribute {name!r}{elsewhere('hoodoo', name)}"
-    raise AttributeError(text, name=name)
+    lacks("module 'hoodoo' has no attribute", "hoodoo", name)
 
 
 def __dir__() -> list[str]:

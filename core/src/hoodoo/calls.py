@@ -15,7 +15,7 @@ import reprlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from importlib import resources
 from types import UnionType
-from typing import Any, TypeVar, Union, cast, get_args, get_origin
+from typing import Any, NoReturn, TypeVar, Union, cast, get_args, get_origin
 
 from hoodoo.errors import CallError
 
@@ -230,6 +230,17 @@ def elsewhere(owner: str, name: str) -> str:
     """The end of an error: what ``name``, which other libraries give to ``owner``, is here."""
     here = noted("words.txt").get(f"{owner}.{name}")
     return f". Fix: {here}." if here else ""
+
+
+def lacks(what: str, owner: str, name: str, *_args: Any, of: Any = None, **_more: Any) -> NoReturn:
+    """Raise the error of a name that ``what`` lacks; ``owner`` is it among the words of others."""
+    raise AttributeError(f"{what} {name!r}{elsewhere(owner, name)}", name=name, obj=of)
+
+
+def is_a_call(function: Callable[..., Any], *methods: str) -> None:
+    """In other libraries this verb is an object with ``methods``: they raise AttributeError."""
+    for verb, name in ((function.__name__, name) for name in methods):
+        setattr(function, name, functools.partial(lacks, f"table.{verb} has no", verb, name))
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:

@@ -51,6 +51,12 @@ def instant_of(source: ReadSource, point: str | date | int) -> str:
     return parse_point(point, source.config.timezone)
 
 
+def write_of(source: ReadSource, instant: str | int) -> str:
+    """The instant that a number or a tag names; the digits of an instant stay as they are."""
+    text = str(instant)
+    return text if len(text) >= 14 and text.isdigit() else instant_of(source, instant)
+
+
 def numbered(source: ReadSource) -> list[str]:
     """Requested times of all completed writes, archived ones too, by number: the first is 1."""
     found = {i.requested for i in load_archived(source.storage, source.config) if i.is_write}

@@ -9,7 +9,7 @@ from hoodoo.actions.rollback.run import check, undoable
 from hoodoo.actions.rollback.run import rollback as undo
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.outcome import RolledBack
-from hoodoo.participants.travel import instant_of
+from hoodoo.participants.travel import write_of
 from hoodoo.table.call_action import call_action
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.snapshot import Snapshot
@@ -47,8 +47,7 @@ def report(table: TableHandle, name: str, /, **arguments: Any) -> Any:
 
     Raises PluginError if no plugin provides the report.
     """
-    reporter = resolve("report", name, table.settings).instance
-    return reporter.report(table.source(), **arguments)
+    return resolve("report", name, table.settings).instance.report(table.source(), **arguments)
 
 
 @overload
@@ -73,7 +72,7 @@ def rollback(table: TableHandle, instant: str | int | None = None) -> tuple[str,
         participants.repair()
         table.after_writes.by_hand(before)
         return done
-    instant = instant if isinstance(instant, str) else instant_of(table.source(), instant)
+    instant = write_of(table.source(), instant)
     held = participants.before_rollback(instant, lambda: check_rollback(table, instant))
     table.check_writable()
     timeline = table.timeline()
@@ -88,5 +87,4 @@ def rollback(table: TableHandle, instant: str | int | None = None) -> tuple[str,
 def check_rollback(table: TableHandle, instant: str | int) -> None:
     """Raises the errors that ``rollback`` of ``instant`` would raise before it changes anything."""
     table.check_writable()
-    one = instant if isinstance(instant, str) else instant_of(table.source(), instant)
-    check(Snapshot(table.storage, table.timeline()), one)
+    check(Snapshot(table.storage, table.timeline()), write_of(table.source(), instant))

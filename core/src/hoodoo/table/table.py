@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from attrs import evolve
 
-from hoodoo.calls import checked, elsewhere
+from hoodoo.calls import checked, lacks
 from hoodoo.errors import (
     CallError,
     ConfigError,
@@ -71,8 +71,7 @@ class Table(Brought, Shown):
                 return found.__get__(self)
             entry = old_names("method").get(name)
             if entry is None:
-                text = f"'Table' object has no attribute {name!r}{elsewhere('Table', name)}"
-                raise AttributeError(text, name=name, obj=self)
+                lacks("'Table' object has no attribute", "Table", name, of=self)
             warn_of_old(entry, "this program")
             return getattr(self, entry.new)
 

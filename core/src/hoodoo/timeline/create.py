@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from itertools import chain
 
-from hoodoo.errors import CorruptTableError, TableExistsError
+from hoodoo.errors import CorruptTableError
 from hoodoo.model.config import TableConfig
 from hoodoo.model.table_version import VERSIONS
 from hoodoo.options.table import DROP_COLUMNS, HIVE_STYLE, URL_ENCODE
@@ -33,11 +33,7 @@ def init_table(storage: Storage, config: TableConfig, now: datetime | None = Non
     """
     filled = with_defaults(config)
     if storage.head(properties.PATH) or storage.head(properties.BACKUP):
-        raise TableExistsError(
-            storage.root,
-            "a table already exists here.",
-            "Use hoodoo.open(...), or choose another path.",
-        )
+        raise properties.there_already(storage.root)
     for layout in LAYOUTS.values():
         for entry in chain.from_iterable(map(storage.list, layout.folders(filled))):
             if not entry.is_dir and layout.parse_instant(entry.name):

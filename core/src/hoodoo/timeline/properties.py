@@ -129,11 +129,13 @@ def create(storage: Storage, config: TableConfig, now: datetime | None = None) -
             if get_if_there(storage, PATH) == data:
                 return config
             raise
-    raise TableExistsError(
-        storage.root,
-        "a table already exists here.",
-        "Use hoodoo.open(...), or choose another path.",
-    )
+    raise there_already(storage.root)
+
+
+def there_already(root: str) -> TableExistsError:
+    """The error of a second table at one place."""
+    fix = "Use hoodoo.open(...), or choose another path."
+    return TableExistsError(root, "a table already exists here.", fix)
 
 
 def update(

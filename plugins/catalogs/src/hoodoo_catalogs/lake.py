@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
-from hoodoo.calls import checked, elsewhere
+from hoodoo.calls import checked, lacks
 from hoodoo.errors import (
     ConfigError,
     CorruptTableError,
@@ -42,8 +42,7 @@ class Lake:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            text = f"'Lake' object has no attribute {name!r}{elsewhere('catalog', name)}"
-            raise AttributeError(text, name=name, obj=self)
+            lacks("'Lake' object has no attribute", "catalog", name, of=self)
 
     def tables(self) -> tuple[str, ...]:
         """The names of all tables, sorted."""

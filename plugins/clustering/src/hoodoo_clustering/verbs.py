@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, NoReturn
 
-from hoodoo.calls import elsewhere
+from hoodoo.calls import is_a_call, lacks
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.model.outcome import RolledBack
 from hoodoo.table.call_action import installed_action
@@ -62,12 +61,7 @@ class Optimized(tuple[Commit, ...]):
     """The commits of an ``optimize``."""
 
     def __getattr__(self, name: str) -> NoReturn:
-        _no_builder(name)
-
-
-def _no_builder(name: str, *_args: Any, **_more: Any) -> NoReturn:
-    """``optimize`` is a call: in Delta Lake it is an object with methods."""
-    raise AttributeError(f"table.optimize has no {name!r}{elsewhere('optimize', name)}", name=name)
+        lacks("table.optimize has no", "optimize", name)
 
 
 def optimize(
@@ -98,8 +92,7 @@ def optimize(
     return Optimized(commit for commit in done if commit.instant)
 
 
-for _theirs in ("compact", "z_order"):
-    setattr(optimize, _theirs, partial(_no_builder, _theirs))
+is_a_call(optimize, "compact", "z_order")  # an object in Delta Lake
 
 
 def schedule_clustering(

@@ -11,7 +11,7 @@ import pyarrow as pa
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.model.findings import Progress, silent
 from hoodoo.model.meta import COMMIT_TIME
-from hoodoo.participants.travel import instant_of
+from hoodoo.participants.travel import write_of
 from hoodoo.table.call_action import installed_action
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.running import run, run_planned, schedule
@@ -122,14 +122,8 @@ def restore(table: TableHandle, instant: str | int) -> Restored:
 
     Raises ConfigError, and changes nothing, if there is no such write, if files that it needs have
     been cleaned (a savepoint prevents this), or if there is a later savepoint."""
-    found: Restored = run(table, "restore", instant=_named(table, instant))
+    found: Restored = run(table, "restore", instant=write_of(table.source(), instant))
     return found
-
-
-def _named(table: TableHandle, instant: str | int) -> str:
-    """The instant that a number or a tag names; the digits of an instant stay as they are."""
-    text = str(instant)
-    return text if len(text) >= 14 and text.isdigit() else instant_of(table.source(), instant)
 
 
 def schedule_restore(table: TableHandle, instant: str) -> str | None:
@@ -147,7 +141,9 @@ def run_restore(table: TableHandle, instant: str) -> Restored:
 def check_restore(table: TableHandle, instant: str | int) -> tuple[str, ...]:
     """The instants that ``restore`` would undo now, in their order. Changes nothing. Raises the
     errors that ``restore`` would raise before it changes anything."""
-    found: tuple[str, ...] = installed_action(table, "restore").check(table, _named(table, instant))
+    found: tuple[str, ...] = installed_action(table, "restore").check(
+        table, write_of(table.source(), instant)
+    )
     return found
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
-from hoodoo.calls import elsewhere
+from hoodoo.calls import is_a_call
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.batches import Batch
@@ -73,13 +72,8 @@ def alter(
     return found
 
 
-def _no_builder(name: str, *_args: Any, **_more: Any) -> NoReturn:
-    """``alter`` is a call: in deltalake it is an object with methods."""
-    raise AttributeError(f"table.alter has no {name!r}{elsewhere('alter', name)}", name=name)
-
-
-for _theirs in ("add_columns", "add_constraint", "add_feature", "set_table_properties"):
-    setattr(alter, _theirs, partial(_no_builder, _theirs))
+# An object in deltalake.
+is_a_call(alter, "add_columns", "add_constraint", "add_feature", "set_table_properties")
 
 
 def merge(

@@ -16,6 +16,9 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.timeline import stats
 from hoodoo.timeline.names import PENDING, completed_action, parse_pending
 
+Place = tuple[str, str, int]
+Newest = FileSlice | None
+
 
 class Writes(Protocol):
     """What a layout has to know of a timeline."""
@@ -140,12 +143,7 @@ class TimelineLayout(ABC):
 
     @abstractmethod
     def new_log(
-        self,
-        place: tuple[str, str, int],
-        instant: str,
-        slice_: FileSlice | None,
-        pending: str | None,
-        tells_slice: bool,
+        self, place: Place, instant: str, slice_: Newest, pending: str | None, tells_slice: bool
     ) -> NewLog:
         """The log file that the write ``instant`` adds. ``place``: partition path, file id, number of the task;
         ``slice_``: the latest slice of the group; ``pending``: the instant of the compaction that is planned

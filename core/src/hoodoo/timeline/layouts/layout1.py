@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from hoodoo.model.config import TableConfig
-from hoodoo.model.filegroup import FileSlice, LogFile
+from hoodoo.model.filegroup import LogFile
 from hoodoo.model.instant import Instant
 from hoodoo.timeline import stats
 from hoodoo.timeline.codec import json
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.layouts.base import NewLog, TimelineLayout, Writes
+from hoodoo.timeline.layouts.base import Newest, NewLog, Place, TimelineLayout, Writes
 from hoodoo.timeline.names import parse_completed
 
 
@@ -63,12 +63,7 @@ class Layout1(TimelineLayout):
         return [i for i in deltas if oldest is not None and order_key(i.requested) >= oldest]
 
     def new_log(
-        self,
-        place: tuple[str, str, int],
-        instant: str,
-        slice_: FileSlice | None,
-        pending: str | None,
-        tells_slice: bool,
+        self, place: Place, instant: str, slice_: Newest, pending: str | None, tells_slice: bool
     ) -> NewLog:
         """Name the next log file after the newest slice, or after the pending compaction that will
         begin one."""

@@ -11,11 +11,11 @@ from typing import Any
 
 from hoodoo.errors import HoodooError
 from hoodoo.model.config import TableConfig
-from hoodoo.model.filegroup import FileSlice, LogFile
+from hoodoo.model.filegroup import LogFile
 from hoodoo.model.instant import Instant
 from hoodoo.timeline import stats
 from hoodoo.timeline.codec import avro
-from hoodoo.timeline.layouts.base import NewLog, TimelineLayout, Writes
+from hoodoo.timeline.layouts.base import Newest, NewLog, Place, TimelineLayout, Writes
 from hoodoo.timeline.names import parse_completed
 
 _KEEP = ".keep"
@@ -71,12 +71,7 @@ class Layout2(TimelineLayout):
         return [found for name in names if (found := timeline.find(name)) is not None]
 
     def new_log(
-        self,
-        place: tuple[str, str, int],
-        instant: str,
-        slice_: FileSlice | None,
-        pending: str | None,
-        tells_slice: bool,
+        self, place: Place, instant: str, slice_: Newest, pending: str | None, tells_slice: bool
     ) -> NewLog:
         """Name a log file after ``instant``. Its version is 1: no other writer uses the name."""
         path, file_id, slot = place

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import pyarrow as pa
-from hoodoo.calls import checked_methods, elsewhere
+from hoodoo.calls import checked_methods, lacks
 from hoodoo.errors import CallError
 from hoodoo.kernel.functions import OF_READS, function, function_names
 from hoodoo.model.brief import Shown, some
@@ -32,9 +32,8 @@ class Rows(Shown):
         def __getattr__(self, name: str) -> Any:
             found = None if name.startswith("_") else function(OF_READS + name)
             if found is None:
-                said = elsewhere("Scan", name)
-                text = f"{type(self).__name__!r} object has no attribute {name!r}{said}"
-                raise AttributeError(text, name=name, obj=self)
+                what = f"{type(self).__name__!r} object has no attribute"
+                lacks(what, "Scan", name, of=self)
             return partial(found, self)
 
         def __dir__(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Rows for tests, and the rows of a table: one line where each test module would have a function of its own."""
+"""Rows for tests, and the rows of a table: one line in place of a function of each test module."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ Rule = Any
 
 
 class Maker:
-    """Makes rows of one schema from numbers (or other keys), one row a key; the other values follow from it.
+    """Makes rows of one schema from numbers or other keys, one row a key.
 
-    A rule says what a column holds: a function is called with the key, a tuple gives its values in turn
-    by the number, anything else is the same in each row. The first column without a rule is the key.
+    A rule says what a column holds: a function is called with the key, a tuple gives its values in
+    turn by the number, anything else is the same in each row. The first column without a rule is
+    the key.
 
-    ``given`` names what a call gives behind the keys, by position or name, and the rule of the same name is used
-    where it is not given; what is no column is for functions, whose further parameters name what they take of it.
-    Each column may be given by name. With ``mapped`` the keys may be a dictionary, which has the values of that column.
+    ``given`` names what a call gives behind the keys, by position or name; the rule of the same
+    name is used where it does not. What is no column is for functions, whose further parameters
+    name what they take of it. Each column may be given by name. With ``mapped`` the keys may be a
+    dictionary, which has the values of that column.
 
     Example:
         >>> schema = pa.schema([("id", pa.int64()), ("city", pa.string()), ("v", pa.int64())])
@@ -86,8 +88,8 @@ def _itself(key: Any) -> Any:
 
 def _values(rule: Rule, keys: Sequence[Any], rules: Mapping[str, Rule]) -> list[Any]:
     if callable(rule):
-        code = getattr(rule, "__code__", None)  # functions written in C take the key alone
-        more = [rules[name] for name in code.co_varnames[1 : code.co_argcount]] if code else []
+        named = list(inspect.signature(rule).parameters)[1:] if inspect.isfunction(rule) else []
+        more = [rules[name] for name in named]  # other callables take the key alone
         return [rule(key, *more) for key in keys]
     if isinstance(rule, tuple):
         return [rule[key % len(rule)] for key in keys]
@@ -97,8 +99,8 @@ def _values(rule: Rule, keys: Sequence[Any], rules: Mapping[str, Rule]) -> list[
 class Tuples:
     """Makes rows of one schema from tuples, one a row.
 
-    The tuples hold the columns without a rule, in order. A rule is a function of the columns that its parameters
-    name, or one value for all rows.
+    The tuples hold the columns without a rule, in order. A rule is a function of the columns that
+    its parameters name, or one value for all rows.
 
     Example:
         >>> schema = pa.schema([("k", pa.string()), ("w", pa.int32()), ("note", pa.string())])
@@ -157,7 +159,7 @@ def dicts(
 
 
 def tuples(table: Any, columns: Sequence[str] | None = None, **how: Any) -> list[tuple[Any, ...]]:
-    """The rows that ``whole`` has, as tuples, sorted by all columns; a row that is there twice is twice in it."""
+    """The rows that ``whole`` has, as tuples, sorted by all columns; none is left out."""
     return sorted(tuple(row.values()) for row in dicts(table, columns, "", **how))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from attrs import frozen
-from hoodoo.calls import checked_methods, elsewhere
+from hoodoo.calls import checked_methods, lacks
 from hoodoo_rows.api import Scan
 from sqlglot import exp
 
@@ -46,9 +46,7 @@ class Session:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            said = elsewhere("session", name)
-            text = f"'Session' object has no attribute {name!r}{said}"
-            raise AttributeError(text, name=name, obj=self)
+            lacks("'Session' object has no attribute", "session", name, of=self)
 
     def __repr__(self) -> str:
         engine = "DuckDB" if self.names.spark is None else "Spark"
