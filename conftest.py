@@ -12,12 +12,19 @@ import os
 import random
 import shutil
 import sys
+import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
+
+_REPO = Path(__file__).resolve().parent
+_GOLDEN = "HOODOO_GOLDEN"
+# Helper modules of plugins' tests, which are no package.
+sys.path += map(str, sorted(_REPO.glob("plugins/*/tests")))
 
 _MEMORY = "/dev/shm"
 _ROOM = 4 << 30  # bytes; a whole run needs less than one GiB
@@ -222,3 +229,75 @@ def pytest_terminal_summary(
         terminalreporter.section(f"slowest files, of {sum(_SECONDS.values()):.0f} s")
         for name, seconds in _SECONDS.most_common(_SHOWN):
             terminalreporter.line(f"{seconds:7.1f}s {name}")
+
+
+@pytest.fixture(scope="session")
+def golden_home() -> Path:
+    """The folder of golden files; a run without it fails: a silent skip would prove nothing."""
+    home = Path(os.environ.get(_GOLDEN) or _REPO / "tests/golden/data")
+    if not (home / "tables").is_dir():
+        pytest.fail(f"There are no golden tables in {home}: set {_GOLDEN} to the folder of them.")
+    return home
+
+
+@pytest.fixture(scope="session")
+def golden(golden_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """``golden(name)``: the directory of that real table, unzipped once. Do not change it."""
+    below = tmp_path_factory.mktemp("golden")
+
+    def table(name: str) -> Path:
+        target = below / name
+        if not target.exists():
+            with zipfile.ZipFile(golden_home / "tables" / f"{name}.zip") as archive:
+                archive.extractall(target)
+        (found,) = (path.parent for path in target.glob("*/.hoodie"))
+        return Path(found)
+
+    return table
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """One Spark session for all tests: two cores, tasks tried four times."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    running = SparkContext._active_spark_context
+    if running is not None and running.master != "local[2,4]":
+        # A test without this fixture made Hoodoo start a session of its own, whose tasks are tried once.
+        SparkSession.builder.getOrCreate().stop()
+    # Workers run what the tests run; PySpark's own default is whatever the PATH calls python3.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    session = (
+        SparkSession.builder.master("local[2,4]")
+        .appName("hoodoo-tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")  # tests of failing tasks would bury the report
+    assert session.sparkContext.master == "local[2,4]", session.sparkContext.master
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def collected() -> Callable[[Any], Any]:
+    """``collected(frame)``: the rows of a DataFrame as a pyarrow Table with Hoodoo's types."""
+    import pyarrow as pa
+
+    def collect(frame: Any) -> Any:
+        from hoodoo_spark.types import arrow_schema
+
+        schema = arrow_schema(frame.schema)
+        if hasattr(frame, "toArrow"):  # from PySpark 4.0 on
+            return frame.toArrow().cast(schema)
+        batches = frame._collect_as_arrow()
+        return pa.Table.from_batches(batches).cast(schema) if batches else schema.empty_table()
+
+    return collect

@@ -1,25 +1,5 @@
-"""A Spark session for the tests that are marked with ``spark``. What needs dbt has settings of its own:
-tox run -e dbt."""
+"""What needs dbt has settings of its own: tox run -e dbt."""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator
-from typing import Any
-
-import pytest
-
 collect_ignore = ["suite"]
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = sys.executable  # workers run what the tests run
-    builder = SparkSession.builder.master("local[2]").appName("dbt-hoodoo")
-    session = builder.config("spark.ui.enabled", "false").getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()

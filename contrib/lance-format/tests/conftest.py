@@ -1,13 +1,11 @@
-"""Tables that Spark Hudi wrote; a Spark session for the tests that are marked with ``spark``."""
+"""Tables that Spark Hudi wrote."""
 
 from __future__ import annotations
 
 import os
-import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,15 +24,3 @@ def golden(tmp_path: Path) -> Callable[[str], Path]:
         return found
 
     return unpacked
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = sys.executable  # workers run what the tests run
-    builder = SparkSession.builder.master("local[2]").appName("hoodoo-lance")
-    session = builder.config("spark.ui.enabled", "false").getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()

@@ -9,8 +9,6 @@ import pytest
 from hoodoo.kernel.registry import kernel
 from hoodoo.testing.distributions import fake_distribution
 
-sys.path.append(str(Path(__file__).parent))  # helper modules, which are no package
-
 # A catalog of the scheme `fake`, whose object tests put in its place.
 SOURCE = """
 from hoodoo import hookimpl

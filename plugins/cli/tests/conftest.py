@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,43 +9,11 @@ from typing import Any
 import pytest
 from hoodoo_cli.commandline import main
 
-sys.path.append(str(Path(__file__).parent))  # helper modules, which are no package
-
 
 @pytest.fixture(scope="session")
-def golden(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """``golden(name)``: the directory of a real table, unzipped once; skips if there are none."""
-    beside = Path(__file__).resolve().parents[3] / "tests/golden/data"
-    root = Path(os.environ.get("HOODOO_GOLDEN", beside)) / "tables"
-    unzipped: dict[str, Path] = {}
-
-    def table(name: str) -> Path:
-        if not root.is_dir():
-            pytest.skip(f"no real tables in {root}: set HOODOO_GOLDEN")
-        if name not in unzipped:
-            target = tmp_path_factory.mktemp(name)
-            with zipfile.ZipFile(root / f"{name}.zip") as packed:
-                packed.extractall(
-                    target, [n for n in packed.namelist() if not n.startswith("__MACOSX")]
-                )
-            unzipped[name] = next(target.glob("*/.hoodie")).parent
-        return unzipped[name]
-
-    return table
-
-
-@pytest.fixture(scope="session")
-def golden_files() -> Callable[[str], Path]:
-    """``golden_files(folder)``: a folder of files that Hudi wrote; skips if there is none."""
-    beside = Path(__file__).resolve().parents[3] / "tests/golden/data"
-    root = Path(os.environ.get("HOODOO_GOLDEN", beside))
-
-    def folder(name: str) -> Path:
-        if not (root / name).is_dir():
-            pytest.skip(f"no real files in {root / name}: set HOODOO_GOLDEN")
-        return root / name
-
-    return folder
+def golden_files(golden_home: Path) -> Callable[[str], Path]:
+    """``golden_files(folder)``: a folder of files that Hudi wrote."""
+    return golden_home.joinpath
 
 
 @pytest.fixture

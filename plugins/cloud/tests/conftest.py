@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from counted import count
 from servers import SERVERS, Server
 

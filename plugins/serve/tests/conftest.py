@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import hoodoo
 import pytest
-
-sys.path.append(str(Path(__file__).parent))  # helper modules, which are no package
-
 from served_rows import SCHEMA, rows
 
 

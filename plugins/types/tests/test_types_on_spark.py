@@ -9,23 +9,13 @@ import hoodoo
 import pytest
 from hoodoo.errors import SchemaError
 from hoodoo.model.schema import logical
-from pyspark.sql import SparkSession, types
+from pyspark.sql import types
 
 pytestmark = pytest.mark.spark
 ROWS = (
     "SELECT id, array(float(id), 1f) AS emb, array(1y, 2y) AS i, named_struct("
     "'type', 'INLINE', 'data', binary('x'), 'reference', null) AS b FROM range(10)"
 )
-
-
-@pytest.fixture(scope="module")
-def spark() -> Any:
-    return (
-        SparkSession.builder.master("local[2,4]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .getOrCreate()
-    )
 
 
 @pytest.mark.sampled(1, among="long")
