@@ -30,7 +30,8 @@ _HEADING = re.compile(r"<th\b[^>]*>(.*?)</th>", re.S)
 _CELL = re.compile(r"<td\b([^>]*)>")
 _CELLS = re.compile(r"<td\b[^>]*>(.*?)</td>", re.S)
 _TAG = re.compile(r"<[^>]+>")
-_LONG = 110  # letters of a cell: as one of three columns of a phone it is higher than the screen is wide
+# Letters of a cell, of a word, and of what names a row, of which a column of three on a phone makes many lines.
+_LONG, _LONG_WORD, _LONG_FIRST = 110, 20, 40
 _LANGUAGES = {".py": "py", ".cfg": "ini", ".toml": "toml", ".sh": "sh", ".ini": "ini"}
 # Pages of the site: where they are in the repository -> where they are in the site.
 _pages: dict[str, str] = {}
@@ -119,8 +120,7 @@ def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
 def _with_names(match: re.Match[str]) -> str:
     table = match[0]
     names = [markup.unescape(_TAG.sub("", one)).strip() for one in _HEADING.findall(table)]
-    longest = max((len(_TAG.sub("", cell)) for cell in _CELLS.findall(table)), default=0)
-    if len(names) < 5 and (len(names) < 3 or longest < _LONG):
+    if len(names) < 5 and not (len(names) > 2 and _is_wide(table, len(names))):
         return table
     rows = table.split("<tr>")
     for at, row in enumerate(rows):
@@ -130,6 +130,18 @@ def _with_names(match: re.Match[str]) -> str:
             row,
         )
     return "<tr>".join(rows).replace("<table>", "<table data-cards>", 1)
+
+
+def _is_wide(table: str, columns: int) -> bool:
+    """Whether its cells are too long for one of several columns of a phone, or have words that would be cut in two."""
+    cells = [markup.unescape(_TAG.sub("", cell)) for cell in _CELLS.findall(table)]
+    words = (len(word) for cell in cells for word in cell.split())
+    first = max(map(len, cells[::columns]), default=0)
+    return (
+        max(map(len, cells), default=0) >= _LONG
+        or max(words, default=0) >= _LONG_WORD
+        or first >= _LONG_FIRST
+    )
 
 
 def _targets(place: str) -> list[str]:
