@@ -18,8 +18,11 @@ from hoodoo.kernel.log_files import log_files
 from hoodoo.model.log_block import BlockKind, Header, LogBlock
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.table.table import Table
+from hoodoo_formats.log.writer import LogWriter
+from hoodoo_rows.api import Reads
 from hoodoo_rows.merge import log_rows
 from hoodoo_rows.merge import slice as slices
+from hoodoo_rows.write import pipeline
 from pyroaring import BitMap64
 
 SCHEMA = "id string, region string, ts bigint, v string"
@@ -193,6 +196,54 @@ def test_numbers_that_can_not_be_are_not_gone_by(
         for text in ("", "AA==", "not base 64", "////////"):
             damaged = evolve(block, headers={**block.headers, Header.RECORD_POSITIONS: text})
             assert reader.base_rows(damaged, instant) is None  # type: ignore[attr-defined]
+
+
+def test_rows_that_the_base_file_has_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers from behind its end are of another file: keys decide, and no row comes twice."""
+    table = made(tmp_path / "t")
+    table.upsert(table_of(many(40, 1, "old")))
+    real = LogWriter.at_rows
+    with monkeypatch.context() as patch:
+        patch.setattr(LogWriter, "at_rows", lambda w, i, rows: real(w, i, rows + 1000))
+        table.upsert(table_of(many(40, 2, "new", 3)))
+    found = met(monkeypatch)
+    assert shown(hoodoo.open(str(tmp_path / "t"))) == shown(by_keys(tmp_path / "t"))
+    assert True in found
+    assert table.read().count() == 40
+
+
+def test_the_option_holds_for_what_is_made_of_a_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = made(tmp_path / "t")
+    table.upsert(table_of(many(40, 1, "old")))
+    table.upsert(table_of(many(40, 2, "new", 3)))
+    found = met(monkeypatch)
+    for opened, by_number in ((table, True), (by_keys(tmp_path / "t"), False)):
+        scan = opened.read()
+        plan = Reads.narrowed(scan.source, scan.plan, ["v"])
+        assert evolve(scan, plan=plan).count() == 40
+        assert set(found) == {by_number}
+        found.clear()
+
+
+def test_file_groups_of_two_paths_that_have_one_file_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So are buckets named of writers that do not block each other, by Spark Hudi and Flink."""
+    fixed = "00000000-0000-0000-0000-000000000000"
+    monkeypatch.setattr(pipeline, "new_uuid", lambda *_: fixed)
+    one = {"hoodie.bucket.index.num.buckets": "1"}
+    table = made(tmp_path / "t", "bucket", options=one)
+    table.bulk_insert(table_of({f"k{n}": ("a", 1, "") for n in range(5)}))
+    table.bulk_insert(table_of({f"k{n}": ("b", 1, "") for n in (4, 2, 0, 3, 1)}))
+    assert [s.file_id for s in table.file_slices()] == [f"{fixed}-0"] * 2
+    hoodoo.open(str(tmp_path / "t")).delete(pa.table({"id": ["k1"]}))
+    expected = sorted((f"k{n}", path) for n in (0, 2, 3, 4) for path in "ab")
+    for opened in (hoodoo.open(str(tmp_path / "t")), by_keys(tmp_path / "t")):
+        rows = opened.read(columns=["id", "region"]).to_arrow().to_pylist()
+        assert sorted((row["id"], row["region"]) for row in rows) == expected
+    assert sorted(rows.num_rows for _, rows, _ in blocks(tmp_path / "t")) == [1, 1]
 
 
 def test_row_groups_that_a_filter_rules_out(tmp_path: Path) -> None:

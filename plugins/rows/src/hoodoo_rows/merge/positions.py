@@ -17,6 +17,7 @@ from hoodoo.hookspecs.file_format import BaseFileReader
 from hoodoo.hookspecs.log_format import LogFileReader
 from hoodoo.model.log_block import LogBlock
 
+from hoodoo_rows.merge.meet import KeyJoin
 from hoodoo_rows.merge.rule import MergeRule
 from hoodoo_rows.read.late import finds_rows
 
@@ -55,6 +56,13 @@ def base_rows(
             return None
         found.append(rows)
     return found
+
+
+def last_row(waiting: KeyJoin | None) -> int:
+    """The greatest number that one of the waiting rows has; -1 where they have none."""
+    if waiting is None or POSITION not in waiting.rows.schema.names:
+        return -1
+    return int(pc.max(waiting.rows.column(POSITION)).as_py())
 
 
 @define

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,7 @@ from hoodoo.storage.api import Storage, of_size
 from hoodoo_rows.merge.log_rows import read_log_rows
 from hoodoo_rows.merge.meet import Counts, KeyJoin, MatchResult, Places
 from hoodoo_rows.merge.pairs import is_plain
-from hoodoo_rows.merge.positions import POSITION, RowPlaces, numbered
+from hoodoo_rows.merge.positions import POSITION, RowPlaces, last_row, numbered
 from hoodoo_rows.merge.rule import MergeRule
 from hoodoo_rows.merge.virtual import KeyedReader
 from hoodoo_rows.read.late import FindsRows, finds_rows, matching_rows
@@ -50,59 +51,73 @@ def merged_rows(
     found = read_log_rows(storage, slice_.log_files, rule, met)
     for damage in found.damages:
         warnings.warn(f"{storage.root}: {damage}", HoodooWarning, stacklevel=2)
+    with ExitStack() as stack:
+        reader: BaseFileReader | None = None
+        if base is not None:
+            opened = stack.enter_context(file_format.reader(storage, base.path))
+            reader = of_size(opened, base.path, base.size)
+            if last_row(found.waiting) >= reader.num_rows:  # not rows of this file
+                found = read_log_rows(storage, slice_.log_files, rule)
+        yield from _merged(reader, base, rule, found.waiting, pushed, keys)
+
+
+def _merged(
+    reader: BaseFileReader | None,
+    base: BaseFile | None,
+    rule: MergeRule,
+    waiting: KeyJoin | None,
+    pushed: Callable[[pa.Schema], pc.Expression | None] | None,
+    keys: Sequence[str] | None,
+) -> Iterator[pa.RecordBatch]:
     # Where log rows are what they are, whatever is stored, row groups that the filter rules out
     # need not be read.
     stands_alone = is_plain(rule.merger, BY_ARRIVAL)
-    if found.waiting is not None and (found.waiting.absent or not stands_alone):
+    if waiting is not None and (waiting.absent or not stands_alone):
         pushed = None
-    waiting = found.waiting
     if keys is not None and waiting is not None and rule.keys is None:
         waiting = waiting.only(pa.array(keys, pa.string()))
-    if base is not None:
-        yield from _merged_base(storage, file_format, rule, base, waiting, pushed)
+    if base is not None and reader is not None:
+        yield from _merged_base(reader, rule, base.path, waiting, pushed)
     if waiting is not None:
         yield from _batches(waiting.rest(), rule.out_schema)
 
 
 def _merged_base(
-    storage: Storage,
-    file_format: BaseFileFormat,
+    reader: BaseFileReader,
     rule: MergeRule,
-    base: BaseFile,
+    path: str,
     waiting: KeyJoin | None,
     pushed: Callable[[pa.Schema], pc.Expression | None] | None,
 ) -> Iterator[pa.RecordBatch]:
-    with file_format.reader(storage, base.path) as opened:
-        reader = of_size(opened, base.path, base.size)
-        if rule.keys is not None and not isinstance(reader, KeyedReader):
-            reader = KeyedReader(reader, rule.keys, base.path)
-        where = pushed and pushed(reader.schema)
-        known = frozenset(reader.schema.names)
-        there = [name for name in rule.out_schema.names if name in known]
-        asked = waiting is not None and waiting.asked is not None and RECORD_KEY in known
-        if asked and finds_rows(reader):
-            assert waiting is not None
-            yield from _rows_of_keys(reader, there, rule.out_schema, waiting, base.path)
-            return
-        if waiting is not None and POSITION in waiting.rows.schema.names:
-            yield from _by_rows(reader, there, rule.out_schema, waiting, where, base.path)
-            return
-        places, left = None, 0
-        if waiting is not None:
-            places = Places(waiting, (b.column(0) for b in reader.batches([RECORD_KEY], where)))
-        for batch in _with_room(reader.batches(there, where, encoded=waiting is not None)):
-            left += batch.num_rows
-            if places is None or waiting is None:
-                yield widened(batch, rule.out_schema, base.path)
-                continue
-            # Dictionaries become text after the choice of rows: numbers are chosen faster than
-            # text.
-            stored = widened(batch, encoded_as(rule.out_schema, batch.schema), base.path)
-            met = waiting.meet(stored, places.take(stored.num_rows))
-            yield from _of_both(met, rule.out_schema, base.path)
-        if waiting is not None and places is not None and left < reader.num_rows:
-            more = waiting.more(places.met, _stored_rows(waiting, reader, rule.out_schema, where))
-            yield from _batches(more, rule.out_schema)
+    if rule.keys is not None and not isinstance(reader, KeyedReader):
+        reader = KeyedReader(reader, rule.keys, path)
+    where = pushed and pushed(reader.schema)
+    known = frozenset(reader.schema.names)
+    there = [name for name in rule.out_schema.names if name in known]
+    asked = waiting is not None and waiting.asked is not None and RECORD_KEY in known
+    if asked and finds_rows(reader):
+        assert waiting is not None
+        yield from _rows_of_keys(reader, there, rule.out_schema, waiting, path)
+        return
+    if waiting is not None and POSITION in waiting.rows.schema.names:
+        yield from _by_rows(reader, there, rule.out_schema, waiting, where, path)
+        return
+    places, left = None, 0
+    if waiting is not None:
+        places = Places(waiting, (b.column(0) for b in reader.batches([RECORD_KEY], where)))
+    for batch in _with_room(reader.batches(there, where, encoded=waiting is not None)):
+        left += batch.num_rows
+        if places is None or waiting is None:
+            yield widened(batch, rule.out_schema, path)
+            continue
+        # Dictionaries become text after the choice of rows: numbers are chosen faster than
+        # text.
+        stored = widened(batch, encoded_as(rule.out_schema, batch.schema), path)
+        met = waiting.meet(stored, places.take(stored.num_rows))
+        yield from _of_both(met, rule.out_schema, path)
+    if waiting is not None and places is not None and left < reader.num_rows:
+        more = waiting.more(places.met, _stored_rows(waiting, reader, rule.out_schema, where))
+        yield from _batches(more, rule.out_schema)
 
 
 def _by_rows(

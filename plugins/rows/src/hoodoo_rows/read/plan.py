@@ -267,7 +267,7 @@ def narrowed(
             source.key_generator,
             plan.file_format,
         )
-        rule = whole.narrowed(spec.schema.names)
+        rule = evolve(whole.narrowed(spec.schema.names), by_rows=rule.by_rows)
         spec = evolve(spec, asked=_asked(source, spec, plan.file_format))
     return evolve(plan, spec=spec, slices=kept, in_paths=in_paths, rule=rule)
 

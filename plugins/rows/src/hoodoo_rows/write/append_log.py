@@ -163,7 +163,8 @@ class AppendLog:
         they are in the order of these, and the block says it."""
         if self.stored_at is None or target["base_instant"] is None:
             return rows
-        at = self.stored_at.rows(target["file_id"], rows.column(RECORD_KEY))
+        group = target["partition_path"], target["file_id"]
+        at = self.stored_at.rows(*group, rows.column(RECORD_KEY))
         if at is None or not notes_rows(writer):
             return rows
         order = np.argsort(at)

@@ -103,35 +103,36 @@ def notes_rows(writer: object) -> TypeGuard[NotesRows]:
 
 @frozen
 class StoredAt:
-    """``groups``: by file id the record keys (text) that its base file has, and the numbers of
-    their rows, as long."""
+    """``groups``: by partition path and file id (which names a bucket in each path, where Spark
+    Hudi's writers do not block each other) the record keys (text) that the base file has, and the
+    numbers of their rows, as long."""
 
-    groups: Mapping[str, tuple[pa.Array, Numbers]]
+    groups: Mapping[tuple[str, str], tuple[pa.Array, Numbers]]
 
     @classmethod
     def of(cls, found: pa.Table) -> StoredAt:
         """``found``: rows of ROWS_SCHEMA."""
         if not found.num_rows:
             return cls({})
-        coded = flat(found.column("file_id")).dictionary_encode()
-        order = np.argsort(coded.indices, kind="stable")
-        ends = np.cumsum(np.bincount(coded.indices))
+        paths = flat(found.column("partition_path")).dictionary_encode()
+        ids = flat(found.column("file_id")).dictionary_encode()
+        groups = np.asarray(paths.indices, np.int64) * len(ids.dictionary) + np.asarray(ids.indices)
+        order = np.argsort(groups, kind="stable")
+        names, begins = np.unique(groups[order], return_index=True)
         keys = flat(found.column("record_key")).take(pa.array(order))
         filled = pc.fill_null(found.column("position"), -1)
         rows = np.asarray(filled, np.int64)[order]
-        return cls(
-            {
-                name: (keys.slice(start, end - start), rows[start:end])
-                for name, start, end in zip(
-                    coded.dictionary.to_pylist(), [0, *ends[:-1]], ends, strict=True
-                )
-            }
-        )
+        made = {}
+        for name, start, end in zip(names, begins, [*begins[1:], len(order)], strict=True):
+            path, file_id = divmod(int(name), len(ids.dictionary))
+            group = paths.dictionary[path].as_py(), ids.dictionary[file_id].as_py()
+            made[group] = keys.slice(start, end - start), rows[start:end]
+        return cls(made)
 
-    def rows(self, file_id: str, keys: Any) -> Numbers | None:
+    def rows(self, partition_path: str, file_id: str, keys: Any) -> Numbers | None:
         """The rows of the record ``keys``, all different, in the base file of a file group; None
         where one of them is not known."""
-        there = self.groups.get(file_id)
+        there = self.groups.get((partition_path, file_id))
         if there is None or not len(keys):
             return None
         at = flat(pc.index_in(keys, value_set=there[0]))

@@ -15,6 +15,7 @@ from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 
 from hoodoo_rows.produce.columns import BUCKET, FILE_ID, append_columns, routed
 from hoodoo_rows.produce.slots import fraction
+from hoodoo_rows.write.key_table import KeyTable
 
 _Numbers = npt.NDArray[Any]
 
@@ -40,12 +41,11 @@ class RouteToSlots(Routing):
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         plan = self.plan.table().combine_chunks()
         parts = plan.column("part").to_numpy()
-        inserts = _InsertSlots(plan)
+        inserts, find = _InsertSlots(plan), _slots_of(plan)
         for batch in batches:
             if not batch.num_rows:
                 continue
-            # File ids are unique over the table (a uuid each), so they alone name the slot.
-            at = pc.index_in(batch.column(FILE_ID), value_set=plan.column("file_id"))
+            at = find(batch)
             new = np.asarray(pc.is_null(batch.column(FILE_ID)))
             slots = np.asarray(pc.fill_null(at, -1)).astype(np.int64).copy()
             if new.any():
@@ -96,6 +96,22 @@ class RouteToBuckets(Routing):
             return part_of[slots], slots
 
         return route
+
+
+def _slots_of(plan: pa.Table) -> Callable[[pa.RecordBatch], pa.Array]:
+    """What tells the slots of rows that have a file id. It alone names the slot (a uuid each), but
+    for buckets that have one in each partition path: of Spark Hudi's writers that do not block each
+    other."""
+    ids = plan.column("file_id")
+    if len(pc.unique(ids)) == len(ids):
+        return lambda batch: pc.index_in(batch.column(FILE_ID), value_set=ids)
+    known = KeyTable(ids, plan.column("partition_path"))
+
+    def find(batch: pa.RecordBatch) -> pa.Array:
+        named = pc.fill_null(batch.column(FILE_ID), "")
+        return known.places(named, batch.column(PARTITION_PATH))
+
+    return find
 
 
 class _InsertSlots:
