@@ -420,6 +420,24 @@ def test_a_query_reads_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert [row["id"] for row in session.sql(text).to_pylist()] == [1, 3, 4, 5]
 
 
+def test_a_table_that_a_query_names_twice_is_read_at_one_moment(
+    session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit between two reads of it would show one side of a query rows that the other lacks."""
+    table, read = session.table("trips"), Query._read
+
+    def beside_a_writer(self: Query, *given: Any) -> Any:
+        found = read(self, *given)
+        table.upsert([trip(1000 + len(table.history()))])
+        return found
+
+    monkeypatch.setattr(Query, "_read", beside_a_writer)
+    text = "SELECT count(*) AS n, count(b.id) AS m FROM trips a FULL JOIN trips b ON a.id = b.id"
+    assert session.sql(text).to_pylist() == [{"n": 6, "m": 6}]
+    text = "SELECT count(*) AS n, (SELECT count(*) FROM trips) AS m FROM trips VERSION AS OF 1"
+    assert session.sql(text).to_pylist() == [{"n": 6, "m": 8}]
+
+
 @pytest.mark.parametrize(
     ("text", "ids"),
     [
@@ -558,6 +576,74 @@ def test_a_number_is_no_condition_of_a_change(session: Any) -> None:
         with pytest.raises(ConfigError, match="neither true nor false"):
             session.sql(text)
     assert left(session) == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "on", ["1", "b.id", "(SELECT 1)", "((SELECT 1))", "(SELECT max(id) FROM new)"]
+)
+def test_a_number_is_no_condition_of_a_join(session: Any, on: str) -> None:
+    with pytest.raises(ConfigError, match="neither true nor false"):
+        session.sql(f"SELECT * FROM trips t JOIN trips b ON {on}")
+    found = session.sql("SELECT count(*) AS n FROM trips t JOIN new b ON (SELECT t.id = b.id)")
+    assert found.to_pylist() == [{"n": 1}]
+
+
+def test_default_is_null(tmp_path: Path) -> None:
+    """No table of Hudi stores another one."""
+    columns = {"id": "bigint", "n": "int", "default": "int"}
+    table = hoodoo.create(tmp_path / "t", columns, record_key="id")
+    table.insert([{"id": n, "n": n, "default": 8} for n in range(4)])
+    session = hoodoo.session(tables={"t": table})
+    session.sql("UPDATE t SET n = DEFAULT WHERE id = 0")
+    session.sql("UPDATE t SET n = default WHERE id IN (SELECT 1)")
+    session.sql("UPDATE t SET n = `default` WHERE id = 2")
+    session.sql("INSERT INTO t VALUES (4, DEFAULT, 1)")
+    session.sql(
+        "MERGE INTO t USING (SELECT id + 3 AS id FROM t) s ON t.id = s.id "
+        "WHEN MATCHED AND s.id = 3 THEN UPDATE SET n = DEFAULT "
+        "WHEN NOT MATCHED AND s.id = 5 THEN INSERT (id, n) VALUES (s.id, DEFAULT)"
+    )
+    found = session.sql("SELECT n FROM t ORDER BY id").to_pylist()
+    assert [row["n"] for row in found] == [None, None, 8, None, None, None]
+
+
+def test_an_unknown_column_of_a_change_by_query_names_those_of_the_table(session: Any) -> None:
+    with pytest.raises(SchemaError, match=r"It has id, city, fare\.$"):
+        session.sql("UPDATE trips SET fare = zzz WHERE id IN (SELECT id FROM new)")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("int", "true"),
+        ("double", "NULL IS NULL"),
+        ("decimal(5,2)", "true"),
+        ("boolean", "1"),
+        ("boolean", "1.5"),
+        ("bigint", "TIMESTAMP '2026-01-01 00:00:00'"),
+        ("int", "DATE '2026-01-01'"),
+        ("timestamp", "1"),
+        ("date", "true"),
+    ],
+)
+def test_a_truth_and_a_time_are_no_numbers(tmp_path: Path, kind: str, value: str) -> None:
+    """As by Spark's rules for assigned values; what casts between the two is taken."""
+    table = hoodoo.create(tmp_path / "t", {"id": "bigint", "c": kind}, record_key="id")
+    table.insert([{"id": 1, "c": None}])
+    merge = f"MERGE INTO t USING (SELECT 1 AS id, {value} AS v) s ON t.id = s.id"
+    for text in (
+        f"INSERT INTO t VALUES (2, {value})",
+        f"INSERT INTO t SELECT 2, {value}",
+        f"UPDATE t SET c = {value}",
+        f"UPDATE t SET c = (SELECT {value})",
+        f"{merge} WHEN MATCHED THEN UPDATE SET c = s.v",
+    ):
+        with pytest.raises(SchemaError, match=r"Spark assigns none to the other\. Fix: Cast it"):
+            hoodoo.sql(text, tables={"t": table})
+    if kind == "int" and value == "true":
+        hoodoo.sql("UPDATE t SET c = CAST(true AS INT)", tables={"t": table})
+        assert table.read(columns=["c"]).to_arrow().column(0).to_pylist() == [1]
+    assert table.read().to_arrow().num_rows == 1
 
 
 def test_a_query_tells_rows_with_the_same_key_apart(tmp_path: Path) -> None:

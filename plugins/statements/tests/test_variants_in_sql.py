@@ -159,6 +159,7 @@ def test_a_filter_travels_to_another_process(table: Any, tmp_path: Path) -> None
         ("v:a.b", SchemaError, "neither true nor false"),
         ("variant_get(id, '$.a') = 1", ConfigError, "takes a VARIANT"),
         ("v:l[*] = 1", ConfigError, "takes a path such as"),
+        ("v[0] = 1", ConfigError, r"Write `v`:\[0\], or variant_get\(`v`, '\$\[0\]', 'int'\)\."),
     ],
 )
 def test_wrong_filters(table: Any, condition: str, error: type[Exception], why: str) -> None:

@@ -211,7 +211,7 @@ def _lacks(obj: Any, name: str, method: bool) -> bool:
 def _unknown(registry: Kernel, family: str, wanted: str) -> PluginError:
     names = sorted(offer.name for offer in registry.offers(family))
     near = registry.nearest(family, wanted)
-    searched = ", ".join(dict.fromkeys(f"{p.distribution} {p.version}" for p in registry.plugins))
+    searched = len({plugin.distribution for plugin in registry.plugins})
     left_out = "".join(f" Left out: {one.error}" for one in registry.broken)
     if registry.disabled:
         left_out += f" Switched off by {DISABLE}: {', '.join(registry.disabled)}."
@@ -221,7 +221,7 @@ def _unknown(registry: Kernel, family: str, wanted: str) -> PluginError:
     hint = f" ({'' if known else 'the usual ones: '}{install(absent)})" if absent else ""
     return PluginError(
         f"{family} {wanted!r}",
-        f"no installed plugin offers it. Searched: {searched or 'none is installed'}.{left_out}",
+        f"no installed plugin offers it. Searched: {searched} distributions.{left_out}",
         (f"Did you mean {' or '.join(map(repr, near))}? " if near else "")
         + f"Names: {', '.join(names) or 'none'}; or install the distribution that offers it{hint}.",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -37,7 +38,7 @@ def to_duckdb(self: Rows, connection: Any = None, *, unfiltered: bool = False) -
     if files and not any(_PATTERN & set(path) for path in files):
         try:
             found = _read(connection, files, self)
-            if found.types == connection.from_arrow(self.schema.empty_table()).types:
+            if found.types == _types(self.schema):
                 return found
         except duckdb.Error:  # it has no TRY; of other errors, the read itself says what is wrong
             pass
@@ -63,6 +64,15 @@ def _read(connection: Any, files: list[str], rows: Rows) -> Any:
             raise
     tried = (f"TRY({q}) AS {q}" if name in floats else q for name, q in names.items())
     return connection.sql(f"SELECT {', '.join(tried)} FROM {source})")
+
+
+@lru_cache(maxsize=1024)
+def _types(schema: pa.Schema) -> Any:
+    """What DuckDB makes of the types of Arrow, which takes it as long as to find a file's."""
+    import duckdb
+
+    with duckdb.connect() as own:
+        return own.from_arrow(schema.empty_table()).types
 
 
 def _quoted(name: str) -> str:

@@ -211,7 +211,7 @@ class Binder:
                 reads.append(found.columns[0].flat)
                 return Taken(found.columns[0].column.name)
             reads.extend(c.flat for c in found.columns)
-            sql = assigned(found.made, column.type).sql
+            sql = assigned(found.made, column.type, f"{what} {found.text!r}").sql
             self._kind(found, cast_to(column.type, sql), scope, what)
             return Computed(sql)
         return Constant(_constant(given, column, what))

@@ -12,9 +12,7 @@ from hoodoo.table.table import Table
 from sqlglot import exp
 
 from hoodoo_statements.query import Query
-from hoodoo_statements.text.scope import SOURCE, TARGET
-
-_CALLED = "hoodoo_"  # what the columns of the source begin with
+from hoodoo_statements.text.scope import FOUND, SOURCE, TARGET
 
 
 @frozen
@@ -40,11 +38,11 @@ def found_rows(
     column -> expression; what has a query is computed by ``query``, too. Raises what the query
     raises."""
     known = _known_by(table)
-    columns = [exp.alias_(exp.column(name), f"{_CALLED}{n}") for n, name in enumerate(known)]
+    columns = [exp.alias_(exp.column(name), f"{FOUND}{n}") for n, name in enumerate(known)]
     becomes = dict(values)
     for name, value in values.items():
         if has_queries(value):
-            called = f"{_CALLED}{len(columns)}"
+            called = f"{FOUND}{len(columns)}"
             columns.append(exp.Alias(this=value.copy(), alias=exp.to_identifier(called)))
             becomes[name] = exp.column(called, table=SOURCE)
     asked = exp.select(*columns, dialect="spark").from_(node.copy())
@@ -56,7 +54,7 @@ def found_rows(
     pairs = [
         (exp.EQ if name in plain else exp.NullSafeEQ)(
             this=exp.column(name, table=TARGET),
-            expression=exp.column(f"{_CALLED}{n}", table=SOURCE),
+            expression=exp.column(f"{FOUND}{n}", table=SOURCE),
         )
         for n, name in enumerate(known)
     ]

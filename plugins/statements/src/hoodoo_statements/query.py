@@ -32,6 +32,7 @@ from hoodoo_statements.text.scope import Scope
 from hoodoo_statements.text.stars import spelt_out, takes_all
 from hoodoo_statements.text.vector_search import search_of
 
+_META = frozenset(META_COLUMNS)
 _TOO_NARROW = "Overflow in multiplication of DECIMAL(18)"  # what DuckDB says
 
 
@@ -100,7 +101,8 @@ class Query:
         plain = rows.rename_columns([f"c{n}" for n in range(rows.num_columns)])
         listed = []
         for n, column in enumerate(columns):
-            made = assigned(known_column(f"c{n}", plain.schema.field(n).type), column.type).sql
+            given = known_column(f"c{n}", plain.schema.field(n).type)
+            made = assigned(given, column.type, f"column {column.name} of the insert").sql
             kind = sql_type(column.type)
             listed.append(made if kind is None else f"CAST({made} AS {kind})")
         try:
@@ -116,6 +118,7 @@ class Query:
         the names of reads with a filter that the query has as well."""
         lower = {name.lower(): found for name, found in self.known.items()}
         read: dict[str, Any] = {}
+        once: dict[tuple[int, Any], str] = {}
         nodes = list(tree.find_all(exp.Table))
         shared, asked = _shared(nodes), Asked.of(tree)
         for node in nodes:
@@ -130,7 +133,6 @@ class Query:
                     f"is not among tables= ({', '.join(self.known) or 'none'}).",
                     f'Name it: tables={{"{name}": table}}.',
                 )
-            called = f"hoodoo_{uuid.uuid4().hex[:12]}"
             found, version = lower[name.lower()], node.args.get("version")
             if isinstance(found, (str, os.PathLike)):  # files of a table are not its rows
                 raise ConfigError(
@@ -146,9 +148,15 @@ class Query:
                     "Name a table of Hoodoo there: hoodoo.open(path).",
                 )
             node.set("version", None)
-            read[called], is_filtered = self._read(found, asked, node, len(nodes) == 1, as_of)
-            if is_filtered:
-                filtered.add(called)
+            # A table that the query names twice is read once: at one moment, and at half the cost.
+            one = search_of(node) is None and not (asked.all_columns and asked.names & _META)
+            same = (id(found if one else node), as_of)
+            called = once.get(same)
+            if called is None:
+                called = once[same] = f"hoodoo_{uuid.uuid4().hex[:12]}"
+                read[called], is_filtered = self._read(found, asked, node, len(nodes) == 1, as_of)
+                if is_filtered:
+                    filtered.add(called)
             if not node.alias:
                 alias = name if name.lower() in shared else node.name
                 qualify(tree, [part.name.lower() for part in node.parts], alias)

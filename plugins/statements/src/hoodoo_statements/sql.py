@@ -290,7 +290,7 @@ def _inserted(then: Any, columns: Sequence[str]) -> Mapping[str, Any] | str:
             f"has {len(values)} values for {len(names)} columns.",
             "Give one for each.",
         )
-    return dict(zip(names, values))
+    return dict(zip(names, map(_or_default, values)))
 
 
 def _refuse_twice(names: Sequence[str]) -> None:
@@ -308,8 +308,15 @@ def _assignments(nodes: Any) -> dict[str, Any]:
             )
         name = ".".join(part.name for part in node.this.parts)
         _refuse_twice([*found, name])
-        found[name] = node.expression
+        found[name] = _or_default(node.expression)
     return found
+
+
+def _or_default(value: Any) -> Any:
+    """DEFAULT is NULL: no table of Hudi stores another default."""
+    plain = isinstance(value, exp.Var) or (isinstance(value, exp.Column) and not value.table)
+    quoted = isinstance(value, exp.Column) and value.this.args.get("quoted")
+    return exp.Null() if plain and not quoted and value.name.upper() == "DEFAULT" else value
 
 
 def _insert(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
@@ -331,6 +338,9 @@ def _insert(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
             "Give VALUES or a SELECT.",
         )
     if isinstance(query, exp.Values):
+        for row in query.expressions:
+            if isinstance(row, exp.Tuple):
+                row.set("expressions", [_or_default(value) for value in row.expressions])
         query = exp.select("*").from_(
             exp.Values(
                 expressions=query.expressions, alias=exp.TableAlias(this=exp.to_identifier("given"))

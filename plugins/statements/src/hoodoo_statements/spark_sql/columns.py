@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+from hoodoo.errors import SchemaError
 from sqlglot import exp
 
 from hoodoo_statements.spark_sql.casts import cast
@@ -17,6 +18,7 @@ from hoodoo_statements.spark_sql.kinds import (
     duckdb_name,
     is_variant,
     kind_of,
+    spark_name,
 )
 
 _UNSIGNED = {8: pa.int16(), 16: pa.int32(), 32: pa.int64(), 64: decimal(20, 0)}
@@ -41,15 +43,34 @@ def known_column(sql: str, given: pa.DataType) -> Made:
     return Made(f"CAST({sql} AS {duckdb_name(kind)})", kind)
 
 
-def assigned(made: Made, to: pa.DataType) -> Made:
+def assigned(made: Made, to: pa.DataType, what: str) -> Made:
     """``made`` for a column of the type ``to``, as Spark assigns it; as it is where that is not
-    known here."""
+    known here. SchemaError for what Spark's ANSI store assignment refuses: a truth for a number, a
+    time for a number, and the reverse. Unlike there, a text may stand for anything."""
     kind = kind_of(to)
     if kind is None or made.kind is None:
         return made
+    if _family(made.kind) != _family(kind) and None not in (_family(made.kind), _family(kind)):
+        name = spark_name(kind)
+        raise SchemaError(
+            what,
+            f"is {spark_name(made.kind)}, and its column is {name}: Spark assigns none to the other.",
+            f"Cast it: CAST(... AS {name}).",
+        )
     if is_variant(kind) and made.json:  # it is encoded when it is written, with all digits
         return Made(made.json, STRING, True)
     return cast(made, kind) or made
+
+
+def _family(kind: pa.DataType) -> str | None:
+    """Types whose values Spark assigns to each other; None for those that are told apart later."""
+    t = pa.types
+    families = {
+        "a truth": t.is_boolean,
+        "a number": lambda one: t.is_integer(one) or t.is_floating(one) or t.is_decimal(one),
+        "a time": lambda one: t.is_date(one) or t.is_timestamp(one),
+    }
+    return next((name for name, has in families.items() if has(kind)), None)
 
 
 def compares_columns(made: Made, of: Any) -> bool:

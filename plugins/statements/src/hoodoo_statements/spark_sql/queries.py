@@ -59,6 +59,10 @@ def for_duckdb(tree: Any, schemas: Mapping[str, pa.Schema], wide: bool = True) -
     for table in tree.find_all(exp.Table):
         if not isinstance(table.this, exp.Identifier):
             raise Refused(f"has {table.sql('spark')}, which makes rows", INSTEAD)
+    for join in tree.find_all(exp.Join):
+        on = join.args.get("on")
+        if isinstance(on, exp.Subquery):  # which sqlglot would take for rows that are joined
+            join.set("on", exp.Paren(this=on))
     made: dict[int, Kinds] = {}
     scopes = list(traverse_scope(tree))
     if not scopes:
@@ -122,8 +126,9 @@ def _rewritten(
             if isinstance(node, exp.Expression) and id(node) not in done:
                 _rewrite(node, translator)
     parent = tree.parent
-    if isinstance(parent, exp.Subquery) and len(kinds) == 1:
+    while isinstance(parent, exp.Subquery) and len(kinds) == 1:
         parent.meta["kind"] = next(iter(kinds.values()))
+        parent = parent.parent
     return kinds
 
 
@@ -153,11 +158,15 @@ def _rewrite(node: Any, translator: Translator) -> None:
     for key, value in list(node.args.items()):
         if key in ("alias", "alias_column_names", "kind", "side", "method", "using"):
             continue
+        condition = isinstance(node, (exp.Where, exp.Having)) or key == "on"
         for child in list(value) if isinstance(value, list) else [value]:
-            if not isinstance(child, exp.Expression) or isinstance(child, _PLAIN):
+            if not isinstance(child, exp.Expression):
                 continue
+            if isinstance(child, _PLAIN) and not (condition and isinstance(child, exp.Literal)):
+                continue
+            rows = isinstance(node, (exp.From, exp.Join)) and not condition
             if isinstance(child, (exp.Select, exp.SetOperation)) or (
-                isinstance(child, exp.Subquery) and isinstance(node, (exp.From, exp.Join))
+                isinstance(child, exp.Subquery) and rows
             ):
                 continue
             if (isinstance(child, exp.Tuple) and not isinstance(node, exp.Values)) or (
@@ -166,7 +175,7 @@ def _rewrite(node: Any, translator: Translator) -> None:
                 _rewrite(child, translator)
             else:
                 made = translator.made(child)
-                if isinstance(node, (exp.Where, exp.Having)) or key == "on":
+                if condition:
                     translator.true(made, "ON" if key == "on" else node.key.upper())
                 child.replace(exp.Var(this=made.sql))
 

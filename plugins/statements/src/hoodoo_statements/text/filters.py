@@ -19,6 +19,7 @@ from attrs import frozen
 from hoodoo.errors import ConfigError, SchemaError
 from sqlglot import exp
 
+from hoodoo_statements.spark_sql.kinds import is_variant
 from hoodoo_statements.text.chains import flat, joined, shallow
 from hoodoo_statements.text.computed import computed, looks_within
 from hoodoo_statements.text.parse import Expression, parsed
@@ -354,6 +355,14 @@ class _Filter:
         )
 
     def _unknown(self, node: exp.Expression) -> ConfigError:
+        inner = self._column(node.this) if isinstance(node.unnest(), exp.Bracket) else None
+        if inner is not None and is_variant(inner[1]):
+            name = _shown(node.this)
+            return ConfigError(
+                f"where {self.text!r}",
+                f"has {_shown(node)}, and {name} is a VARIANT, whose places are paths.",
+                f"Write {name}:[0], or variant_get({name}, '$[0]', 'int').",
+            )
         return ConfigError(
             f"where {self.text!r}",
             f"has {_shown(node)}, and a read compares columns with values.",

@@ -11,6 +11,8 @@ from hoodoo.errors import SchemaError
 from hoodoo.model.meta import META_COLUMNS
 
 TARGET, SOURCE = "target", "source"
+# What the columns of a source begin with that a query has found: nobody wrote them.
+FOUND = "hoodoo_found_"
 
 
 def flat(side: str, name: str) -> str:
@@ -130,7 +132,7 @@ def unknown_column(name: str, what: str, names: Iterable[str], where: str) -> Sc
 
 
 def _unknown(shown: str, name: str, what: str, names: Iterable[str], where: str) -> SchemaError:
-    own = [n for n in dict.fromkeys(names) if n not in META_COLUMNS]
+    own = [n for n in dict.fromkeys(names) if n not in META_COLUMNS and not n.startswith(FOUND)]
     lower = {n.lower(): n for n in own}
     close = [lower[n] for n in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.5)]
     fix = (
