@@ -54,7 +54,7 @@ def assigned(made: Made, to: pa.DataType, what: str) -> Made:
         name = spark_name(kind)
         raise SchemaError(
             what,
-            f"is {spark_name(made.kind)}, and its column is {name}: Spark assigns none to the other.",
+            f"is {spark_name(made.kind)}, and its column {name}: Spark assigns none to the other.",
             f"Cast it: CAST(... AS {name}).",
         )
     if is_variant(kind) and made.json:  # it is encoded when it is written, with all digits
