@@ -227,6 +227,20 @@ def test_the_option_holds_for_what_is_made_of_a_read(
         found.clear()
 
 
+def test_the_option_holds_for_what_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A statement stores for good what it has read."""
+    table = made(tmp_path / "t")
+    table.upsert(table_of(many(40, 1, "old")))
+    table.upsert(table_of(many(40, 2, "new", 3)))
+    found = met(monkeypatch)
+    by_keys(tmp_path / "t").update({"v": "'changed'"}, where="ts = 2")
+    assert found and set(found) == {False}
+    values = table.read(columns=["v"]).to_arrow().column("v").to_pylist()
+    assert values.count("changed") == 14
+
+
 def test_file_groups_of_two_paths_that_have_one_file_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

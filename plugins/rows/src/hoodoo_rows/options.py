@@ -1,4 +1,4 @@
-"""Options of reads."""
+"""Options of reads, those of writes and actions too."""
 
 from __future__ import annotations
 

@@ -40,6 +40,7 @@ from hoodoo.timeline.snapshot import TableSnapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_rows.merge.rule import MergeRule, Visible
+from hoodoo_rows.options import BY_ROWS
 from hoodoo_rows.produce.slice_keys import ReadKeys, slice_tasks
 
 
@@ -286,9 +287,15 @@ class WriteTarget:
     def merge_rule(self, stored: pa.Schema) -> MergeRule:
         """How all columns of ``stored`` are read from slices with log files."""
         visible = Visible.of(self.timeline, None)
-        return MergeRule.of(
+        found = MergeRule.of(
             stored, self.config, self.merger, visible, self.generator, self.file_format
         )
+        return evolve(found, by_rows=self.by_rows)
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether log rows may meet stored ones by the numbers of these."""
+        return BY_ROWS.read(self.options)
 
     def keys_of(self, slices: Sequence[FileSlice], first: int = 0, deleted: bool = False) -> Stream:
         """KEY_CHANGES of the rows of ``slices``, whose numbers begin with ``first``."""
