@@ -26,7 +26,7 @@ SCHEMA = pa.schema(
 )
 
 
-def rows(start: int, count: int, paths: str = "ab", buckets: int = 3) -> pa.RecordBatch:
+def batch(start: int, count: int, paths: str = "ab", buckets: int = 3) -> pa.RecordBatch:
     ids = range(start, start + count)
     return pa.record_batch(
         [
@@ -80,7 +80,7 @@ def written(folder: Path, batches: list[pa.RecordBatch], limit: int) -> tuple[Gr
 
 @pytest.mark.parametrize("limit", [1, 4000, 1 << 20])
 def test_each_batch_is_one_group_and_the_index_says_where(tmp_path: Path, limit: int) -> None:
-    given = [rows(0, 500), rows(500, 1), rows(501, 300)]
+    given = [batch(0, 500), batch(500, 1), batch(501, 300)]
     made, path = written(tmp_path, given, limit)
     assert made.whole
     with pa.OSFile(path) as file:
@@ -103,7 +103,7 @@ def test_each_batch_is_one_group_and_the_index_says_where(tmp_path: Path, limit:
 
 
 def test_rows_of_too_many_groups_stay_as_they_came(tmp_path: Path) -> None:
-    given = [rows(0, 600, "a", 2), rows(600, 600, "abcdefghijklmn", 97)]
+    given = [batch(0, 600, "a", 2), batch(600, 600, "abcdefghijklmn", 97)]
     made, path = written(tmp_path, given, given[0].nbytes)  # each batch by itself
     assert not made.whole
     with pa.OSFile(path) as file:
@@ -141,10 +141,10 @@ def gathered(storage: Any, payloads: list[bytes], by: Any, part: int, parts: int
 def test_each_part_reads_its_groups(storage: LocalStorage) -> None:
     """From two files, and from a payload that has the rows itself."""
     payloads = [
-        stage(storage, 0, rows(0, 100)),
-        stage(storage, 1, rows(100, 100)),
+        stage(storage, 0, batch(0, 100)),
+        stage(storage, 1, batch(100, 100)),
         stage(storage, 2),
-        stage(storage, 3, rows(200, 10), small=1 << 20),
+        stage(storage, 3, batch(200, 10), small=1 << 20),
     ]
     assert [path_in(payload) is None for payload in payloads] == [False, False, False, True]
     assert all(map(has_index, payloads))
@@ -162,7 +162,7 @@ def test_each_part_reads_its_groups(storage: LocalStorage) -> None:
 
 
 def test_groups_outside_the_plan_end_here(storage: LocalStorage) -> None:
-    payloads = [stage(storage, 0, rows(0, 60)), stage(storage, 1, rows(60, 60), small=1 << 20)]
+    payloads = [stage(storage, 0, batch(0, 60)), stage(storage, 1, batch(60, 60), small=1 << 20)]
     found = gathered(storage, payloads, route(("a", 1, 0, 0)), 0)
     wanted = [n for n in range(120) if n % 2 == 0 and n * 5 % 3 == 1]
     assert sorted(found.column("n").to_pylist()) == wanted
@@ -170,17 +170,17 @@ def test_groups_outside_the_plan_end_here(storage: LocalStorage) -> None:
 
 @pytest.mark.parametrize("small", [0, 1 << 20])
 def test_a_part_that_no_task_has_is_an_error(storage: LocalStorage, small: int) -> None:
-    payloads = [stage(storage, 0, rows(0, 60), small=small)]
+    payloads = [stage(storage, 0, batch(0, 60), small=small)]
     with pytest.raises(EngineError, match="part 1: is not one of the 1 parts"):
         gathered(storage, payloads, route(*ALL), 0, parts=1)
 
 
 def test_across_a_network_groups_are_not_small(tmp_path: Path) -> None:
     """A read of one is a request."""
-    narrow = rows(0, 200_000, "abcdefghij", 37)
+    narrow = batch(0, 200_000, "abcdefghij", 37)
     for limit, groups in ((NEAR, True), (FAR, False)):
         assert written(tmp_path, [narrow], limit)[0].whole == groups
-    assert written(tmp_path, [rows(0, 200_000, "ab", 20)], FAR)[0].whole
+    assert written(tmp_path, [batch(0, 200_000, "ab", 20)], FAR)[0].whole
 
 
 def test_rows_with_dictionaries_have_no_groups() -> None:
@@ -189,8 +189,8 @@ def test_rows_with_dictionaries_have_no_groups() -> None:
 
 
 def test_of_two_attempts_the_first_ones_groups_count(storage: LocalStorage) -> None:
-    first = stage(storage, 0, rows(0, 300))
-    second = stage(storage, 0, rows(1000, 40, "b", 2))  # a source that says something else now
+    first = stage(storage, 0, batch(0, 300))
+    second = stage(storage, 0, batch(1000, 40, "b", 2))  # a source that says something else now
     assert (path_in(second), has_index(second)) == (path_in(first), True)
     found = [gathered(storage, [second], route(*ALL), part) for part in range(2)]
     assert sorted(pa.concat_tables(found).column("n").to_pylist()) == list(range(300))
@@ -201,13 +201,13 @@ def test_of_two_attempts_the_first_had_no_groups(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("hoodoo_spark.stage.has_groups", lambda schema: False)
-        assert not has_index(stage(storage, 0, rows(0, 30)))
-    assert not has_index(stage(storage, 0, rows(1000, 30)))
+        assert not has_index(stage(storage, 0, batch(0, 30)))
+    assert not has_index(stage(storage, 0, batch(1000, 30)))
 
 
 def test_more_files_than_stay_open(storage: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hoodoo_spark.read_groups._OPEN", 2)
-    payloads = [stage(storage, n, rows(20 * n, 20)) for n in range(5)]
+    payloads = [stage(storage, n, batch(20 * n, 20)) for n in range(5)]
     found = [gathered(storage, payloads, route(*ALL), part) for part in range(2)]
     assert sorted(pa.concat_tables(found).column("n").to_pylist()) == list(range(100))
 
@@ -227,7 +227,7 @@ class Named:
 
 @pytest.fixture
 def routed_rows(engine: Any, workspace: Workspace) -> Any:
-    table = pa.Table.from_batches([rows(0, 400)])
+    table = pa.Table.from_batches([batch(0, 400)])
     streams = [engine.source(table.slice(start, 100)) for start in range(0, 400, 100)]
     staged = engine.stage(engine.union(streams), workspace)
     plan = route(*ALL)

@@ -6,7 +6,6 @@ task>``."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,13 +14,13 @@ from attrs import frozen
 from hoodoo.errors import ConfigError
 from hoodoo.model.meta import RECORD_KEY
 
-from hoodoo_standard.keygen.paths import Paths, noted
+from hoodoo_standard.keygen.paths import ByPaths, Paths, noted
 
 _FORM = r"^\d{14,17}_\d+_\d+$"
 
 
 @frozen
-class AutoKeyGenerator:
+class AutoKeyGenerator(ByPaths):
     """Keys of the write's instant, the task and the row's place in it; paths as of any generator.
 
     A task that runs again makes the same keys, and no two tasks make the same one.
@@ -33,10 +32,6 @@ class AutoKeyGenerator:
     @property
     def record_key_fields(self) -> tuple[str, ...]:
         return ()
-
-    @property
-    def partition_fields(self) -> tuple[str, ...]:
-        return self.paths.fields
 
     def generated_keys(self, rows: int, instant: str, task: int, first_row: int) -> pa.Array:
         places = np.arange(first_row, first_row + rows, dtype=np.int64)
@@ -50,15 +45,6 @@ class AutoKeyGenerator:
             "use insert, append, bulk_insert or insert_overwrite, or create the table with "
             'record_key="column".',
         )
-
-    def refuse_ambiguous(self, batch: pa.RecordBatch) -> None:
-        self.paths.refuse_ambiguous(batch)
-
-    def partition_paths(self, batch: pa.RecordBatch) -> pa.Array:
-        return self.paths.paths(batch)
-
-    def partition_values(self, path: str, schema: pa.Schema) -> Mapping[str, Any] | None:
-        return self.paths.values(path, schema)
 
     def settled(self, stored: Callable[[], pa.RecordBatch | None]) -> AutoKeyGenerator:
         """Old tables may fail to say their key columns: keys that are not of this form tell it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,6 +16,7 @@ from hoodoo.model.table_version import version_of
 from hoodoo_standard.keygen.ambiguity import refuse_keys
 from hoodoo_standard.keygen.auto import AutoKeyGenerator
 from hoodoo_standard.keygen.partition_path import PartitionPaths
+from hoodoo_standard.keygen.paths import ByPaths
 from hoodoo_standard.keygen.record_key import complex_keys, plain_keys
 from hoodoo_standard.options import COMPLEX_ENCODING, STORED_ENCODING
 
@@ -24,7 +24,7 @@ _ENCODINGS = {"FIELD_PREFIXED": False, "VALUE_ONLY": True}
 
 
 @frozen
-class ComplexKeyGenerator:
+class ComplexKeyGenerator(ByPaths):
     """Keys ``f1:v1,f2:v2``; the path is made of all partition columns, joined by ``/``.
 
     A key of one column is ``f:v`` too, or the bare value with ``bare_single``. None: the table does
@@ -65,10 +65,6 @@ class ComplexKeyGenerator:
             return cls(keys, paths, False, one_form=one_form)
         return cls(keys, paths, bare, wanted, one_form, not table.populate_meta_fields)
 
-    @property
-    def partition_fields(self) -> tuple[str, ...]:
-        return self.paths.fields
-
     def record_keys(self, batch: pa.RecordBatch) -> pa.Array:
         if self.bare_single is False or (self.bare_single is None and self.virtual):
             return complex_keys(batch, self.record_key_fields, self.paths.logical_timestamps)
@@ -79,12 +75,6 @@ class ComplexKeyGenerator:
     def refuse_ambiguous(self, batch: pa.RecordBatch) -> None:
         refuse_keys(batch, self.record_key_fields)
         self.paths.refuse_ambiguous(batch)
-
-    def partition_paths(self, batch: pa.RecordBatch) -> pa.Array:
-        return self.paths.paths(batch)
-
-    def partition_values(self, path: str, schema: pa.Schema) -> Mapping[str, Any] | None:
-        return self.paths.values(path, schema)
 
     def settled(self, stored: Callable[[], pa.RecordBatch | None]) -> ComplexKeyGenerator:
         """As the table's keys are: read off one of them where the table does not say.

@@ -18,11 +18,12 @@ from hoodoo.options.virtual import CONCATENATOR
 
 from hoodoo_standard.keygen.auto import AutoKeyGenerator
 from hoodoo_standard.keygen.partition_path import PartitionPaths
+from hoodoo_standard.keygen.paths import ByPaths
 from hoodoo_standard.keygen.record_key import plain_keys
 
 
 @frozen
-class ConcatenatedKeyGenerator:
+class ConcatenatedKeyGenerator(ByPaths):
     """Keys ``v1<concatenator>v2``; the path is made of all partition columns, if there are any."""
 
     record_key_fields: tuple[str, ...]
@@ -43,10 +44,6 @@ class ConcatenatedKeyGenerator:
                 "use other characters.",
             )
         return cls(keys, paths, concatenator)
-
-    @property
-    def partition_fields(self) -> tuple[str, ...]:
-        return self.paths.fields
 
     def record_keys(self, batch: pa.RecordBatch) -> pa.Array:
         """NullKeyError where a value is null or empty; DataError where one holds the concatenator,
@@ -81,9 +78,6 @@ class ConcatenatedKeyGenerator:
             names = ", ".join(map(repr, wrong))
             raise NullKeyError(f"record key, column {names}", first.rule, first.fix)
         return texts
-
-    def refuse_ambiguous(self, batch: pa.RecordBatch) -> None:
-        self.paths.refuse_ambiguous(batch)
 
     def partition_paths(self, batch: pa.RecordBatch) -> pa.Array:
         if not self.paths.fields:

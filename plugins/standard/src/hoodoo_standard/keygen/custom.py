@@ -22,7 +22,7 @@ from hoodoo.model.config import partition_spec
 from hoodoo_standard.keygen.ambiguity import refuse_keys, refuse_slashes
 from hoodoo_standard.keygen.auto import AutoKeyGenerator
 from hoodoo_standard.keygen.partition_path import PartitionPaths
-from hoodoo_standard.keygen.paths import Paths, noted
+from hoodoo_standard.keygen.paths import ByPaths, Paths, noted
 from hoodoo_standard.keygen.record_key import complex_keys, plain_keys
 from hoodoo_standard.keygen.timestamp_path import TimestampPaths
 from hoodoo_standard.options import PARTITION_TYPES, SLASH_DATES, VIRTUAL_BY_HOODOO
@@ -89,7 +89,7 @@ class CustomPaths:
 
 
 @frozen
-class CustomKeyGenerator:
+class CustomKeyGenerator(ByPaths):
     """The key of one column is its value, of several ``f1:v1,f2:v2``; paths are
     :class:`CustomPaths`. Virtual keys can have it by an option alone: Hudi refuses it for them."""
 
@@ -104,10 +104,6 @@ class CustomKeyGenerator:
         virtual = settings.value(VIRTUAL_BY_HOODOO)
         return cls(keys, paths, virtual) if keys else AutoKeyGenerator(paths)
 
-    @property
-    def partition_fields(self) -> tuple[str, ...]:
-        return self.paths.fields
-
     def record_keys(self, batch: pa.RecordBatch) -> pa.Array:
         if len(self.record_key_fields) == 1:
             return plain_keys(batch, self.record_key_fields[0], self.paths.logical_timestamps)
@@ -116,12 +112,6 @@ class CustomKeyGenerator:
     def refuse_ambiguous(self, batch: pa.RecordBatch) -> None:
         refuse_keys(batch, self.record_key_fields)
         self.paths.refuse_ambiguous(batch)
-
-    def partition_paths(self, batch: pa.RecordBatch) -> pa.Array:
-        return self.paths.paths(batch)
-
-    def partition_values(self, path: str, schema: pa.Schema) -> Mapping[str, Any] | None:
-        return self.paths.values(path, schema)
 
     def table_properties(self) -> Mapping[str, str]:
         return self.paths.properties()

@@ -33,6 +33,30 @@ class Paths(Protocol):
         """As :meth:`~hoodoo.hookspecs.key_generator.KeyGenerator.partition_values`."""
 
 
+class ByPaths:
+    """The members of a key generator that its ``paths`` answer."""
+
+    __slots__ = ()
+    paths: Paths
+
+    @property
+    def partition_fields(self) -> tuple[str, ...]:
+        """The partition columns."""
+        return self.paths.fields
+
+    def refuse_ambiguous(self, batch: pa.RecordBatch) -> None:
+        """DataError where the path of a row could be another row's."""
+        self.paths.refuse_ambiguous(batch)
+
+    def partition_paths(self, batch: pa.RecordBatch) -> pa.Array:
+        """The partition path of each row."""
+        return self.paths.paths(batch)
+
+    def partition_values(self, path: str, schema: pa.Schema) -> Mapping[str, Any] | None:
+        """The values that a path tells."""
+        return self.paths.values(path, schema)
+
+
 def noted(paths: Paths) -> Mapping[str, str]:
     """The properties that a new table gets so that paths stay what they are."""
     made: Mapping[str, str] = getattr(paths, "properties", dict)()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pyarrow as pa
 from attrs import frozen
 from hoodoo.errors import ConfigError
@@ -13,11 +10,12 @@ from hoodoo.hookspecs.registration import Settings
 
 from hoodoo_standard.keygen.auto import AutoKeyGenerator
 from hoodoo_standard.keygen.partition_path import PartitionPaths
+from hoodoo_standard.keygen.paths import ByPaths
 from hoodoo_standard.keygen.record_key import plain_keys
 
 
 @frozen
-class SimpleKeyGenerator:
+class SimpleKeyGenerator(ByPaths):
     """The key is the value of one column; the path is made of one partition column."""
 
     record_key_field: str
@@ -41,18 +39,5 @@ class SimpleKeyGenerator:
     def record_key_fields(self) -> tuple[str, ...]:
         return (self.record_key_field,)
 
-    @property
-    def partition_fields(self) -> tuple[str, ...]:
-        return self.paths.fields
-
     def record_keys(self, batch: pa.RecordBatch) -> pa.Array:
         return plain_keys(batch, self.record_key_field, self.paths.logical_timestamps)
-
-    def refuse_ambiguous(self, batch: pa.RecordBatch) -> None:
-        self.paths.refuse_ambiguous(batch)
-
-    def partition_paths(self, batch: pa.RecordBatch) -> pa.Array:
-        return self.paths.paths(batch)
-
-    def partition_values(self, path: str, schema: pa.Schema) -> Mapping[str, Any] | None:
-        return self.paths.values(path, schema)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pyarrow as pa
 from attrs import frozen
@@ -12,13 +11,14 @@ from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.registration import Settings
 
 from hoodoo_standard.keygen.auto import AutoKeyGenerator
+from hoodoo_standard.keygen.paths import ByPaths
 from hoodoo_standard.keygen.record_key import plain_keys
 from hoodoo_standard.keygen.timestamp_path import TimestampPaths
 from hoodoo_standard.options import VIRTUAL_BY_HOODOO
 
 
 @frozen
-class TimestampKeyGenerator:
+class TimestampKeyGenerator(ByPaths):
     """The key is the value of one column; the path is the formatted time of another.
 
     Hudi refuses it for virtual keys, though its record keys are plain; so does it here without an
@@ -47,21 +47,8 @@ class TimestampKeyGenerator:
     def record_key_fields(self) -> tuple[str, ...]:
         return (self.record_key_field,)
 
-    @property
-    def partition_fields(self) -> tuple[str, ...]:
-        return self.paths.fields
-
     def record_keys(self, batch: pa.RecordBatch) -> pa.Array:
         return plain_keys(batch, self.record_key_field, self.paths.logical_timestamps)
-
-    def refuse_ambiguous(self, batch: pa.RecordBatch) -> None:
-        self.paths.refuse_ambiguous(batch)
-
-    def partition_paths(self, batch: pa.RecordBatch) -> pa.Array:
-        return self.paths.paths(batch)
-
-    def partition_values(self, path: str, schema: pa.Schema) -> Mapping[str, Any] | None:
-        return self.paths.values(path, schema)
 
     def table_properties(self) -> Mapping[str, str]:
         return self.paths.properties()
