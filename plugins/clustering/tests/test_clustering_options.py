@@ -17,7 +17,7 @@ from hoodoo_standard.engine.local import LocalEngine
 
 pytestmark = pytest.mark.sampled(4)
 
-REPO = Path(__file__).parents[2]
+REPO = Path(__file__).parents[3]
 PREFIXES = ("hoodie.clustering.", "hoodie.datasource.clustering.", "hoodie.layout.optimize.")
 KEYS = sorted(
     key for key in known_to_hudi()
