@@ -16,8 +16,9 @@ __all__ = ["Table", "__version__", "create", "hookimpl", "open"]
 
 
 class _Moved:
-    """Finds modules of this package that another distribution has now, by its entry points ``hoodoo.moved``: the
-    text after ``hoodoo.`` -> the module in its place. The old name gives the same module, with a warning."""
+    """Finds modules of this package that another distribution has now, by its entry points
+    ``hoodoo.moved``: the text after ``hoodoo.`` -> the module in its place. The old name gives the
+    same module, with a warning."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
@@ -37,7 +38,8 @@ sys.meta_path.append(_Moved)
 
 
 def __getattr__(name: str) -> Any:
-    # Importing the package costs nothing; a worker that imports a plugin needs `hookimpl` and nothing of the rest.
+    # Importing the package costs nothing; a worker that imports a plugin needs `hookimpl` and
+    # nothing of the rest.
     if name == "hookimpl":
         from hoodoo.hookspecs import hookimpl
 

@@ -1,8 +1,9 @@
-"""Calls of public functions that can't be right: a misspelt argument, one too many, one that is missing, a value of a
-kind that the function does not take.
+"""Calls of public functions that can't be right: a misspelt argument, one too many, one that is
+missing, a value of a kind that the function does not take.
 
 Python's own TypeError names the argument and stops there. What is made of it here says what was
-probably meant; it is a TypeError all the same. A call that is right pays for one more frame, and a look at its values.
+probably meant; it is a TypeError all the same. A call that is right pays for one more frame, and a
+look at its values.
 """
 
 from __future__ import annotations
@@ -31,14 +32,16 @@ _KINDS: dict[Any, tuple[str, str]] = {
     Callable: ("a function", "print"), os.PathLike: ("a path", 'Path("...")'),
 }  # fmt: skip
 
-# Names of a first argument that is none of the call's: the verbs of a table are functions over its handle.
+# Names of a first argument that is none of the call's: the verbs of a table are functions over its
+# handle.
 _OWNERS = ("self", "cls", "table")
 _ANY = (inspect.Parameter.empty, Any, object, bool, float)
 
 
 def checked(function: Function, of: Callable[[Any], Any] | None = None) -> Function:
-    """``function``, whose calls with wrong arguments raise :class:`~hoodoo.errors.CallError`. Its name,
-    signature and docstring stay. ``of``: the first argument is what this answers of the caller's."""
+    """``function``, whose calls with wrong arguments raise :class:`~hoodoo.errors.CallError`. Its
+    name, signature and docstring stay. ``of``: the first argument is what this answers of the
+    caller's."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -58,8 +61,8 @@ def checked(function: Function, of: Callable[[Any], Any] | None = None) -> Funct
 def wrong_call(
     error: TypeError, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> CallError | None:
-    """What to raise where ``error`` came of a call of ``function`` itself, whose arguments were wrong; None where
-    the call was right. To be called in the frame that called."""
+    """What to raise where ``error`` came of a call of ``function`` itself, whose arguments were
+    wrong; None where the call was right. To be called in the frame that called."""
     # Deeper frames mean that the call was fine, and something in it was not.
     if error.__traceback__ is None or error.__traceback__.tb_next is not None:
         return None
@@ -69,8 +72,8 @@ def wrong_call(
 def refuse_values(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> None:
-    """CallError for a value that is not what the annotation of its argument says, before anything is done. Any value
-    will do where the annotation says Any, bool or a protocol."""
+    """CallError for a value that is not what the annotation of its argument says, before anything
+    is done. Any value will do where the annotation says Any, bool or a protocol."""
     names, kinds = _judged(function)
     for name, value in (*zip(names, args, strict=False), *kwargs.items()):
         takes = kinds.get(name, ())
@@ -86,7 +89,8 @@ def refuse_values(
 
 @functools.cache
 def _judged(function: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, tuple[Any, ...]]]:
-    """The names of the arguments by position, and the kinds of values of those arguments that do not take all."""
+    """The names of the arguments by position, and the kinds of values of those arguments that do
+    not take all."""
     try:
         parameters = inspect.signature(function, eval_str=True).parameters.values()
     except NameError:  # imported for type checkers alone
@@ -104,7 +108,8 @@ def _judged(function: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, tu
 
 
 def _is_plain(kind: Any) -> bool:
-    """Whether values that are not of the class ``kind`` are wrong: some classes have what passes for them."""
+    """Whether values that are not of the class ``kind`` are wrong: some classes have what passes
+    for them."""
     if not inspect.isclass(kind) or get_origin(kind) is not None or kind in _ANY:
         return False
     return not getattr(kind, "_is_protocol", False)
@@ -133,8 +138,8 @@ def _kind_of(value: Any) -> str:
 def refuse_options(
     call: str, function: Callable[..., Any], first: int, options: Mapping[str, Any]
 ) -> None:
-    """CallError where ``function`` does not take ``options`` by name after its ``first`` arguments, or lacks one.
-    ``call`` is how the user's call begins, for the message."""
+    """CallError where ``function`` does not take ``options`` by name after its ``first`` arguments,
+    or lacks one. ``call`` is how the user's call begins, for the message."""
     every = list(inspect.signature(function).parameters.values())[first:]
     named = {p.name: p for p in every if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     any_name = any(p.kind is p.VAR_KEYWORD for p in every)
@@ -244,8 +249,9 @@ def is_a_call(function: Callable[..., Any], *methods: str) -> None:
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The one of ``names`` that ``name`` is probably meant to be: in any case, the fewest letters are one too many, one
-    too few, others, or in the place of their neighbour. None where these are many."""
+    """The one of ``names`` that ``name`` is probably meant to be: in any case, the fewest letters
+    are one too many, one too few, others, or in the place of their neighbour. None where these are
+    many."""
     low = name.lower()
     found = min(((_changes(low, n.lower()), n) for n in names), default=(len(low), ""))
     most = max(len(low) // 2 if len(low) < 6 else 2, len(low) // 3)

@@ -84,8 +84,9 @@ class OptionConflictError(ConfigError):
 
 
 class CallError(ConfigError, TypeError):
-    """A call that can't be right: an argument that does not exist, one too many, one that is missing, or
-    something asked of an object that it has not. A TypeError, too, as Python's own would be."""
+    """A call that can't be right: an argument that does not exist, one too many, one that is
+    missing, or something asked of an object that it has not. A TypeError, too, as Python's own
+    would be."""
 
 
 # --- data -------------------------------------------------------------------------------------
@@ -132,7 +133,8 @@ class CommitConflictError(CommitError):
 
 
 class InstantGoneError(CommitConflictError, FileNotFoundError):
-    """An instant was archived, or undone, between the look at the timeline and the read of its file."""
+    """An instant was archived, or undone, between the look at the timeline and the read of its
+    file."""
 
 
 class PendingClusteringError(CommitError):

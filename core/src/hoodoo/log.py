@@ -1,8 +1,8 @@
 """The library's loggers: structlog, never configured here.
 
-Unconfigured structlog prints every line to standard output, which nobody wants of a library. So until
-the application configures structlog, lines go to the standard library's logging under the logger's
-name, where they are quiet unless the application asks for them.
+Unconfigured structlog prints every line to standard output, which nobody wants of a library. So
+until the application configures structlog, lines go to the standard library's logging under the
+logger's name, where they are quiet unless the application asks for them.
 """
 
 from __future__ import annotations

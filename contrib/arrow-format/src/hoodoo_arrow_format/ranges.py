@@ -1,7 +1,7 @@
 """Ranges of columns: collected while a file is written, stored as text, and read back.
 
-Stored are the ends as a table of two rows, one column for each column of the file (fields of structs:
-``outer.inner``), in the types that they have, and the counts of nulls beside it.
+Stored are the ends as a table of two rows, one column for each column of the file (fields of
+structs: ``outer.inner``), in the types that they have, and the counts of nulls beside it.
 """
 
 from __future__ import annotations

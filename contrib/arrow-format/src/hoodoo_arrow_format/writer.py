@@ -1,8 +1,9 @@
-"""Writing one file: record batches of some MB, and at the end one without rows that says what is in them.
+"""Writing one file: record batches of some MB, and at the end one without rows that says what is in
+them.
 
-The footer of an Arrow file is fixed when the file is begun. What is known at the end only, the ranges of its columns
-and the filter of its keys, is the metadata of a last batch that has no rows: any reader of Arrow files
-passes over it.
+The footer of an Arrow file is fixed when the file is begun. What is known at the end only, the
+ranges of its columns and the filter of its keys, is the metadata of a last batch that has no rows:
+any reader of Arrow files passes over it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ _COLUMN_BYTES, _BLOCK_BYTES = 220, 24
 
 
 class ArrowWriter:
-    """Implements :class:`hoodoo.hookspecs.file_format.BaseFileWriter`; holds the rows of one batch."""
+    """Implements :class:`hoodoo.hookspecs.file_format.BaseFileWriter`; holds the rows of one
+    batch."""
 
     def __init__(self, local: str, schema: pa.Schema, compression: str | None) -> None:
         self._local = local
@@ -60,7 +62,8 @@ class ArrowWriter:
 
     @property
     def written(self) -> int:
-        """Without what any file of this schema ends with, and with what the last batch will say of keys."""
+        """Without what any file of this schema ends with, and with what the last batch will say of
+        keys."""
         if not self._put:
             return int(self._sink.tell())
         said = len(self._schema.names) * _COLUMN_BYTES + self._blocks * _BLOCK_BYTES
@@ -103,7 +106,8 @@ class ArrowWriter:
 
 
 def _plain(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Without dictionaries: an Arrow file has one for each column, which several batches don't agree on."""
+    """Without dictionaries: an Arrow file has one for each column, which several batches don't
+    agree on."""
     columns = [
         column.dictionary_decode().cast(field.type)
         if pa.types.is_dictionary(column.type)

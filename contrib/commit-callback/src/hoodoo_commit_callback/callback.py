@@ -1,4 +1,5 @@
-"""Commit callback: a participant that posts each commit of its writer to a URL, once it is durable."""
+"""Commit callback: a participant that posts each commit of its writer to a URL, once it is
+durable."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ from hoodoo_commit_callback.plugin import HEADERS, KEY, ON, TIMEOUT, URL
 class CommitCallback:
     """Implements :class:`~hoodoo.hookspecs.participant.Participant` and its Participation.
 
-    ``headers``: of each call; ``url`` is empty where no URL is called. ``begun``: requested times of actions of this
-    writer that are not seen as completed yet.
+    ``headers``: of each call; ``url`` is empty where no URL is called. ``begun``: requested times
+    of actions of this writer that are not seen as completed yet.
     """
 
     url: str
@@ -61,8 +62,8 @@ class CommitCallback:
         self.begun.add(change.instant.requested)
 
     def after_action(self, request: RebuildRequest, timeline: Timeline) -> tuple[str, ...]:
-        """Post each commit of this writer that is completed now. A call that fails is a warning: the commit is
-        durable."""
+        """Post each commit of this writer that is completed now. A call that fails is a warning:
+        the commit is durable."""
         posted = []
         for instant in timeline.writes():
             if instant.requested in self.begun:

@@ -1,4 +1,5 @@
-"""What this distribution offers, and its options by Hudi's own names (HoodieWriteCommitCallbackConfig)."""
+"""What this distribution offers, and its options by Hudi's own names
+(HoodieWriteCommitCallbackConfig)."""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ from hoodoo.hookspecs import Settings
 
 @dataclass(frozen=True)
 class FoldedKey:
-    """The key is one text column in lower case, without blanks at its ends; there are no partitions."""
+    """The key is one text column in lower case, without blanks at its ends; there are no
+    partitions."""
 
     column: str
     keep_blanks: bool = False

@@ -13,7 +13,8 @@ from hoodoo.hookspecs.merger import Merged
 
 @dataclass(frozen=True)
 class KeepFirst:
-    """The older row stays; where ``unless_null`` names a column, the oldest row that has a value."""
+    """The older row stays; where ``unless_null`` names a column, the oldest row that has a
+    value."""
 
     unless_null: str | None = None
 

@@ -44,7 +44,8 @@ class Lz4Serializer:
 
 @frozen
 class Lz4Messages(Framed):
-    """A message is what follows the schema in an Arrow stream: dictionaries, if there are any, and one batch."""
+    """A message is what follows the schema in an Arrow stream: dictionaries, if there are any, and
+    one batch."""
 
     schema: pa.Schema
     # The schema as a stream begins with it: both ends have it, so that no message does.

@@ -1,6 +1,8 @@
-"""Compiled loops for Hoodoo. ``hoodoo_formats`` uses them where they are installed; results are the same bytes.
+"""Compiled loops for Hoodoo. ``hoodoo_formats`` uses them where they are installed; results are the
+same bytes.
 
-Source: the bloom filters of Hudi's base files (``org.apache.hudi.common.bloom``), hash type murmur2.
+Source: the bloom filters of Hudi's base files (``org.apache.hudi.common.bloom``), hash type
+murmur2.
 """
 
 from __future__ import annotations
@@ -20,11 +22,12 @@ _NARROW, _WIDE = (pa.string(), pa.binary()), (pa.large_string(), pa.large_binary
 
 
 def fill(keys: pa.Array, hashes: int, size: int, bits: Bytes) -> None:
-    """Set the bits of ``keys`` (strings or bytes; nulls are left out) in a filter of ``size`` bits: ``hashes`` of each.
+    """Set the bits of ``keys`` (strings or bytes; nulls are left out) in a filter of ``size`` bits:
+    ``hashes`` of each.
 
-    ``bits`` are packed, least significant bit first, at least ``size / 8`` of them. Other threads run meanwhile, and
-    must not change ``bits``. Raises ValueError where ``bits`` can't be written to, or are too few, and for an array whose
-    offsets lead out of its bytes.
+    ``bits`` are packed, least significant bit first, at least ``size / 8`` of them. Other threads
+    run meanwhile, and must not change ``bits``. Raises ValueError where ``bits`` can't be written
+    to, or are too few, and for an array whose offsets lead out of its bytes.
 
     >>> bits = np.zeros(8, np.uint8)
     >>> fill(pa.array(["a", None, "b"]), 3, 64, bits)
@@ -38,7 +41,8 @@ def fill(keys: pa.Array, hashes: int, size: int, bits: Bytes) -> None:
 
 
 def might_contain(keys: pa.Array, hashes: int, size: int, bits: Bytes) -> Bytes:
-    """For each of ``keys`` 1 if all its bits are set, and 0 if one is not, or the key is null. See :func:`fill`."""
+    """For each of ``keys`` 1 if all its bits are set, and 0 if one is not, or the key is null. See
+    :func:`fill`."""
     _check(bits, size)
     found = np.zeros(len(keys), np.uint8)
     _run(keys, hashes, size, bits, found)

@@ -39,7 +39,8 @@ class Metrics:
         self._begun: set[str] = set()  # run_id of each run under way
 
     def observe(self, event: Event) -> None:
-        """Count ``event``: a start, or the end of a run. What an action does not know is not counted."""
+        """Count ``event``: a start, or the end of a run. What an action does not know is not
+        counted."""
         of = (event.table, event.location, event.action)
         if event.step == "started" and event.run_id:
             self._begun.add(event.run_id)

@@ -1,5 +1,5 @@
-"""What this distribution offers: an observer. Discovery imports it in every process, so prometheus_client, and the
-metrics, come with the first event."""
+"""What this distribution offers: an observer. Discovery imports it in every process, so
+prometheus_client, and the metrics, come with the first event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The action ``retention``: partitions that are too old are dropped, as Hudi's partition TTL does it."""
+"""The action ``retention``: partitions that are too old are dropped, as Hudi's partition TTL does
+it."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ from hoodoo_retention.rule import Rule
 
 @frozen
 class Dropped:
-    """``partitions`` were dropped by the commit ``instant``, the oldest first; it is empty where none was.
-    ``left``: those that are too old as well, and have to wait for another run."""
+    """``partitions`` were dropped by the commit ``instant``, the oldest first; it is empty where
+    none was. ``left``: those that are too old as well, and have to wait for another run."""
 
     instant: str = ""
     partitions: tuple[str, ...] = ()
@@ -44,7 +45,8 @@ class RetentionAction:
         dry_run: bool = False,
         options: Mapping[str, Any] | None = None,
     ) -> Dropped:
-        """Drop what is older than ``days``, by default what the options say. ``dry_run``: only look."""
+        """Drop what is older than ``days``, by default what the options say. ``dry_run``: only
+        look."""
         shorter = {} if days is None else {DAYS.key: str(days)}
         given = {**table.options, **table.check_options({**(options or {}), **shorter})}
         return _run(table, Rule.of(given), dry_run)
@@ -73,7 +75,8 @@ def _run(table: TableHandle, rule: Rule, dry_run: bool = False) -> Dropped:
     every = ()
 
     def choose(target: WriteTarget) -> Sequence[str] | None:
-        """Called again after a conflict: a partition that another writer has just written to is young again."""
+        """Called again after a conflict: a partition that another writer has just written to is
+        young again."""
         nonlocal every
         every = rule.too_old(target.storage, target.timeline, target.slices, now)
         return every[: rule.most] or None

@@ -18,7 +18,8 @@ def retention(
     options: arguments.Options = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Drop the partitions that are older than some days. Their files stay until the table is cleaned."""
+    """Drop the partitions that are older than some days. Their files stay until the table is
+    cleaned."""
     table = arguments.opened(path, options)
     found = table.run("retention", days=days, dry_run=True)
     if found.partitions and not dry_run:

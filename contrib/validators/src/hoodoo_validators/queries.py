@@ -43,8 +43,8 @@ def _queries(settings: Settings, option: Option[str]) -> tuple[str, ...]:
 
 @frozen
 class ComparesAnswers:
-    """Queries whose answers before and after the write must be ``equal``, or must not. The order of rows does not
-    count."""
+    """Queries whose answers before and after the write must be ``equal``, or must not. The order of
+    rows does not count."""
 
     queries: tuple[str, ...]
     equal: bool
@@ -76,7 +76,8 @@ def _rows(table: pa.Table) -> list[str]:
 
 @frozen
 class AnswersOneValue:
-    """``expected``: queries, and the text of the one value that each must answer after the write."""
+    """``expected``: queries, and the text of the one value that each must answer after the
+    write."""
 
     expected: tuple[tuple[str, str], ...]
 

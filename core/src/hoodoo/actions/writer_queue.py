@@ -1,9 +1,9 @@
 """Turns: writers that got into each other's way go one after the other.
 
-Publishing is safe without (timeline/ledger.py); this only saves work. Of N writers that change the same
-rows at the same time one can publish; were all of them to try again at once, it would be one again. So
-who has lost once takes the table's turn before the next attempt, and at the beginning of the writes
-after it, until it has not met anybody for a while.
+Publishing is safe without (timeline/ledger.py); this only saves work. Of N writers that change the
+same rows at the same time one can publish; were all of them to try again at once, it would be one
+again. So who has lost once takes the table's turn before the next attempt, and at the beginning of
+the writes after it, until it has not met anybody for a while.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from hoodoo.storage.lock import Held, Lock
 from hoodoo.timeline.ledger import release
 
 TURN = "turn"
-# Writes without a conflict, and without waiting, after which a writer does not wait for its turn any more.
+# Writes without a conflict, and without waiting, after which a writer does not wait for its turn
+# any more.
 _CALM = 8
 # A turn that can't be had within so many times the work at stake is not waited for.
 _PATIENCE = 40
@@ -31,7 +32,8 @@ _log = get_logger(__name__)
 
 @define
 class WriterQueue:
-    """What one open table remembers of meeting others. ``lock`` None: it waits a random while instead."""
+    """What one open table remembers of meeting others. ``lock`` None: it waits a random while
+    instead."""
 
     lock: Lock | None = None
     _wary: int = field(default=0, init=False)
@@ -69,8 +71,8 @@ class WriterQueue:
 
     @contextmanager
     def let_others_first(self, storage: Storage, work: float) -> Iterator[None]:
-        """For a service that is about to publish ``work`` seconds of work: a writer whose turn it is, because
-        it has lost before, comes first."""
+        """For a service that is about to publish ``work`` seconds of work: a writer whose turn it
+        is, because it has lost before, comes first."""
         if self.lock is not None:
             self._work = max(self._work, work)
             self.take(storage)

@@ -2,10 +2,11 @@
 
 A plugin distribution has an entry point in the group ``hoodoo`` that names a module; functions of
 that module marked ``@hoodoo.hookimpl`` answer the hooks below. Every family has one *registration
-hook*, called once on the driver, that returns :class:`Registration` values, and one *Protocol*, that
-the objects made by the registered factories obey and that tasks call directly.
+hook*, called once on the driver, that returns :class:`Registration` values, and one *Protocol*,
+that the objects made by the registered factories obey and that tasks call directly.
 
-Core works with the families of this package. A family that only a distribution works with is brought by it (``hoodoo_families``).
+Core works with the families of this package. A family that only a distribution works with is
+brought by it (``hoodoo_families``).
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from hoodoo.hookspecs.registration import (
     hookspec,
 )
 
-# The families of core, each a module, in the order in which a row meets them on its way into a table.
+# The families of core, each a module, in the order in which a row meets them on its way into a
+# table.
 _ORDER = (
     "family storage creation logical_type rows engine key_generator merger index layout serializer "
     "file_format log_format log_block change_log conflict lock participant pruner query_type "

@@ -1,7 +1,8 @@
-"""What members of Protocols answer, beyond the type that their signature says: data, which the kernel checks.
+"""What members of Protocols answer, beyond the type that their signature says: data, which the
+kernel checks.
 
-Of a member that has none, the annotation is the whole declaration: what it answers is of this type; a text is not
-empty, a whole number not negative, and what is a Protocol has its members.
+Of a member that has none, the annotation is the whole declaration: what it answers is of this type;
+a text is not empty, a whole number not negative, and what is a Protocol has its members.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class Names:
 
 @frozen
 class Column:
-    """One array of ``type`` without nulls, as long as the argument ``like``: ``what`` it holds. Numbers of at least
-    ``least``, below the attribute ``below`` of the plugin."""
+    """One array of ``type`` without nulls, as long as the argument ``like``: ``what`` it holds.
+    Numbers of at least ``least``, below the attribute ``below`` of the plugin."""
 
     type: pa.DataType = field(eq=False)
     like: str
@@ -49,7 +50,8 @@ class Column:
 
 @frozen
 class Some:
-    """Some of the items of the argument ``of``, each once; ``group.slices``: of an attribute of it."""
+    """Some of the items of the argument ``of``, each once; ``group.slices``: of an attribute of
+    it."""
 
     of: str
     wanted: str

@@ -17,7 +17,8 @@ from hoodoo.timeline.timeline import Timeline
 
 @frozen
 class Archivable:
-    """A completed instant with all its files on the active timeline: state and content, in the order of states."""
+    """A completed instant with all its files on the active timeline: state and content, in the
+    order of states."""
 
     instant: Instant
     files: tuple[tuple[Instant, bytes], ...]
@@ -34,22 +35,23 @@ class Archivable:
 
 @runtime_checkable
 class ArchivedTimeline(Protocol):
-    """Contract suite: ``hoodoo.testing.contracts.archived_timeline``. Called on the driver. All of it lies in the
-    folder that the layout of the timeline names (``archive_folder``)."""
+    """Contract suite: ``hoodoo.testing.contracts.archived_timeline``. Called on the driver. All of
+    it lies in the folder that the layout of the timeline names (``archive_folder``)."""
 
     def instants(
         self, storage: Storage, config: TableConfig, since: str | None = None
     ) -> Iterable[ArchivedInstant]:
-        """The archived instants, perhaps some of them twice; with ``since``, such as were requested before may be
-        left out. What they say is read when it is asked for. CorruptTableError naming a file that can't be read."""
+        """The archived instants, perhaps some of them twice; with ``since``, such as were requested
+        before may be left out. What they say is read when it is asked for. CorruptTableError naming
+        a file that can't be read."""
 
     def oldest(self, storage: Storage, config: TableConfig) -> str | None:
         """When the first of them was requested; None if nothing is archived. Costs little."""
 
     def add(self, storage: Storage, timeline: Timeline, instants: Sequence[Archivable]) -> None:
-        """Archive ``instants`` (by requested time), those that are not archived yet. When this returns, they are
-        durable and readers find them: they leave the active timeline next. CommitConflictError where too many
-        others archive at the same time."""
+        """Archive ``instants`` (by requested time), those that are not archived yet. When this
+        returns, they are durable and readers find them: they leave the active timeline next.
+        CommitConflictError where too many others archive at the same time."""
 
     def tidy(self, storage: Storage, config: TableConfig) -> None:
         """After the last :meth:`add` of a run: keep what is stored small."""
@@ -57,8 +59,8 @@ class ArchivedTimeline(Protocol):
 
 FAMILY = Family(
     "hoodoo_archived_timelines",
-    """Offer archived timelines. When: instants are archived, or a read or a write needs one that is. Default:
-    ``layout_1`` and ``layout_2`` (hoodoo-services); the table's version says which.
+    """Offer archived timelines. When: instants are archived, or a read or a write needs one that
+    is. Default: ``layout_1`` and ``layout_2`` (hoodoo-services); the table's version says which.
 
     The factory returns an :class:`ArchivedTimeline`.""",
     (ArchivedTimeline,),

@@ -1,4 +1,5 @@
-"""Change log: what a rewrite of a base file did to each row, noted in a log of change data beside the new file."""
+"""Change log: what a rewrite of a base file did to each row, noted in a log of change data beside
+the new file."""
 
 from __future__ import annotations
 
@@ -11,8 +12,9 @@ from hoodoo.hookspecs.family import Family
 
 @runtime_checkable
 class ChangeLog(Protocol):
-    """The log of one rewrite, under construction in a local file. Rows have the stored columns, those that were
-    there before and those that are in their place in the same order; each call notes some of the rewrite."""
+    """The log of one rewrite, under construction in a local file. Rows have the stored columns,
+    those that were there before and those that are in their place in the same order; each call
+    notes some of the rewrite."""
 
     def inserted(self, rows: pa.Table) -> None:
         """Rows whose key was not there."""
@@ -27,7 +29,8 @@ class ChangeLog(Protocol):
         """The log is complete in the local file: its size in bytes."""
 
     def abandon(self) -> None:
-        """Let the local file go, as the rewrite changed nothing or failed; after :meth:`close` it does nothing."""
+        """Let the local file go, as the rewrite changed nothing or failed; after :meth:`close` it
+        does nothing."""
 
 
 @runtime_checkable
@@ -35,15 +38,15 @@ class ChangeLogFormat(Protocol):
     """Contract suite: ``hoodoo.testing.contracts.change_log``. Picklable: tasks begin logs."""
 
     def begin(self, local: str, instant: str, schema: pa.Schema) -> ChangeLog:
-        """Begin a log in the file ``local`` of what the write ``instant`` does to a base file; ``schema``: the stored
-        columns of the table, meta columns first."""
+        """Begin a log in the file ``local`` of what the write ``instant`` does to a base file;
+        ``schema``: the stored columns of the table, meta columns first."""
 
 
 FAMILY = Family(
     "hoodoo_change_logs",
-    """Offer contents of change data logs. When: a table is written whose properties ask for such logs
-    (``hoodie.table.cdc.enabled``). Default: ``OP_KEY_ONLY``, ``DATA_BEFORE``, ``DATA_BEFORE_AFTER``
-    (hoodoo-history).
+    """Offer contents of change data logs. When: a table is written whose properties ask for such
+    logs (``hoodie.table.cdc.enabled``). Default: ``OP_KEY_ONLY``, ``DATA_BEFORE``,
+    ``DATA_BEFORE_AFTER`` (hoodoo-history).
 
     Names are those of ``hoodie.table.cdc.supplemental.logging.mode``. The factory returns a
     :class:`ChangeLogFormat`; its settings have the table's properties.""",

@@ -16,8 +16,9 @@ Group = tuple[str, str]  # partition path, file id (or "bucket <n>" where the in
 class Change:
     """What an instant did to file groups. ``rewritten``: they got a new base file, or went away.
     ``appended``: they got a log file only. ``created``: those of both that were not there before.
-    ``replaced_partitions``: the write put itself in the place of all that was there (None: in the whole
-    table). ``partitions``: all that were touched. ``pending``: it is announced, not published."""
+    ``replaced_partitions``: the write put itself in the place of all that was there (None: in the
+    whole table). ``partitions``: all that were touched. ``pending``: it is announced, not
+    published."""
 
     instant: str
     action: str
@@ -55,11 +56,11 @@ class ConflictStrategy(Protocol):
     """Contract suite: ``hoodoo.testing.contracts.conflict``. Pure; picklable."""
 
     def conflict(self, mine: Change, other: Change) -> str | None:
-        """Why ``mine``, which is about to be published, can't come after ``other``, which was published
-        after mine had read the table: a clause for the message, about *it*. None: it can.
+        """Why ``mine``, which is about to be published, can't come after ``other``, which was
+        published after mine had read the table: a clause for the message, about *it*. None: it can.
 
-        An ``other`` that is pending is shown to services only, which may give way to it; all else that
-        is pending has its own turn to be asked.
+        An ``other`` that is pending is shown to services only, which may give way to it; all else
+        that is pending has its own turn to be asked.
         """
 
 

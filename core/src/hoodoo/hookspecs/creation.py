@@ -1,4 +1,5 @@
-"""Creation: what a new table is, as arguments and options say it, and what lies where no table is."""
+"""Creation: what a new table is, as arguments and options say it, and what lies where no table
+is."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from hoodoo.storage.api import Storage
 
 @frozen
 class NewTable:
-    """What a call of ``hoodoo.create`` says: its arguments; those that say nothing are None or empty."""
+    """What a call of ``hoodoo.create`` says: its arguments; those that say nothing are None or
+    empty."""
 
     path: str
     schema: pa.Schema
@@ -77,9 +79,10 @@ class CreationHooks:
 
     @hookspec
     def hoodoo_instead(self, storage: Storage, at: Callable[[str], Storage]) -> Found | None:
-        """What is at the root of ``storage``, which holds no Hudi table; ``at`` opens the store at another URI.
-        When: a table can't be opened or created there. Default: files and tables of other formats (hoodoo-standard).
-        None if that is unknown. Reads a few directories, and changes nothing.
+        """What is at the root of ``storage``, which holds no Hudi table; ``at`` opens the store at
+        another URI. When: a table can't be opened or created there. Default: files and tables of
+        other formats (hoodoo-standard). None if that is unknown. Reads a few directories, and
+        changes nothing.
         """
 
 

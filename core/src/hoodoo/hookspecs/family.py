@@ -1,4 +1,5 @@
-"""Family: one extension point, declared once: its hook, its Protocols, and what objects of it may lack."""
+"""Family: one extension point, declared once: its hook, its Protocols, and what objects of it may
+lack."""
 
 from __future__ import annotations
 
@@ -21,9 +22,10 @@ WITHOUT = _Without()  # of a member without a default: what it is for is not don
 
 @frozen
 class Optional:
-    """``default`` is what the seam answers for an object that lacks the member: the value of a property; of a
-    method a function that gets the object and the arguments of the call. An object that is registered for API
-    ``required_from`` of its family, or a later one, must have it (0: none must)."""
+    """``default`` is what the seam answers for an object that lacks the member: the value of a
+    property; of a method a function that gets the object and the arguments of the call. An object
+    that is registered for API ``required_from`` of its family, or a later one, must have it (0:
+    none must)."""
 
     default: Any = WITHOUT
     required_from: int = 0
@@ -31,14 +33,16 @@ class Optional:
 
 @frozen
 class Family:
-    """``hook`` is called once on the driver and returns :class:`Registration` values (``about``: when they are made,
-    and the default); None: the family has other hooks only, those of the class ``more``.
+    """``hook`` is called once on the driver and returns :class:`Registration` values (``about``:
+    when they are made, and the default); None: the family has other hooks only, those of the class
+    ``more``.
 
-    What a factory makes obeys one of ``protocols``, and may have members of the ``optional`` ones: all of one, or
-    none, unless ``lacking`` says otherwise of a member, of ``protocols`` too. ``parts``: Protocols of what members
-    answer that answers in its place: name -> the Protocol and its optional ones. ``travels``: workers need it.
-    ``api``: the numbers of its API that this core works with, oldest first. ``declared_at``: of a family that a
-    distribution brings, what its hook ``hoodoo_families`` says; the kernel notes it.
+    What a factory makes obeys one of ``protocols``, and may have members of the ``optional`` ones:
+    all of one, or none, unless ``lacking`` says otherwise of a member, of ``protocols`` too.
+    ``parts``: Protocols of what members answer that answers in its place: name -> the Protocol and
+    its optional ones. ``travels``: workers need it. ``api``: the numbers of its API that this core
+    works with, oldest first. ``declared_at``: of a family that a distribution brings, what its hook
+    ``hoodoo_families`` says; the kernel notes it.
     """
 
     hook: str | None
@@ -85,11 +89,12 @@ class FamilyHooks:
 
     @hookspec
     def hoodoo_families(self) -> Mapping[str, str]:
-        """Bring families of plugins that this distribution works with, and core does not. When: plugins are discovered,
-        before any registration hook is called. Default: those that distributions of Hoodoo bring.
+        """Bring families of plugins that this distribution works with, and core does not. When:
+        plugins are discovered, before any registration hook is called. Default: those that
+        distributions of Hoodoo bring.
 
-        Name of each family -> the text ``package.module:NAME`` of a :class:`Family`. Who answers hooks of a family
-        that may not be there marks them ``@hookimpl(optionalhook=True)``.
+        Name of each family -> the text ``package.module:NAME`` of a :class:`Family`. Who answers
+        hooks of a family that may not be there marks them ``@hookimpl(optionalhook=True)``.
         """
 
 

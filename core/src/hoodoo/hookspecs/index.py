@@ -26,8 +26,8 @@ KEYS_SCHEMA = pa.schema([("record_key", pa.string()), ("partition_path", pa.stri
 LOCATIONS_SCHEMA = pa.schema(
     [("record_key", pa.string()), ("partition_path", pa.string()), ("file_id", pa.string())]
 )
-# Roles of registrations: keeps keys unique in the whole table and stores nothing; Spark Hudi knows it by the name that
-# ``hoodie.index.type`` has for it, and would fail over any other there.
+# Roles of registrations: keeps keys unique in the whole table and stores nothing; Spark Hudi knows
+# it by the name that ``hoodie.index.type`` has for it, and would fail over any other there.
 ANYWHERE, HUDI_READS = "anywhere", "hudi_reads"
 
 
@@ -35,8 +35,9 @@ ANYWHERE, HUDI_READS = "anywhere", "hudi_reads"
 class IndexContext:
     """What an index may use: the engine, the store, and the latest committed slices of the table.
 
-    ``file_format`` reads their base files. ``serializer`` is for its exchanges. ``key_generator`` is given where the base files don't
-    hold ``_hoodie_record_key`` (virtual keys): the keys are then made from its columns.
+    ``file_format`` reads their base files. ``serializer`` is for its exchanges. ``key_generator``
+    is given where the base files don't hold ``_hoodie_record_key`` (virtual keys): the keys are
+    then made from its columns.
     """
 
     engine: Engine
@@ -50,7 +51,8 @@ class IndexContext:
     # Of the table, as ``slices`` were seen: for what lies beside its files.
     timeline: Timeline | None = None
     compares: bool = False  # the answer is only compared with the rows: no write uses it
-    # KEYS_SCHEMA: the rows of the key stream, perhaps more than once, where the driver has them already; else None.
+    # KEYS_SCHEMA: the rows of the key stream, perhaps more than once, where the driver has them
+    # already; else None.
     keys: pa.Table | None = None
     workspace: Workspace | None = None  # where rows may be staged; None: nowhere
     on_driver: bool = True  # keys and places are few enough for the driver, or it has them already
@@ -82,14 +84,15 @@ class LookupIndex(Index, Protocol):
         LOCATIONS_SCHEMA, one per found key; ``partition_path`` is where the key lies. A non-global
         index answers only locations in the asked partition path.
 
-        Of keys which only log files have core finds the place itself, unless :attr:`IndexTraits.knows_logs`.
+        Of keys which only log files have core finds the place itself, unless
+        :attr:`IndexTraits.knows_logs`.
         """
 
 
 @runtime_checkable
 class IndexTraits(Protocol):
-    """What a lookup index may have in addition, each member by itself; :class:`LearningIndex` says when the last
-    three are called."""
+    """What a lookup index may have in addition, each member by itself; :class:`LearningIndex` says
+    when the last three are called."""
 
     @property
     def knows_logs(self) -> bool:
@@ -100,11 +103,12 @@ class IndexTraits(Protocol):
         trusted; None: this index is used. Default: always this index."""
 
     def undone(self, storage: Storage, config: TableConfig, requested: str) -> None:
-        """Forget what was learned of the instant ``requested``. Without it such entries stay, and never count."""
+        """Forget what was learned of the instant ``requested``. Without it such entries stay, and
+        never count."""
 
     def rebuild(self, state: TableState) -> None:
-        """Replace at once all that it knows of the instants of ``state.timeline`` by the keys of ``state.slices``
-        (``state.keys_of``), and leave what it learned of others."""
+        """Replace at once all that it knows of the instants of ``state.timeline`` by the keys of
+        ``state.slices`` (``state.keys_of``), and leave what it learned of others."""
 
     def verify(self, storage: Storage, timeline: Timeline) -> KeysCheck:
         """What compares its entries with the rows."""
@@ -112,8 +116,8 @@ class IndexTraits(Protocol):
 
 @runtime_checkable
 class StoredIndex(Protocol):
-    """An index that stores where keys lie, beside the files. What a lookup index may have in addition: it
-    lets stale entries be found, of keys that the table does not have (any more)."""
+    """An index that stores where keys lie, beside the files. What a lookup index may have in
+    addition: it lets stale entries be found, of keys that the table does not have (any more)."""
 
     @answers(Rows(LOCATIONS_SCHEMA, "LOCATIONS_SCHEMA"))
     def entries(self, context: IndexContext) -> Stream:
@@ -122,23 +126,24 @@ class StoredIndex(Protocol):
 
 @runtime_checkable
 class LearningIndex(Protocol):
-    """An index that learns where keys lie from what is written, instead of reading files. What a lookup index may
-    have in addition; it takes part in what happens to the tables that have it (a participant of its own).
+    """An index that learns where keys lie from what is written, instead of reading files. What a
+    lookup index may have in addition; it takes part in what happens to the tables that have it (a
+    participant of its own).
 
     What it learned of an instant counts once that instant is completed: a lookup skips entries of
     instants that ``context.timeline.contains_or_before_start`` denies, and of a key uses the last
     completion (``context.timeline.completion_time``). Its factory uses only the properties of the
     table: a writer that undoes an action does not know the options with which it began.
 
-    Of the optional members of :class:`IndexTraits` ``rebuild`` is what ``table.rebuild_index(name)`` and
-    ``table.switch_index(name)`` call.
+    Of the optional members of :class:`IndexTraits` ``rebuild`` is what
+    ``table.rebuild_index(name)`` and ``table.switch_index(name)`` call.
     """
 
     def written(self, change: ActionChange) -> CoupledCommit | None:
-        """Learn ``change.keys`` under the pending ``change.instant``, durably; what has to be put with its
-        completion, or None. ``change.keys.rows``: KEY_CHANGES of all keys that came, and of those that went, with
-        what was replaced; ``change.keys.files`` has the place of each number. The same change may come again. A key
-        that came and went counts as come."""
+        """Learn ``change.keys`` under the pending ``change.instant``, durably; what has to be put
+        with its completion, or None. ``change.keys.rows``: KEY_CHANGES of all keys that came, and
+        of those that went, with what was replaced; ``change.keys.files`` has the place of each
+        number. The same change may come again. A key that came and went counts as come."""
 
 
 @runtime_checkable
@@ -164,8 +169,8 @@ class ComputedIndex(Index, Protocol):
 
 @frozen
 class BucketPlace:
-    """The file group of a bucket. ``begun``: the pending clustering that will make it, which log files are named
-    after until then."""
+    """The file group of a bucket. ``begun``: the pending clustering that will make it, which log
+    files are named after until then."""
 
     file_id: str
     begun: str | None = None
@@ -185,8 +190,8 @@ class PathBuckets(Protocol):
         """The bucket of each key in its partition path: int32 array."""
 
     def second(self, record_keys: pa.Array, partition_paths: pa.Array) -> pa.Array | None:
-        """The bucket that each key is to have once a pending clustering is done, null where that is the same; None
-        where no row has another one. Rows are put into both."""
+        """The bucket that each key is to have once a pending clustering is done, null where that is
+        the same; None where no row has another one. Rows are put into both."""
 
     def place(self, partition_path: str, bucket: int) -> BucketPlace:
         """Where the bucket lies, whether the file group is there or not."""
@@ -194,8 +199,9 @@ class PathBuckets(Protocol):
 
 @runtime_checkable
 class PathIndex(Index, Protocol):
-    """An index where the file group follows from the key, and from what is said of its partition path beside the
-    table's files: buckets that are split and merged. Contract suite: ``hoodoo.testing.contracts.path_index``."""
+    """An index where the file group follows from the key, and from what is said of its partition
+    path beside the table's files: buckets that are split and merged. Contract suite:
+    ``hoodoo.testing.contracts.path_index``."""
 
     def in_paths(
         self,
@@ -205,8 +211,9 @@ class PathIndex(Index, Protocol):
         replaced: bool = False,
         doubles: bool = False,
     ) -> PathBuckets:
-        """The buckets of ``paths``, as the table is now. ``instant``: of a write that is about to put rows there; with
-        ``replaced`` in the place of all file groups of these paths. ``doubles``: :meth:`PathBuckets.second` answers."""
+        """The buckets of ``paths``, as the table is now. ``instant``: of a write that is about to
+        put rows there; with ``replaced`` in the place of all file groups of these paths.
+        ``doubles``: :meth:`PathBuckets.second` answers."""
 
 
 # What says where a key lies without looking.
@@ -235,8 +242,8 @@ FAMILY = Family(
     ``hoodie.index.class`` (first, as in Hudi) and ``hoodie.index.type``. The factory returns a
     :class:`LookupIndex`, a :class:`ComputedIndex` or a :class:`PathIndex`.
 
-    An index that is global, or computed, binds the table: it is noted in its properties, and writers
-    that name another one are refused.""",
+    An index that is global, or computed, binds the table: it is noted in its properties, and
+    writers that name another one are refused.""",
     (LookupIndex, ComputedIndex, PathIndex),
     optional=(IndexTraits, StoredIndex, LearningIndex, Tees),
     lacking={"knows_logs": Optional(False)},

@@ -32,12 +32,13 @@ class KeyGenerator(Protocol):
         """
 
     def partition_paths(self, batch: pa.RecordBatch) -> pa.Array:
-        """The partition path of each row: a string array without nulls; ``""`` if not partitioned."""
+        """The partition path of each row: a string array without nulls; ``""`` if not
+        partitioned."""
 
     def partition_values(self, path: str, schema: pa.Schema) -> Mapping[str, Any] | None:
-        """The column values of every row that :meth:`partition_paths` gives ``path``, as Python values
-        of the columns' types, or None where the path doesn't tell. Readers prune with them where all
-        rows are known to lie there, so a value that is not certain must be left out."""
+        """The column values of every row that :meth:`partition_paths` gives ``path``, as Python
+        values of the columns' types, or None where the path doesn't tell. Readers prune with them
+        where all rows are known to lie there, so a value that is not certain must be left out."""
 
 
 @runtime_checkable
@@ -59,8 +60,9 @@ class KeyTraits(Protocol):
         """See :func:`refuse_ambiguous`."""
 
     def deleted_keys(self, keys: pa.ChunkedArray) -> pa.ChunkedArray | Sequence[pa.ChunkedArray]:
-        """Where delete blocks name keys that are virtual, or were, in another form than ``record_keys`` makes them:
-        the made forms of the keys found in a block, one array or several."""
+        """Where delete blocks name keys that are virtual, or were, in another form than
+        ``record_keys`` makes them: the made forms of the keys found in a block, one array or
+        several."""
 
     def delete_block_keys(self, keys: pa.ChunkedArray) -> pa.ChunkedArray:
         """What a new delete block names for ``keys``."""
@@ -68,15 +70,18 @@ class KeyTraits(Protocol):
 
 @runtime_checkable
 class GeneratesKeys(Protocol):
-    """A key generator whose keys are not in the columns: a row gets its key when it is first written.
+    """A key generator whose keys are not in the columns: a row gets its key when it is first
+    written.
 
-    Its ``record_key_fields`` are empty; rows can be added and be replaced as a whole, not found by key.
+    Its ``record_key_fields`` are empty; rows can be added and be replaced as a whole, not found by
+    key.
     """
 
     def generated_keys(self, rows: int, instant: str, task: int, first_row: int) -> pa.Array:
-        """``rows`` keys, as :meth:`KeyGenerator.record_keys` has them: of the rows ``first_row`` and
-        following of the ``task``, written at ``instant``. A function of its arguments alone, so that a
-        task that runs again makes the same keys; no two rows of an instant get the same one."""
+        """``rows`` keys, as :meth:`KeyGenerator.record_keys` has them: of the rows ``first_row``
+        and following of the ``task``, written at ``instant``. A function of its arguments alone, so
+        that a task that runs again makes the same keys; no two rows of an instant get the same
+        one."""
 
 
 @runtime_checkable
@@ -93,8 +98,8 @@ class Settles(Protocol):
 
 
 def refuse_ambiguous(generator: KeyGenerator, batch: pa.RecordBatch) -> None:
-    """Have ``generator`` look at rows on their way in: DataError where the key or the path of one would be
-    read as that of a row with other values. Rows that are stored are not asked."""
+    """Have ``generator`` look at rows on their way in: DataError where the key or the path of one
+    would be read as that of a row with other values. Rows that are stored are not asked."""
     check: Callable[[pa.RecordBatch], None] | None = getattr(generator, "refuse_ambiguous", None)
     if check is not None:
         check(batch)
@@ -106,8 +111,8 @@ def record_key_columns(generator: KeyGenerator) -> tuple[str, ...]:
 
 
 def can_be_virtual(generator: KeyGenerator) -> bool:
-    """Whether files may lack its keys, which readers then make again. Hudi accepts such keys of SIMPLE,
-    COMPLEX and NON_PARTITION only."""
+    """Whether files may lack its keys, which readers then make again. Hudi accepts such keys of
+    SIMPLE, COMPLEX and NON_PARTITION only."""
     return bool(getattr(generator, "can_be_virtual", False))
 
 
@@ -118,7 +123,8 @@ def deletes_only(generator: KeyGenerator) -> bool:
 
 
 def table_properties(generator: KeyGenerator) -> Mapping[str, str]:
-    """What a new table has to note, beside the options given, for its keys and paths to stay the same."""
+    """What a new table has to note, beside the options given, for its keys and paths to stay the
+    same."""
     told: Mapping[str, str] = getattr(generator, "table_properties", dict)()
     return told
 

@@ -17,8 +17,8 @@ LogBlockFormats = Mapping[int, LogBlockFormat]
 
 
 class LogFileReader(Protocol):
-    """One log file. Opening reads no row; :attr:`blocks` and :attr:`damages` look at the file once. Close it, or
-    use it as a context manager. Not for several threads at once."""
+    """One log file. Opening reads no row; :attr:`blocks` and :attr:`damages` look at the file once.
+    Close it, or use it as a context manager. Not for several threads at once."""
 
     @property
     def path(self) -> str:
@@ -30,22 +30,25 @@ class LogFileReader(Protocol):
 
     @property
     def damages(self) -> tuple[Damage, ...]:
-        """Bytes that are not as they should be, in file order, as far as that is seen without the contents."""
+        """Bytes that are not as they should be, in file order, as far as that is seen without the
+        contents."""
 
     def rows(self, block: LogBlock, columns: Sequence[str] | None = None) -> pa.Table:
-        """The rows of a block of data or changes, in file order, all columns nullable and in plain types; of
-        ``columns`` those that the block has, in that order.
+        """The rows of a block of data or changes, in file order, all columns nullable and in plain
+        types; of ``columns`` those that the block has, in that order.
 
-        UnsupportedTableError for a block without rows, or of a kind that none of the formats given reads,
-        CorruptTableError for a content that can't be decoded, SchemaError for a type that no table holds."""
+        UnsupportedTableError for a block without rows, or of a kind that none of the formats given
+        reads, CorruptTableError for a content that can't be decoded, SchemaError for a type that no
+        table holds."""
 
     def deletes(self, block: LogBlock, ordering: Sequence[pa.DataType]) -> pa.Table:
-        """The deletes of a delete block, in file order: ``record_key`` and ``partition_path`` (strings),
-        ``always`` (bool: the delete wins whatever came before), and ``o0`` ... of the types ``ordering``, null
-        where ``always`` is true. Without ``ordering`` every delete is always.
+        """The deletes of a delete block, in file order: ``record_key`` and ``partition_path``
+        (strings), ``always`` (bool: the delete wins whatever came before), and ``o0`` ... of the
+        types ``ordering``, null where ``always`` is true. Without ``ordering`` every delete is
+        always.
 
-        CorruptTableError for a content that can't be decoded or an ordering value that does not fit,
-        UnsupportedTableError for a block that is none of deletes or of an old version."""
+        CorruptTableError for a content that can't be decoded or an ordering value that does not
+        fit, UnsupportedTableError for a block that is none of deletes or of an old version."""
 
     def close(self) -> None:
         """Close the file. Nothing more can be read from it."""
@@ -56,9 +59,9 @@ class LogFileReader(Protocol):
 
 
 class LogFileWriter(Protocol):
-    """Appends blocks to a new local file. Each method writes one whole block and answers it; one that could not
-    be written leaves nothing behind. Holds no more than what is being encoded. A context manager, which closes
-    the file. StorageError if the local file can't be written."""
+    """Appends blocks to a new local file. Each method writes one whole block and answers it; one
+    that could not be written leaves nothing behind. Holds no more than what is being encoded. A
+    context manager, which closes the file. StorageError if the local file can't be written."""
 
     def data_block(
         self,
@@ -70,9 +73,10 @@ class LogFileWriter(Protocol):
         partial: bool = False,
         meta: bool = True,
     ) -> LogBlock:
-        """A block of ``rows``, which have one schema; ``partial``: of changed columns only. With ``meta``, the
-        meta columns come first, null where the rows lack them. SchemaError for a type that can't be stored,
-        UnsupportedTableError for a kind that none of the formats given writes."""
+        """A block of ``rows``, which have one schema; ``partial``: of changed columns only. With
+        ``meta``, the meta columns come first, null where the rows lack them. SchemaError for a type
+        that can't be stored, UnsupportedTableError for a kind that none of the formats given
+        writes."""
 
     def delete_block(
         self,
@@ -83,10 +87,11 @@ class LogFileWriter(Protocol):
         instant: str,
         schema_text: str | None = None,
     ) -> LogBlock:
-        """A block of deletes: strings, an array for each ordering column, in plain types, and ``always``,
-        booleans: the rows whose delete wins whatever came before. Without ``orderings`` all do; so does a row
-        whose only ordering value is null. ``schema_text``: the table's schema as Avro, which no reader needs.
-        SchemaError for an ordering value that the format can't hold."""
+        """A block of deletes: strings, an array for each ordering column, in plain types, and
+        ``always``, booleans: the rows whose delete wins whatever came before. Without ``orderings``
+        all do; so does a row whose only ordering value is null. ``schema_text``: the table's schema
+        as Avro, which no reader needs. SchemaError for an ordering value that the format can't
+        hold."""
 
     def change_block(
         self, batches: Sequence[pa.RecordBatch], instant: str, schema_text: str
@@ -96,8 +101,8 @@ class LogFileWriter(Protocol):
     def block(
         self, kind: int, instant: str, schema_text: str, content: Callable[[BinaryIO], object]
     ) -> LogBlock:
-        """A block whose content ``content`` writes at the place where the file given to it is; ``schema_text``
-        is the Avro schema of its values."""
+        """A block whose content ``content`` writes at the place where the file given to it is;
+        ``schema_text`` is the Avro schema of its values."""
 
     def stands_for(self, instants: Sequence[str]) -> None:
         """The blocks that follow are of a log compaction, and replace those of ``instants``."""
@@ -115,15 +120,15 @@ class LogFileWriter(Protocol):
 
 @runtime_checkable
 class LogFormat(Protocol):
-    """Contract suite: ``hoodoo.testing.contracts.log_format``. Picklable. It finds the blocks of a file, whatever
-    lies between them, and has their headers, deletes and commands; ``blocks`` read and write the rows of the
-    others, and say which kinds there are beside Hudi's."""
+    """Contract suite: ``hoodoo.testing.contracts.log_format``. Picklable. It finds the blocks of a
+    file, whatever lies between them, and has their headers, deletes and commands; ``blocks`` read
+    and write the rows of the others, and say which kinds there are beside Hudi's."""
 
     def reader(
         self, storage: Storage, path: str, size: int | None, blocks: LogBlockFormats
     ) -> LogFileReader:
-        """Open ``path``; CorruptTableError naming it if it is missing. ``size`` in bytes spares asking the store
-        for it; what was appended after it was taken is not seen."""
+        """Open ``path``; CorruptTableError naming it if it is missing. ``size`` in bytes spares
+        asking the store for it; what was appended after it was taken is not seen."""
 
     def writer(self, local: str, blocks: LogBlockFormats) -> LogFileWriter:
         """Start a file at ``local``."""
@@ -131,9 +136,11 @@ class LogFormat(Protocol):
 
 FAMILY = Family(
     "hoodoo_log_formats",
-    """Offer formats of log files. When: log files are read or written. Default: ``HOODIE_LOG`` (hoodoo-formats).
+    """Offer formats of log files. When: log files are read or written. Default: ``HOODIE_LOG``
+    (hoodoo-formats).
 
-    Names are those of ``hoodie.table.log.file.format``. The factory returns a :class:`LogFormat`.""",
+    Names are those of ``hoodie.table.log.file.format``. The factory returns a
+    :class:`LogFormat`.""",
     (LogFormat,),
     parts={"log_reader": (LogFileReader,), "log_writer": (LogFileWriter,)},
     travels=True,

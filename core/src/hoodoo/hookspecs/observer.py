@@ -16,15 +16,18 @@ _OUTCOMES = {"committed": "done", "done": "done", "deleted": "done", "skipped": 
 
 @frozen
 class Event:
-    """One step of an action: ``kind`` is ``<action>.<step>``, such as ``write.started`` or ``clean.failed``.
+    """One step of an action: ``kind`` is ``<action>.<step>``, such as ``write.started`` or
+    ``clean.failed``.
 
-    ``table`` is the table's name and ``location`` its root, ``instant`` the action's on the timeline, as soon as
-    there is one. All events of one run of an action have one ``run_id``. ``detail`` is what else the action has
-    to tell.
+    ``table`` is the table's name and ``location`` its root, ``instant`` the action's on the
+    timeline, as soon as there is one. All events of one run of an action have one ``run_id``.
+    ``detail`` is what else the action has to tell.
 
-    The last event of an action has an :attr:`outcome`, its ``duration`` in seconds, and figures, each None where
-    the action does not know it: files that were put and deleted, bytes of the new files, rows (``rows_unmerged``: those of
-    the updated and deleted ones that readers merge), the partition paths that were touched. Of a failed action ``error`` is the class and ``rule`` what was broken.
+    The last event of an action has an :attr:`outcome`, its ``duration`` in seconds, and figures,
+    each None where the action does not know it: files that were put and deleted, bytes of the new
+    files, rows (``rows_unmerged``: those of the updated and deleted ones that readers merge), the
+    partition paths that were touched. Of a failed action ``error`` is the class and ``rule`` what
+    was broken.
     """
 
     kind: str
@@ -57,7 +60,8 @@ class Event:
 
     @property
     def outcome(self) -> str:
-        """``done``, ``skipped`` (there was nothing to do) or ``failed``; empty while the action goes on."""
+        """``done``, ``skipped`` (there was nothing to do) or ``failed``; empty while the action
+        goes on."""
         return _OUTCOMES.get(self.step, "")
 
 

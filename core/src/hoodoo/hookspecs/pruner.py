@@ -19,9 +19,10 @@ from hoodoo.timeline.timeline import Timeline
 
 @frozen
 class PruneRequest:
-    """A read that has a filter. ``where``: the filter; ``schema``: the stored columns; ``columns``: those that the
-    filter looks at, of which ``hidden`` hold no values in the files. ``as_of``: the requested time that the read
-    is of, None for now. ``key_generator``: None where no plugin offers the table's. ``merged``: log files count."""
+    """A read that has a filter. ``where``: the filter; ``schema``: the stored columns; ``columns``:
+    those that the filter looks at, of which ``hidden`` hold no values in the files. ``as_of``: the
+    requested time that the read is of, None for now. ``key_generator``: None where no plugin offers
+    the table's. ``merged``: log files count."""
 
     storage: Storage
     timeline: Timeline
@@ -50,14 +51,15 @@ class PrunesPaths(Protocol):
     """What a pruner may have in addition: it says where to look before anything is listed."""
 
     def paths(self, request: PruneRequest) -> Sequence[str] | None:
-        """The partition paths that every row lies in for which the filter is true, given that its columns make the path
-        of each row: asked only where all rows of the table lie so. None where it does not know."""
+        """The partition paths that every row lies in for which the filter is true, given that its
+        columns make the path of each row: asked only where all rows of the table lie so. None where
+        it does not know."""
 
 
 FAMILY = Family(
     "hoodoo_pruners",
-    """Offer pruners. When: a read with a filter is planned, each of them is asked, about what those before it
-    left. Default: none, partition paths alone are pruned.
+    """Offer pruners. When: a read with a filter is planned, each of them is asked, about what those
+    before it left. Default: none, partition paths alone are pruned.
 
     The factory returns a :class:`Pruner`.""",
     (Pruner,),

@@ -17,8 +17,8 @@ from hoodoo.timeline.timeline import Timeline
 class ReadSource:
     """What a read needs of an open table.
 
-    ``file_format`` and ``merger`` are None where no plugin offers the table's. ``whole`` False: what is lost of
-    the table is no error, its other rows are read (for who finds out what is lost).
+    ``file_format`` and ``merger`` are None where no plugin offers the table's. ``whole`` False:
+    what is lost of the table is no error, its other rows are read (for who finds out what is lost).
     """
 
     storage: Storage

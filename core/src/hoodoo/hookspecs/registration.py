@@ -33,14 +33,14 @@ class Settings:
         return option.initial if found is None else found
 
     def given(self, option: Option[T]) -> T | None:
-        """What the table says, else the options; None where neither does. ConfigError for a text that is
-        not of the option's type."""
+        """What the table says, else the options; None where neither does. ConfigError for a text
+        that is not of the option's type."""
         found = option.stored(self.table.properties)
         return option.given(self.options) if found is None else found
 
     def get(self, key: str, default: str | None = None) -> str | None:
-        """The table property if there is one, else the option, else ``default``: as text. For what is no
-        declared option."""
+        """The table property if there is one, else the option, else ``default``: as text. For what
+        is no declared option."""
         found = self.table.get(key)
         return found if found is not None else self.options.get(key, default)
 
@@ -50,25 +50,27 @@ class Registration:
     """One thing a plugin offers.
 
     ``factory`` is a callable, or the text ``package.module:name`` of one (imported on first use, so
-    that discovery stays cheap); it is called with one :class:`Settings`. ``aliases`` are other names,
-    among them Java class names found in ``hoodie.properties``; they are matched without regard to
-    case.
+    that discovery stays cheap); it is called with one :class:`Settings`. ``aliases`` are other
+    names, among them Java class names found in ``hoodie.properties``; they are matched without
+    regard to case.
 
-    ``api`` is the number of the family's API that the object is written for (:data:`hoodoo.hookspecs.APIS`).
-    A member that is added with a default leaves the number as it is; one that every object needs, or whose
-    meaning changes, raises it.
+    ``api`` is the number of the family's API that the object is written for
+    (:data:`hoodoo.hookspecs.APIS`). A member that is added with a default leaves the number as it
+    is; one that every object needs, or whose meaning changes, raises it.
 
-    ``default`` says whether this is what a table, or a call, has that names none of the family: a predicate of its
-    :class:`Settings`, or the text ``package.module:name`` of one, where that depends on properties and options.
+    ``default`` says whether this is what a table, or a call, has that names none of the family: a
+    predicate of its :class:`Settings`, or the text ``package.module:name`` of one, where that
+    depends on properties and options.
 
-    ``roles`` are what core looks for by what it does, not by its name; the page of each family lists those that it
-    has.
+    ``roles`` are what core looks for by what it does, not by its name; the page of each family
+    lists those that it has.
 
-    ``verbs``, of an action, a report, a query type, a participant or a function: methods that :class:`hoodoo.Table` gets by it. Name of the
-    method -> the text ``package.module:name`` of a function, whose first argument is the table's handle.
+    ``verbs``, of an action, a report, a query type, a participant or a function: methods that
+    :class:`hoodoo.Table` gets by it. Name of the method -> the text ``package.module:name`` of a
+    function, whose first argument is the table's handle.
 
-    ``check``, of an action, gets the options of a call as text when a table is created or opened, if one of
-    ``options`` is among them: ConfigError for such as contradict each other.
+    ``check``, of an action, gets the options of a call as text when a table is created or opened,
+    if one of ``options`` is among them: ConfigError for such as contradict each other.
     """
 
     name: str
@@ -89,8 +91,8 @@ class PluginRef:
 
     ``module`` is the entry point's value; ``distribution`` and ``version`` are the driver's.
 
-    An object that the user passed unpackaged travels as ``instance`` and has no module. ``family_at``: where a family
-    is declared that a distribution brings.
+    An object that the user passed unpackaged travels as ``instance`` and has no module.
+    ``family_at``: where a family is declared that a distribution brings.
     """
 
     family: str

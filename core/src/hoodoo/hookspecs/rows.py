@@ -19,13 +19,16 @@ if TYPE_CHECKING:
 
 
 class RowsLayer(Protocol):
-    """The functions that core calls for its handles of tables (``table``). It passes the answers on as they are."""
+    """The functions that core calls for its handles of tables (``table``). It passes the answers on
+    as they are."""
 
     def plugins(self, table: Any) -> Any:
-        """Key generator, merger, index and file format of the table, as its properties name them."""
+        """Key generator, merger, index and file format of the table, as its properties name
+        them."""
 
     def key_generator(self, table: Any) -> KeyGenerator:
-        """The key generator as the next write needs it. ConfigError where neither properties nor rows say it."""
+        """The key generator as the next write needs it. ConfigError where neither properties nor
+        rows say it."""
 
     def stored_row(self, table: Any, columns: Sequence[str]) -> pa.RecordBatch | None:
         """The meta columns and ``columns`` of one row; None of an empty table."""
@@ -43,7 +46,8 @@ class RowsLayer(Protocol):
         looks: bool = False,
         later: bool = False,
     ) -> Any:
-        """One look at the table for a write or an action: snapshot, plugins, policy, engine, participants."""
+        """One look at the table for a write or an action: snapshot, plugins, policy, engine,
+        participants."""
 
     def write_request(
         self,
@@ -61,8 +65,9 @@ class RowsHooks:
 
     @hookspec
     def hoodoo_table_rows(self) -> RowsLayer | None:
-        """What reads and writes rows. When: a table's rows are read or written, or an action asks for them.
-        Default: hoodoo-rows. The first answer that is not None counts; an object, or a module with these functions."""
+        """What reads and writes rows. When: a table's rows are read or written, or an action asks
+        for them. Default: hoodoo-rows. The first answer that is not None counts; an object, or a
+        module with these functions."""
 
 
 FAMILY = Family(None, more=RowsHooks)

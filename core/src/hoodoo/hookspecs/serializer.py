@@ -1,7 +1,8 @@
 """Serializer: internal rows (RFC-84) as the bytes that cross an exchange, and back.
 
-A serializer is bound to the schema of a stream before anything is serialized, so the schema is carried
-once for each stream: by the bound object where both ends have it, by its header where they don't.
+A serializer is bound to the schema of a stream before anything is serialized, so the schema is
+carried once for each stream: by the bound object where both ends have it, by its header where they
+don't.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ class BoundSerializer(Protocol):
 
     @property
     def schema(self) -> pa.Schema:
-        """Of all batches: mostly seven fields (``model.internal_row`` of hoodoo-rows), but any will do.
-        Columns that are constants of the stream may be left out of messages."""
+        """Of all batches: mostly seven fields (``model.internal_row`` of hoodoo-rows), but any will
+        do. Columns that are constants of the stream may be left out of messages."""
 
     @property
     @answers(Whole(-1))
@@ -46,8 +47,8 @@ class BoundSerializer(Protocol):
         ``InternalRow`` of hoodoo-rows. PluginError if ``reuse`` is given."""
 
     def copy_stream(self, source: Any, target: Any) -> int:
-        """A stream (``engine/frames.py`` of hoodoo-rows) from one binary file to another, without decoding a
-        message; how many messages there were. EngineError if the stream ends early."""
+        """A stream (``engine/frames.py`` of hoodoo-rows) from one binary file to another, without
+        decoding a message; how many messages there were. EngineError if the stream ends early."""
 
     def create(self) -> pa.RecordBatch:
         """Refused with a PluginError: there is no row of defaults."""
@@ -78,9 +79,10 @@ class VersionedSerializer(Protocol):
     @property
     @answers(Whole(1))
     def version(self) -> int:
-        """Of its messages: another number where code of the number before could not read them. Answered by the code,
-        as a constant of the class: what travels with the object would be the driver's. Each message ends with the
-        name and this, and workers whose code has another one are refused before rows move."""
+        """Of its messages: another number where code of the number before could not read them.
+        Answered by the code, as a constant of the class: what travels with the object would be the
+        driver's. Each message ends with the name and this, and workers whose code has another one
+        are refused before rows move."""
 
 
 FAMILY = Family(

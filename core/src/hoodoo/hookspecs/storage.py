@@ -18,19 +18,21 @@ class StoreTraits(Protocol):
 
     @property
     def shared(self) -> bool:
-        """Whether other processes see what one puts there (:func:`hoodoo.storage.api.is_shared`)."""
+        """Whether other processes see what one puts there
+        (:func:`hoodoo.storage.api.is_shared`)."""
 
     @property
     def plain_files(self) -> bool:
-        """Whether any program finds the bytes at its URI (:func:`hoodoo.storage.api.has_plain_files`)."""
+        """Whether any program finds the bytes at its URI
+        (:func:`hoodoo.storage.api.has_plain_files`)."""
 
     @property
     def at_once(self) -> int:
         """How many operations pay if they run at the same time (:mod:`hoodoo.storage.together`)."""
 
     def names(self, folder: str) -> list[str]:
-        """The names of the objects directly in a directory, in any order; empty if there is none. Cheaper than a listing, as no
-        object is looked at."""
+        """The names of the objects directly in a directory, in any order; empty if there is none.
+        Cheaper than a listing, as no object is looked at."""
 
     def sweep(self) -> None:
         """Remove what processes that are dead left in its scratch places."""
@@ -40,14 +42,16 @@ class StoreTraits(Protocol):
 
     @property
     def keeps(self) -> int:
-        """How large a file may be that is kept in memory when it was opened, for who opens it next."""
+        """How large a file may be that is kept in memory when it was opened, for who opens it
+        next."""
 
     def recall(
         self, step: str, unchanged: Callable[[Listed], bool], first: tuple[Asked, ...]
     ) -> bool:
-        """In this thread, and those that work for it, a look at the table begins. The store asks again, all at the
-        same time, what the last look of this ``step`` asked (``list``, ``get``; if there was none, ``first``); where ``unchanged``, which is given what
-        answers a listing of these, says that the table is as it was, it answers each once from that. Whether it does."""
+        """In this thread, and those that work for it, a look at the table begins. The store asks
+        again, all at the same time, what the last look of this ``step`` asked (``list``, ``get``;
+        if there was none, ``first``); where ``unchanged``, which is given what answers a listing of
+        these, says that the table is as it was, it answers each once from that. Whether it does."""
 
     def forget(self) -> None:
         """The look ends."""
@@ -57,8 +61,9 @@ FAMILY = Family(
     "hoodoo_storages",
     """Offer stores. When: a table is opened or created. Default: ``file`` (hoodoo-core).
 
-    Name and aliases are URI schemes. The factory's settings carry the option ``hoodoo.storage.uri``, the absolute
-    URI of the table; it returns a :class:`~hoodoo.storage.api.Storage`.""",
+    Name and aliases are URI schemes. The factory's settings carry the option
+    ``hoodoo.storage.uri``, the absolute URI of the table; it returns a
+    :class:`~hoodoo.storage.api.Storage`.""",
     (Storage,),
     optional=(StoreTraits,),
     lacking={

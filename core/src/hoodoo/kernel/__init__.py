@@ -1,8 +1,8 @@
 """Discover, order and call plugins. This room knows no table format.
 
-``kernel()`` is the process's registry, built at the first call; ``resolve`` turns a name or an object
-into a working plugin, ``notify`` tells the observers, ``action_events`` tells them of all that an action does,
-and ``check_options`` judges user options.
+``kernel()`` is the process's registry, built at the first call; ``resolve`` turns a name or an
+object into a working plugin, ``notify`` tells the observers, ``action_events`` tells them of all
+that an action does, and ``check_options`` judges user options.
 """
 
 from __future__ import annotations

@@ -29,9 +29,10 @@ def load_archived(
 ) -> tuple[ArchivedInstant, ...]:
     """The completed instants that were archived, by requested time, each once.
 
-    An instant may be on the active timeline as well, for a moment or after a crash. With ``since``, such as were
-    requested before may be left out. Raises :class:`~hoodoo.errors.CorruptTableError` naming a file that can't be
-    read, and PluginError where instants are archived and no plugin reads them.
+    An instant may be on the active timeline as well, for a moment or after a crash. With ``since``,
+    such as were requested before may be left out. Raises :class:`~hoodoo.errors.CorruptTableError`
+    naming a file that can't be read, and PluginError where instants are archived and no plugin
+    reads them.
     """
     if _is_empty(storage, config):
         return ()

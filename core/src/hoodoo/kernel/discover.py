@@ -1,8 +1,8 @@
 """Find and import the plugins that are installed: entry points of the group ``hoodoo``.
 
-pluggy has a loader of its own (``load_setuptools_entrypoints``); it takes distributions in the order
-of the file system, drops the second of two entry points with one name silently, and lets an import
-error through without saying whose it is.
+pluggy has a loader of its own (``load_setuptools_entrypoints``); it takes distributions in the
+order of the file system, drops the second of two entry points with one name silently, and lets an
+import error through without saying whose it is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from attrs import evolve, field, frozen
 from hoodoo.errors import PluginError
 
 GROUP = "hoodoo"
-# Names of plugins, or of distributions, that this process does without: ``HOODOO_DISABLE=spark,other-dist``.
+# Names of plugins, or of distributions, that this process does without:
+# ``HOODOO_DISABLE=spark,other-dist``.
 DISABLE = "HOODOO_DISABLE"
 
 
@@ -48,8 +49,8 @@ class Broken:
 class Found:
     """What an environment has: ``plugins`` that were imported, and those that could not be.
 
-    ``disabled`` are the names that ``HOODOO_DISABLE`` switched off; ``unknown`` those of its names that
-    nobody has.
+    ``disabled`` are the names that ``HOODOO_DISABLE`` switched off; ``unknown`` those of its names
+    that nobody has.
     """
 
     plugins: tuple[Plugin, ...] = ()
@@ -61,10 +62,10 @@ class Found:
 def discover() -> Found:
     """All plugins of this environment, imported one by one in the order (name, distribution).
 
-    A plugin whose import fails is among the broken ones, with an error that names entry point, module and
-    distribution. Those that ``HOODOO_DISABLE`` names are not imported. Raises
-    :class:`~hoodoo.errors.PluginError` for two entry points with one name, naming both distributions:
-    which of them a table means, nobody can say.
+    A plugin whose import fails is among the broken ones, with an error that names entry point,
+    module and distribution. Those that ``HOODOO_DISABLE`` names are not imported. Raises
+    :class:`~hoodoo.errors.PluginError` for two entry points with one name, naming both
+    distributions: which of them a table means, nobody can say.
     """
     points = [(Plugin(p.name, p.value, *_origin(p)), p) for p in entry_points(group=GROUP)]
     off = {name.strip() for name in os.environ.get(DISABLE, "").split(",") if name.strip()}

@@ -1,7 +1,7 @@
 """Tell observers. What they do with it never changes what the action does.
 
-:func:`action_events` is put around whatever is done to a table, so that no kind of action can forget its
-duration, or that it failed.
+:func:`action_events` is put around whatever is done to a table, so that no kind of action can
+forget its duration, or that it failed.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _complained: weakref.WeakKeyDictionary[Kernel, set[str]] = weakref.WeakKeyDictio
 def notify(event: Event, *, using: Kernel | None = None) -> None:
     """Call every plugin's ``hoodoo_event`` in the order of discovery, each on its own.
 
-    A failing observer gives one :class:`~hoodoo.errors.HoodooWarning` per process, then lines in the
-    log; it still gets later events.
+    A failing observer gives one :class:`~hoodoo.errors.HoodooWarning` per process, then lines in
+    the log; it still gets later events.
     """
     registry = kernel() if using is None else using
     for plugin, implementation in registry.implementations("hoodoo_event"):
@@ -190,7 +190,8 @@ def action_events(
 def action_step(
     action: str, step: str, table: str, location: str, instant: str = "", **detail: Any
 ) -> None:
-    """Tell of one ``step`` of ``action``, as part of the run that is in progress if there is one."""
+    """Tell of one ``step`` of ``action``, as part of the run that is in progress if there is
+    one."""
     found = running(action, location)
     events = ActionEvents(action, table, location, instant, step, {})
     if found is not None:
@@ -199,7 +200,8 @@ def action_step(
 
 
 def running(action: str, location: str) -> ActionEvents | None:
-    """The innermost run of ``action`` on the table at ``location`` that is in progress in this thread."""
+    """The innermost run of ``action`` on the table at ``location`` that is in progress in this
+    thread."""
     found = _current.get()
     while found is not None and (found.action, found.location) != (action, location):
         found = found._around

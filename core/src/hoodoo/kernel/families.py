@@ -18,8 +18,9 @@ from hoodoo.kernel.discover import Plugin
 
 
 def add_family(name: str, declared_at: str) -> None:
-    """The family ``name`` is there from now on. ``declared_at``: the text ``package.module:NAME``; empty: it is core's.
-    Raises what importing it raises, and ValueError where another family has the name."""
+    """The family ``name`` is there from now on. ``declared_at``: the text ``package.module:NAME``;
+    empty: it is core's. Raises what importing it raises, and ValueError where another family has
+    the name."""
     known = FAMILIES.get(name)
     if not declared_at or (known is not None and known.declared_at == declared_at):
         return

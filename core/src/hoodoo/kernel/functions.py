@@ -21,8 +21,8 @@ _USUAL |= dict.fromkeys(("session", "sql", "where"), "hoodoo-statements")
 
 
 def function(name: str) -> Callable[..., Any] | None:
-    """The function that is offered as ``name``: for one that is usually there, and is not, what says which
-    distribution brings it; None where nobody knows of any."""
+    """The function that is offered as ``name``: for one that is usually there, and is not, what
+    says which distribution brings it; None where nobody knows of any."""
     offer = kernel().find("function", name)
     if offer is not None and offer.name == name:
         return _load(offer)
@@ -30,7 +30,8 @@ def function(name: str) -> Callable[..., Any] | None:
 
 
 def function_names(prefix: str = "") -> list[str]:
-    """Names of what is offered, sorted, without ``prefix``: those that begin with it, or have none."""
+    """Names of what is offered, sorted, without ``prefix``: those that begin with it, or have
+    none."""
     names = {*_USUAL, *(offer.name for offer in kernel().offers("function"))}
     found = (n.removeprefix(prefix) for n in names if n.startswith(prefix))
     return sorted(name for name in found if "." not in name)

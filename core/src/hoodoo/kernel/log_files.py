@@ -34,15 +34,16 @@ class _Missing:
 
 @frozen
 class LogFiles:
-    """``blocks``: the formats of blocks by their kinds; these and the format, of this ``name``, in their default
-    settings. Steps take it along."""
+    """``blocks``: the formats of blocks by their kinds; these and the format, of this ``name``, in
+    their default settings. Steps take it along."""
 
     format: LogFormat
     blocks: LogBlockFormats
     name: str = LOG_FORMAT.initial
 
     def reader(self, storage: Storage, path: str, size: int | None = None) -> LogFileReader:
-        """``path``, of which ``size`` bytes count (None or 0: all). CorruptTableError if it is missing."""
+        """``path``, of which ``size`` bytes count (None or 0: all). CorruptTableError if it is
+        missing."""
         return self.format.reader(storage, path, size or None, self.blocks)
 
     def writer(self, local: str) -> LogFileWriter:
@@ -54,15 +55,17 @@ class LogFiles:
         return _arrived, (self.format, dict(self.blocks), self.name)
 
 
-# The last ones that were made, by the name of the format, and of what: a reader of a log file makes none again.
+# The last ones that were made, by the name of the format, and of what: a reader of a log file makes
+# none again.
 _made: dict[str, tuple[tuple[Any, ...], LogFiles]] = {}
 # In a process that discovers no plugins, a worker: those that its steps have brought.
 _brought: dict[str, LogFiles] = {}
 
 
 def log_files(config: TableConfig | None = None) -> LogFiles:
-    """Those of the table, or of a table that does not say its format. In a task: those that steps have brought,
-    as a worker looks for no plugins. Of a format that nobody offers no file can be opened: PluginError then."""
+    """Those of the table, or of a table that does not say its format. In a task: those that steps
+    have brought, as a worker looks for no plugins. Of a format that nobody offers no file can be
+    opened: PluginError then."""
     name = LOG_FORMAT.initial if config is None else config.log_file_format
     if name in _brought and not kernel.cache_info().currsize:
         return _brought[name]

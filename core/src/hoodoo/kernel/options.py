@@ -40,16 +40,18 @@ def check(
 ) -> dict[str, str]:
     """The options ``given``, if they may stand: under their newest names, in their plain spelling.
 
-    ``table``: the properties of an existing table; None or none when one is being created. ``also``:
-    honoured options beside those that core and the plugins declare. ``writer_keys``: writer option ->
-    table properties that mean the same, the first that is there counts; these keys are honoured.
+    ``table``: the properties of an existing table; None or none when one is being created.
+    ``also``: honoured options beside those that core and the plugins declare. ``writer_keys``:
+    writer option -> table properties that mean the same, the first that is there counts; these keys
+    are honoured.
 
     A property repeated with an equal value is fine. Raises
     :class:`~hoodoo.errors.UnknownOptionError` for a key that neither Hudi nor a plugin knows,
-    :class:`~hoodoo.errors.OptionConflictError` for a value that contradicts the table or that of another
-    name of the option, and :class:`~hoodoo.errors.ConfigError` for a value that is not of the option's
-    type, is out of its bounds, or names no installed plugin. Keys that Hudi knows but that change nothing
-    here give one :class:`~hoodoo.errors.HoodooWarning` together, at the caller ``stacklevel`` frames up.
+    :class:`~hoodoo.errors.OptionConflictError` for a value that contradicts the table or that of
+    another name of the option, and :class:`~hoodoo.errors.ConfigError` for a value that is not of
+    the option's type, is out of its bounds, or names no installed plugin. Keys that Hudi knows but
+    that change nothing here give one :class:`~hoodoo.errors.HoodooWarning` together, at the caller
+    ``stacklevel`` frames up.
     """
     texts = as_text(given)
     if not texts:
@@ -89,8 +91,8 @@ def check(
 def typed(
     given: Mapping[str, str], declared: Iterable[Option], using: Kernel | None = None
 ) -> dict[str, str]:
-    """The options under their newest names and in their plain spelling. ConfigError, OptionConflictError as
-    :func:`check` has them; what nobody declares is left as it is."""
+    """The options under their newest names and in their plain spelling. ConfigError,
+    OptionConflictError as :func:`check` has them; what nobody declares is left as it is."""
     registry = kernel() if using is None else using
     known = tuple(declared)
     options = judged(given, known)
@@ -118,8 +120,8 @@ def _check_plugin(key: str, family: str, name: str, registry: Kernel) -> None:
 def _stored(
     table: TableConfig | None, names: Iterable[str], declared: Mapping[str, Option]
 ) -> tuple[str, str, str] | None:
-    """What an existing table says under one of ``names``, the first that is there: the name, the text, and
-    how it says it."""
+    """What an existing table says under one of ``names``, the first that is there: the name, the
+    text, and how it says it."""
     if table is None or not table.properties:
         return None
     for name in names:

@@ -40,12 +40,13 @@ class Offer:
 class Kernel:
     """All plugins, in the order in which they were discovered.
 
-    Building it calls each registration hook of each plugin once. A plugin is broken that has an unknown
-    hook, a hook that fails or answers something else than registrations, or a registration for another API
-    of its family. With ``strict`` it raises :class:`~hoodoo.errors.PluginError`; else it is left out as a
-    whole and stands in ``broken``, after those given. A name or alias that is taken twice inside a family
-    always raises: which one a table means, nobody can say. ``on_worker``: of families that other distributions bring
-    only those are known that are needed; the driver has judged the hooks.
+    Building it calls each registration hook of each plugin once. A plugin is broken that has an
+    unknown hook, a hook that fails or answers something else than registrations, or a registration
+    for another API of its family. With ``strict`` it raises :class:`~hoodoo.errors.PluginError`;
+    else it is left out as a whole and stands in ``broken``, after those given. A name or alias that
+    is taken twice inside a family always raises: which one a table means, nobody can say.
+    ``on_worker``: of families that other distributions bring only those are known that are needed;
+    the driver has judged the hooks.
     """
 
     def __init__(
@@ -135,7 +136,8 @@ class Kernel:
         return list(dict.fromkeys(spelt.get(text) or tails[text] for text in found))[:3]
 
     def implementations(self, hook: str) -> list[tuple[Plugin, pluggy.HookImpl]]:
-        """Who answers ``hook``, in the order of discovery (pluggy's own is last come, first served)."""
+        """Who answers ``hook``, in the order of discovery (pluggy's own is last come, first
+        served)."""
         older = [name for name, entry in self._old.items() if entry.new == hook]
         callers = [self._caller(name) for name in (*older, hook)]
         by_name = {found.plugin_name: found for c in callers for found in c.get_hookimpls()}
@@ -298,7 +300,8 @@ def kernel() -> Kernel:
 
 
 def same_plugin(family: str, one: Any, other: Any) -> bool:
-    """Whether two names, of any kind and in any case, are those of one plugin. An object is only itself."""
+    """Whether two names, of any kind and in any case, are those of one plugin. An object is only
+    itself."""
     if not isinstance(one, str) or not isinstance(other, str):
         return one is other
     if one.lower() == other.lower():

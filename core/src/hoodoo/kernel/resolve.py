@@ -37,7 +37,8 @@ def resolve(
 
     An object is taken as it is, if it has all members of the family's Protocol. Raises
     :class:`~hoodoo.errors.PluginError` for an unknown name, for an object that lacks members, and
-    for a factory that fails; errors of Hoodoo's own classes raised by a factory (a bad option) pass.
+    for a factory that fails; errors of Hoodoo's own classes raised by a factory (a bad option)
+    pass.
     """
     settings = Settings() if settings is None else settings
     if not isinstance(wanted, str):
@@ -66,8 +67,8 @@ def resolve(
 
 
 def default_name(family: str, settings: Settings, *, using: Kernel | None = None) -> str:
-    """What ``family`` has for a table, or a call, that names none: the registration that says it is the default.
-    PluginError where two do, or none does."""
+    """What ``family`` has for a table, or a call, that names none: the registration that says it is
+    the default. PluginError where two do, or none does."""
     registry = kernel() if using is None else using
     found = [offer for offer in registry.offers(family) if _is_default(offer, settings)]
     if len(found) > 1:
@@ -88,7 +89,8 @@ def _is_default(offer: Offer, settings: Settings) -> bool:
 
 
 def in_role(family: str, role: str) -> str:
-    """The name of what plays ``role`` in ``family`` (:attr:`Registration.roles`). PluginError where none does."""
+    """The name of what plays ``role`` in ``family`` (:attr:`Registration.roles`). PluginError where
+    none does."""
     for offer in kernel().offers(family):
         if role in offer.registration.roles:
             return offer.name
@@ -98,8 +100,8 @@ def in_role(family: str, role: str) -> str:
 def declared_options(
     family: str | None = None, name: str | None = None, *, using: Kernel | None = None
 ) -> tuple[Option, ...]:
-    """Options that are honoured: all of them, core's own included; or those that ``family`` declares,
-    or those of its plugin ``name`` (none if nobody offers that, as with an object)."""
+    """Options that are honoured: all of them, core's own included; or those that ``family``
+    declares, or those of its plugin ``name`` (none if nobody offers that, as with an object)."""
     registry = kernel() if using is None else using
     if family is None:
         return tuple({**registry.options, **{o.key: o for o in CORE_OPTIONS}}.values())
@@ -112,7 +114,8 @@ def declared_options(
 
 
 def make(offer: Offer, settings: Settings) -> Any:
-    """Call the factory of ``offer``, and check what comes out of it, now and whenever it is asked."""
+    """Call the factory of ``offer``, and check what comes out of it, now and whenever it is
+    asked."""
     factory = offer.registration.factory
     try:
         call = pkgutil.resolve_name(factory) if isinstance(factory, str) else factory
@@ -144,8 +147,8 @@ logical.named, logical.usual = _logical_type, install(USUAL["logical_type"])
 
 
 def check(family: str, obj: object, label: str, api: int = 1) -> None:
-    """Raise PluginError, listing the missing members, unless ``obj`` obeys the family's Protocol, as far as it was
-    there in its ``api``."""
+    """Raise PluginError, listing the missing members, unless ``obj`` obeys the family's Protocol,
+    as far as it was there in its ``api``."""
     known = [name for name, one in FAMILIES.items() if one.protocols]
     if family not in known:
         raise PluginError(
@@ -176,7 +179,8 @@ def _has_all(family: str, made: Any, api: int) -> bool:
 
 
 def missing(family: str, obj: object, api: int = 1) -> tuple[str, list[str]]:
-    """The Protocol of ``family`` that ``obj``, written for its ``api``, comes nearest to, and the members it lacks."""
+    """The Protocol of ``family`` that ``obj``, written for its ``api``, comes nearest to, and the
+    members it lacks."""
     of, answers = FAMILIES[family], []
     optional = of.may_lack
     older = {entry.new: old for old, entry in old_names("member", family).items()}

@@ -1,7 +1,9 @@
-"""Actions of the timeline (tech specs, "Timeline"): what each name means to readers, writers and recovery.
+"""Actions of the timeline (tech specs, "Timeline"): what each name means to readers, writers and
+recovery.
 
-The names are those of Hudi's specification: other tools refuse a table whose timeline has others. An action of a
-plugin (:mod:`hoodoo.hookspecs.action`) puts instants of one of these on the timeline.
+The names are those of Hudi's specification: other tools refuse a table whose timeline has others.
+An action of a plugin (:mod:`hoodoo.hookspecs.action`) puts instants of one of these on the
+timeline.
 """
 
 from __future__ import annotations
@@ -16,16 +18,17 @@ from attrs import frozen
 class Action:
     """What an action is.
 
-    ``completes_as``: the action that its completed instant is filed under. ``writes``: its completion makes rows
-    visible or invisible. ``replaces``: it takes whole file groups out of the table. ``is_service``: while pending it
-    is a plan, which is run and not undone. ``is_undone``: a pending one whose process has gone is undone by the next
-    writer. ``is_heeded``: others heed it from the moment at which it is requested, which is therefore a decision.
-    ``changes_files``: it adds or takes away files that are committed. ``changes_rows``: it may change what a
-    snapshot read answers; a service changes only where rows are. ``undid``: the field of its completed file that
-    lists the instants it has undone; empty for one that undoes nothing. ``keeps``: it keeps files from cleaning and
-    archiving. ``begins_slices``: its plan names file slices that become base files, each of which begins the next slice
-    of its file group. ``deletes``: its plan names files that it deletes.
-    ``rewinds``: it undoes all that came after a point.
+    ``completes_as``: the action that its completed instant is filed under. ``writes``: its
+    completion makes rows visible or invisible. ``replaces``: it takes whole file groups out of the
+    table. ``is_service``: while pending it is a plan, which is run and not undone. ``is_undone``: a
+    pending one whose process has gone is undone by the next writer. ``is_heeded``: others heed it
+    from the moment at which it is requested, which is therefore a decision. ``changes_files``: it
+    adds or takes away files that are committed. ``changes_rows``: it may change what a snapshot
+    read answers; a service changes only where rows are. ``undid``: the field of its completed file
+    that lists the instants it has undone; empty for one that undoes nothing. ``keeps``: it keeps
+    files from cleaning and archiving. ``begins_slices``: its plan names file slices that become
+    base files, each of which begins the next slice of its file group. ``deletes``: its plan names
+    files that it deletes. ``rewinds``: it undoes all that came after a point.
     """
 
     name: str
@@ -85,5 +88,6 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
 
 
 def named(name: str) -> Action:
-    """The action of this name; of a name that no release of Hudi has, one that means nothing to anybody."""
+    """The action of this name; of a name that no release of Hudi has, one that means nothing to
+    anybody."""
     return ACTIONS.get(name) or Action(name, name, changes_files=False)

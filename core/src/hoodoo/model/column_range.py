@@ -34,8 +34,9 @@ class ColumnRange:
 
     @property
     def is_known(self) -> bool:
-        """Whether each value that is not null lies between ``least`` and ``greatest``. Where it isn't,
-        nothing can be ruled out; Hudi's readers would take the column for null throughout."""
+        """Whether each value that is not null lies between ``least`` and ``greatest``. Where it
+        isn't, nothing can be ruled out; Hudi's readers would take the column for null
+        throughout."""
         return (self.least is not None and self.greatest is not None) or self.nulls >= self.values
 
     @property

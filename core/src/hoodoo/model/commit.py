@@ -1,4 +1,5 @@
-"""What a commit says about itself: write stats per partition, replaced file groups, extra metadata."""
+"""What a commit says about itself: write stats per partition, replaced file groups, extra
+metadata."""
 
 from __future__ import annotations
 
@@ -52,9 +53,10 @@ class WriteStat:
     """One written file (HoodieWriteStat). Counts are rows, sizes bytes.
 
     ``num_writes`` counts all rows of the new file; ``num_inserts``, ``num_updates`` and
-    ``num_deletes`` count the change. ``prev_commit`` is ``"null"`` for a new file group.
-    A log file has a ``log_version``; its ``base_file`` is the name of the base file that it belongs
-    to (table version 6; empty from 8 on), ``log_files`` are the names of the slice's log files (6) or its own (from 8 on). ``extra`` keeps the fields that other writers set and Hoodoo does not interpret.
+    ``num_deletes`` count the change. ``prev_commit`` is ``"null"`` for a new file group. A log file
+    has a ``log_version``; its ``base_file`` is the name of the base file that it belongs to (table
+    version 6; empty from 8 on), ``log_files`` are the names of the slice's log files (6) or its own
+    (from 8 on). ``extra`` keeps the fields that other writers set and Hoodoo does not interpret.
     """
 
     partition_path: str
@@ -77,7 +79,8 @@ class WriteStat:
 
     @property
     def unmerged(self) -> int:
-        """The updates and deletes of a log file. Each is one row; whether it wins is known when it is merged."""
+        """The updates and deletes of a log file. Each is one row; whether it wins is known when it
+        is merged."""
         return 0 if self.log_version is None else self.num_updates + self.num_deletes
 
     @property
@@ -96,8 +99,8 @@ class WriteStat:
 class CommitMetadata:
     """The contents of a completed commit, deltacommit or replacecommit.
 
-    ``replaced`` maps partition path to full file ids (replacecommit only).
-    ``extra`` is Hudi's ``extraMetadata``; key ``schema`` holds the Avro schema without meta columns.
+    ``replaced`` maps partition path to full file ids (replacecommit only). ``extra`` is Hudi's
+    ``extraMetadata``; key ``schema`` holds the Avro schema without meta columns.
     """
 
     operation: Operation = Operation.UNKNOWN

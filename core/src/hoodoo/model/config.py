@@ -34,7 +34,8 @@ KEPT_META = virtual.KEPT_META.key
 
 
 def partition_spec(value: str | None) -> tuple[tuple[str, str | None], ...]:
-    """(column, type) of each part of ``city:SIMPLE,ts:TIMESTAMP``; the type is None where it lacks."""
+    """(column, type) of each part of ``city:SIMPLE,ts:TIMESTAMP``; the type is None where it
+    lacks."""
     parts = (name.partition(":") for name in _names(value))
     return tuple((name.strip(), kind.strip() or None) for name, _colon, kind in parts)
 
@@ -122,7 +123,8 @@ class TableConfig:
 
     @property
     def timezone(self) -> str:
-        """``UTC`` or ``LOCAL``, that of the process, as Hudi's writers have it where a table does not say."""
+        """``UTC`` or ``LOCAL``, that of the process, as Hudi's writers have it where a table does
+        not say."""
         return self.properties.get("hoodie.table.timeline.timezone", "LOCAL").upper()
 
     @property
@@ -133,7 +135,8 @@ class TableConfig:
 
     @property
     def partition_fields(self) -> tuple[str, ...]:
-        """Column names; the ``:SIMPLE`` / ``:TIMESTAMP`` suffix of the custom generator is cut off."""
+        """Column names; the ``:SIMPLE`` / ``:TIMESTAMP`` suffix of the custom generator is cut
+        off."""
         return tuple(name for name, _kind in partition_spec(self.get(PARTITION_FIELDS)))
 
     @property
@@ -151,7 +154,8 @@ class TableConfig:
 
     @property
     def key_generator(self) -> str | None:
-        """Type (``SIMPLE``) or Java class name, as the table says it; as in Hudi, a class counts before a type."""
+        """Type (``SIMPLE``) or Java class name, as the table says it; as in Hudi, a class counts
+        before a type."""
         named = self.get("hoodie.table.keygenerator.class")
         return named or self.get("hoodie.table.keygenerator.type")
 

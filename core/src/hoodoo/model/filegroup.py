@@ -14,7 +14,8 @@ def path_of(partition_path: str, name: str) -> str:
 
 @frozen(order=True)
 class BaseFile:
-    """One base file below the directory ``partition_path``. Those of other programs have no ``write_token``."""
+    """One base file below the directory ``partition_path``. Those of other programs have no
+    ``write_token``."""
 
     partition_path: str
     file_id: str

@@ -13,8 +13,9 @@ Progress = Callable[[str, int, int], None]
 
 @frozen
 class Finding:
-    """``kind`` says what is wrong in general, such as ``file.missing``; ``obj`` a path below the table root, an instant, or a
-    partition path. ``rule`` says what is wrong, ``fix`` what to do about it."""
+    """``kind`` says what is wrong in general, such as ``file.missing``; ``obj`` a path below the
+    table root, an instant, or a partition path. ``rule`` says what is wrong, ``fix`` what to do
+    about it."""
 
     kind: str
     obj: str
@@ -49,8 +50,8 @@ class Checked:
 
 @frozen
 class Report:
-    """The result of ``table.verify()``. ``findings`` are sorted by kind; ``skipped`` says what could not be checked, and
-    why; ``notes`` name what looks wrong but is allowed."""
+    """The result of ``table.verify()``. ``findings`` are sorted by kind; ``skipped`` says what
+    could not be checked, and why; ``notes`` name what looks wrong but is allowed."""
 
     table: str
     findings: tuple[Finding, ...] = ()
@@ -61,7 +62,8 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether there is no finding. Pending instants are no findings: the next writer finishes or undoes them."""
+        """Whether there is no finding. Pending instants are no findings: the next writer finishes
+        or undoes them."""
         return not self.findings
 
     @property

@@ -52,8 +52,8 @@ def kind_name(kind: int) -> str:
 class LogBlock:
     """One block. ``offset`` is that of its magic in the file, ``size`` its bytes from there to the
     end of its trailing length; the content is ``content_size`` bytes at ``content_start`` of the
-    file. ``headers`` may hold keys that :class:`Header` does not know. ``kind`` is a :class:`BlockKind`, or
-    that of a format that Hudi does not have: a data block."""
+    file. ``headers`` may hold keys that :class:`Header` does not know. ``kind`` is a
+    :class:`BlockKind`, or that of a format that Hudi does not have: a data block."""
 
     kind: int
     offset: int

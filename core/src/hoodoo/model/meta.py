@@ -14,7 +14,8 @@ PARTITION_PATH = "_hoodie_partition_path"
 FILE_NAME = "_hoodie_file_name"
 META_COLUMNS = (COMMIT_TIME, COMMIT_SEQNO, RECORD_KEY, PARTITION_PATH, FILE_NAME)
 IS_DELETED = "_hoodie_is_deleted"
-# What a changelog's row is: I, -U, U or D. Blocks of Flink's have it also where the schema of the commit does not.
+# What a changelog's row is: I, -U, U or D. Blocks of Flink's have it also where the schema of the
+# commit does not.
 OPERATION = "_hoodie_operation"
 
 T = TypeVar("T", pa.RecordBatch, pa.Table)

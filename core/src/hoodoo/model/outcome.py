@@ -11,7 +11,8 @@ from hoodoo.model.brief import listed
 
 
 class Figures(TypedDict, total=False):
-    """How much an action did, as far as it knows: fields of :class:`~hoodoo.hookspecs.observer.Event`."""
+    """How much an action did, as far as it knows: fields of
+    :class:`~hoodoo.hookspecs.observer.Event`."""
 
     files_added: int
     files_removed: int
@@ -33,7 +34,8 @@ def removed_figures(files: Collection[str]) -> Figures:
 
 @frozen
 class RolledBack:
-    """The outcome of a rollback: ``instant`` was undone by the instant ``rollback``, and ``files`` were deleted."""
+    """The outcome of a rollback: ``instant`` was undone by the instant ``rollback``, and ``files``
+    were deleted."""
 
     instant: str
     rollback: str

@@ -1,11 +1,13 @@
-"""Least and greatest values of columns, without their type, and the Arrow types that they stand for."""
+"""Least and greatest values of columns, without their type, and the Arrow types that they stand
+for."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 
-# A bound, without its type: of a decimal the unscaled number, of a date, time or timestamp what Arrow
-# counts in the type's unit. Bounds of one type compare as the values do (strings by code point).
+# A bound, without its type: of a decimal the unscaled number, of a date, time or timestamp what
+# Arrow counts in the type's unit. Bounds of one type compare as the values do (strings by code
+# point).
 Raw = bool | int | float | str | bytes
 
 # Each can be widened to those that follow.
@@ -61,7 +63,8 @@ def raw_of(value: pa.Scalar) -> Raw | None:
 
 
 def promoted(raw: Raw | None, kind: pa.DataType | None, to: pa.DataType | None) -> Raw | None:
-    """A bound of type ``kind`` as one of type ``to``, that of the column now; None where it is none.
+    """A bound of type ``kind`` as one of type ``to``, that of the column now; None where it is
+    none.
 
     The column was widened since; or the table stores no types, and ``kind`` was inferred.
     """
@@ -82,8 +85,8 @@ def promoted(raw: Raw | None, kind: pa.DataType | None, to: pa.DataType | None) 
 
 
 def wider(older: pa.DataType | None, newer: pa.DataType | None) -> pa.DataType | None:
-    """The type in which bounds of both can be said: files from before a column was widened may be looked
-    at after those from then. ``newer`` where neither holds the other."""
+    """The type in which bounds of both can be said: files from before a column was widened may be
+    looked at after those from then. ``newer`` where neither holds the other."""
     if older is None or newer is None or older == newer:
         return older if newer is None else newer
     if older in _WIDENING and newer in _WIDENING:

@@ -22,18 +22,18 @@ _PATHS = {"hoodie.timeline.path": "timeline", "hoodie.timeline.history.path": "h
 class TableVersion:
     """One version.
 
-    ``layout``: the number of its timeline layout; ``timeline_path``: the property that names the directory
-    of the active timeline below ``.hoodie``, and its default; None where it is ``.hoodie`` itself.
-    ``properties``: what each new table of the version says. ``ordering``: the property that names the
-    ordering columns, one or, with ``orders_by_many``, several.
+    ``layout``: the number of its timeline layout; ``timeline_path``: the property that names the
+    directory of the active timeline below ``.hoodie``, and its default; None where it is
+    ``.hoodie`` itself. ``properties``: what each new table of the version says. ``ordering``: the
+    property that names the ordering columns, one or, with ``orders_by_many``, several.
 
     ``generators_by_type``: a key generator that Hudi knows is stored as a type, else as a class;
     ``types_partitions``: partition columns are stored with the types of the custom key generator;
-    ``has_one_key_form``: a key of one column of the generator COMPLEX is ``column:value``, whatever options
-    say. ``merge_keys``: what says how rows merge, where Hudi has a payload class for it;
-    ``payload_is_merger``: a payload class decides how rows merge, though the table has a merge strategy.
-    ``has_second_indexes``: indexes that Hudi has in a second version are of that: bounds of column
-    statistics have a type, and entries of secondary indexes are grouped by the value.
+    ``has_one_key_form``: a key of one column of the generator COMPLEX is ``column:value``, whatever
+    options say. ``merge_keys``: what says how rows merge, where Hudi has a payload class for it;
+    ``payload_is_merger``: a payload class decides how rows merge, though the table has a merge
+    strategy. ``has_second_indexes``: indexes that Hudi has in a second version are of that: bounds
+    of column statistics have a type, and entries of secondary indexes are grouped by the value.
     """
 
     number: int
@@ -101,7 +101,7 @@ VERSIONS = {
 
 @cache
 def version_of(number: int) -> TableVersion:
-    """What is known of the version ``number``; of one that is not known, what the one before it means: for
-    messages, as such a table is neither read nor written."""
+    """What is known of the version ``number``; of one that is not known, what the one before it
+    means: for messages, as such a table is neither read nor written."""
     before = [known for known in VERSIONS if known <= number]
     return VERSIONS[max(before, default=min(VERSIONS))]

@@ -1,4 +1,5 @@
-"""All options that core reads itself. Those of what core registers (the store, the serializer) stand with the registrations."""
+"""All options that core reads itself. Those of what core registers (the store, the serializer)
+stand with the registrations."""
 
 from __future__ import annotations
 

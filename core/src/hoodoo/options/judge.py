@@ -9,7 +9,8 @@ from hoodoo.options.option import Option
 
 
 def as_text(given: Mapping[str, object] | None) -> dict[str, str]:
-    """The options as texts. ConfigError for what is no mapping, or a value that is no text, number or flag."""
+    """The options as texts. ConfigError for what is no mapping, or a value that is no text, number
+    or flag."""
     if given is not None and not isinstance(given, Mapping):
         raise ConfigError(
             f"options of type {type(given).__qualname__}", "is not a mapping of keys to values.",
@@ -19,11 +20,11 @@ def as_text(given: Mapping[str, object] | None) -> dict[str, str]:
 
 
 def judged(given: Mapping[str, str], declared: Iterable[Option]) -> dict[str, str]:
-    """The options under their newest names and in their plain spelling (``yes`` is ``true``, ``1 KB`` is
-    ``1024``); undeclared ones as they are.
+    """The options under their newest names and in their plain spelling (``yes`` is ``true``, ``1
+    KB`` is ``1024``); undeclared ones as they are.
 
-    Raises ConfigError for a value that is not of its option's type or out of its bounds, OptionConflictError
-    where two names of one option say different things.
+    Raises ConfigError for a value that is not of its option's type or out of its bounds,
+    OptionConflictError where two names of one option say different things.
     """
     options = dict(given)
     declared = tuple(declared)

@@ -1,4 +1,5 @@
-"""The types of options: from the text of a value to what it means, and back to its plain spelling."""
+"""The types of options: from the text of a value to what it means, and back to its plain
+spelling."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ _MEASURE = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([a-z]*)",
 
 
 class BadValueError(ValueError):
-    """``rule``: what a value has to be; ``nearest``: the right one that is nearest, or the choices."""
+    """``rule``: what a value has to be; ``nearest``: the right one that is nearest, or the
+    choices."""
 
     def __init__(self, rule: str, nearest: str = "") -> None:
         self.rule, self.nearest = rule, nearest
@@ -176,8 +178,8 @@ class Number(Kind[float]):
 
 @frozen
 class Size(Kind[int]):
-    """Bytes, or what ``unit`` says (``m``: MiB): a number, or one with a unit such as 128MB or 1.5 GiB.
-    Units are multiples of 1024, in any case. The value is in ``unit``, and whole."""
+    """Bytes, or what ``unit`` says (``m``: MiB): a number, or one with a unit such as 128MB or 1.5
+    GiB. Units are multiples of 1024, in any case. The value is in ``unit``, and whole."""
 
     least: int | None = 0
     most: int | None = None
@@ -196,7 +198,8 @@ class Size(Kind[int]):
         value = float(found[1]) * _SIZES[unit] / _SIZES[self.unit]
         if not math.isfinite(value) or (unit == "b" == self.unit and value != int(value)):
             raise BadValueError(rule)
-        # Past 2**53 a float has no room for every whole number: texts without a unit are taken as they are.
+        # Past 2**53 a float has no room for every whole number: texts without a unit are taken as
+        # they are.
         exact = unit == self.unit and re.fullmatch(r"[+-]?\d+", found[1])
         whole = int(found[1]) if exact else int(value)
         _within(whole, self.least, self.most, rule, str)
@@ -210,8 +213,8 @@ class Size(Kind[int]):
 
 @frozen
 class Duration(Kind[float]):
-    """A time: a number of ``unit`` (ms, s, min, h, d), or one with a unit such as 30s. Its value is in
-    ``unit``."""
+    """A time: a number of ``unit`` (ms, s, min, h, d), or one with a unit such as 30s. Its value is
+    in ``unit``."""
 
     unit: str
     least: float = 0
@@ -250,8 +253,8 @@ class Duration(Kind[float]):
 
 
 class Choice(Kind[str]):
-    """One of ``values``, in any case; the value is spelt as it is there. ``other``: spellings of other
-    writers -> spelling of Hoodoo."""
+    """One of ``values``, in any case; the value is spelt as it is there. ``other``: spellings of
+    other writers -> spelling of Hoodoo."""
 
     name = "choice"
 
@@ -277,8 +280,8 @@ class Choice(Kind[str]):
 
 @frozen
 class PluginName(Kind[str]):
-    """The name of a plugin of ``family``, or another name or Java class that it has. Whether it is installed
-    is judged by the kernel."""
+    """The name of a plugin of ``family``, or another name or Java class that it has. Whether it is
+    installed is judged by the kernel."""
 
     family: str
     name = "plugin"
@@ -299,7 +302,8 @@ class PluginName(Kind[str]):
 
 @frozen
 class Names(Kind[tuple[str, ...]]):
-    """Texts separated by commas, each once. ``least``: how many at least; ``of``: only these, in any case."""
+    """Texts separated by commas, each once. ``least``: how many at least; ``of``: only these, in
+    any case."""
 
     name: str = "list"
     least: int = 0

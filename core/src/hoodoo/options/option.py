@@ -22,14 +22,14 @@ else:
 class Option(Generic[T]):
     """An option that core or a plugin reads, declared once.
 
-    ``summary``: what it is for, a sentence. ``default``: text; None where nothing is said means something
-    of its own. ``table_property``: it decides bytes on disk, so it is stored in ``hoodie.properties`` at
-    creation and a differing writer option is refused. ``assumed``: a table that does not say has the
-    default (False: other writers note it nowhere; the user says it).
+    ``summary``: what it is for, a sentence. ``default``: text; None where nothing is said means
+    something of its own. ``table_property``: it decides bytes on disk, so it is stored in
+    ``hoodie.properties`` at creation and a differing writer option is refused. ``assumed``: a table
+    that does not say has the default (False: other writers note it nowhere; the user says it).
 
     ``kind``: the type with its bounds (:mod:`hoodoo.options.kinds`); text where it isn't said.
-    ``older``: names that Hudi had for it before; ``aliases``: other names that still are in use. Who says
-    one of them says this option; two of them with different values are an error.
+    ``older``: names that Hudi had for it before; ``aliases``: other names that still are in use.
+    Who says one of them says this option; two of them with different values are an error.
 
     >>> from hoodoo.options import Size
     >>> limit = Option("acme.limit", "Bytes of a file.", "1024", kind=Size(1), older=("acme.max",))
@@ -114,7 +114,8 @@ class Option(Generic[T]):
 
 
 class OptionSource(Protocol):
-    """What is read from: a table's properties, and the options of a call (``hookspecs.Settings``)."""
+    """What is read from: a table's properties, and the options of a call
+    (``hookspecs.Settings``)."""
 
     def value(self, option: Option[T]) -> T:
         """Return the value of ``option``, or its default. Raises ConfigError for a text that the

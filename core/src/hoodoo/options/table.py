@@ -1,5 +1,5 @@
-"""Options about the table as a whole. No defaults where a table that does not say is inferred from its other
-properties."""
+"""Options about the table as a whole. No defaults where a table that does not say is inferred from
+its other properties."""
 
 from __future__ import annotations
 

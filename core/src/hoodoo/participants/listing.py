@@ -20,8 +20,9 @@ _SHOWN = "the files"
 
 @frozen
 class KnownFiles:
-    """``paths`` of files in the table: all that lie in the partition paths ``within`` (None: anywhere), those of ``view``,
-    which was made of ``timeline``, and ``own`` ones that have been put since."""
+    """``paths`` of files in the table: all that lie in the partition paths ``within`` (None:
+    anywhere), those of ``view``, which was made of ``timeline``, and ``own`` ones that have been
+    put since."""
 
     timeline: Timeline
     view: view.FileSystemView
@@ -35,8 +36,8 @@ class KnownFiles:
 
 
 def list_data(snapshot: Snapshot, partitions: Iterable[str] | None = None) -> Iterable[Entry]:
-    """The files of the table, or of ``partitions``. CorruptTableError where what is known of them can't be
-    read."""
+    """The files of the table, or of ``partitions``. CorruptTableError where what is known of them
+    can't be read."""
     lister = _lister(snapshot.timeline)
     if lister is None:
         return view.list_data(snapshot.storage, partitions)
@@ -76,7 +77,8 @@ def shown(timeline: Timeline) -> KnownFiles | None:
 
 
 def is_known(timeline: Timeline) -> bool:
-    """Whether somebody knows the files: one that is lost is named then, and missed when it is opened."""
+    """Whether somebody knows the files: one that is lost is named then, and missed when it is
+    opened."""
     return _lister(timeline) is not None
 
 

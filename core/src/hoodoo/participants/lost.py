@@ -1,9 +1,9 @@
 """Lost: files that completed commits name, that no clean removed, and that are not there.
 
-A listing shows what there is. Where the newest base file of a file group is lost, it shows an older one, or no
-group at all: rows are fewer and nobody says so, and a writer inserts their keys again. The commits know. Those of
-the active timeline are asked, the newest :data:`MOST_COMMITS` of them, each read once for a timeline; what
-commits before these name is not known here.
+A listing shows what there is. Where the newest base file of a file group is lost, it shows an older
+one, or no group at all: rows are fewer and nobody says so, and a writer inserts their keys again.
+The commits know. Those of the active timeline are asked, the newest :data:`MOST_COMMITS` of them,
+each read once for a timeline; what commits before these name is not known here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import FileSystemView, Key
 
-# More than the default of hoodie.keep.max.commits would be read for nothing where a table is archived.
+# More than the default of hoodie.keep.max.commits would be read for nothing where a table is
+# archived.
 MOST_COMMITS = 30
 _AT_ONCE = 8
 DataFile = BaseFile | LogFile
@@ -47,7 +48,8 @@ class Named:
 
 @define
 class _ByPath:
-    """What one commit names, by partition path; of a large commit only those that somebody has asked for."""
+    """What one commit names, by partition path; of a large commit only those that somebody has
+    asked for."""
 
     stats: Sequence[WriteStat]
     paths: dict[str, Named] = field(factory=dict)
@@ -75,13 +77,13 @@ def refuse_lost(
     as_of: str | None = None,
     paths: Collection[str] | None = None,
 ) -> None:
-    """Raise CorruptTableError where ``view``, made of a listing (of the partition ``paths`` only, if given) and
-    of ``snapshot`` up to the requested time ``as_of``, lacks a file that its newest slices need, or has a base file of
-    another size than its commit says.
+    """Raise CorruptTableError where ``view``, made of a listing (of the partition ``paths`` only,
+    if given) and of ``snapshot`` up to the requested time ``as_of``, lacks a file that its newest
+    slices need, or has a base file of another size than its commit says.
 
-    CommitConflictError where it is missing because its commit has just been undone. Nothing is missed while a
-    restore or a rollback of a completed write is pending: it deletes files before it takes their commits away,
-    and if it died, the next writer finishes it.
+    CommitConflictError where it is missing because its commit has just been undone. Nothing is
+    missed while a restore or a rollback of a completed write is pending: it deletes files before it
+    takes their commits away, and if it died, the next writer finishes it.
     """
     missing = list(_missing(snapshot, view, as_of, paths))
     if not missing:
@@ -108,9 +110,10 @@ def refuse_lost(
 def refuse_unknown(
     snapshot: Snapshot, view: FileSystemView, paths: Collection[str] | None = None
 ) -> None:
-    """Raise CorruptTableError where ``view``, as for :func:`refuse_lost`, has no file of a file group that a
-    replacecommit took out of the table, and no clean has come since that may have deleted them: what it did take out
-    is read again. Whether one that came deleted them is for verify to find out."""
+    """Raise CorruptTableError where ``view``, as for :func:`refuse_lost`, has no file of a file
+    group that a replacecommit took out of the table, and no clean has come since that may have
+    deleted them: what it did take out is read again. Whether one that came deleted them is for
+    verify to find out."""
     gone = {k: by for k, by in view.replaced_in_vain().items() if paths is None or k[0] in paths}
     if not _uncleaned(snapshot.timeline, gone):
         return
@@ -156,7 +159,8 @@ def removed_files(snapshot: Snapshot) -> dict[Removed, str]:
 def _missing(
     snapshot: Snapshot, view: FileSystemView, as_of: str | None, paths: Collection[str] | None
 ) -> Iterator[tuple[str, str]]:  # fmt: skip
-    """Of each file that is lost its path below the table root, and the instant of the commit that names it."""
+    """Of each file that is lost its path below the table root, and the instant of the commit that
+    names it."""
     newest = {(s.partition_path, s.file_id): s for s in view.slices}
     headless = {key for key, slice_ in newest.items() if slice_.base_file is None}
     there, sizes = view.paths, {b.path: b.size for s in view.slices if (b := s.base_file)}
@@ -181,8 +185,8 @@ def _missing(
 def named(
     snapshot: Snapshot, as_of: str | None = None, paths: Collection[str] | None = None
 ) -> Iterator[tuple[Instant, Named]]:  # fmt: skip
-    """What each of the newest commits names in the partition ``paths`` (None: anywhere), the newest first. Each commit is
-    read once for a timeline."""
+    """What each of the newest commits names in the partition ``paths`` (None: anywhere), the newest
+    first. Each commit is read once for a timeline."""
     limit = None if as_of is None else order_key(as_of)
     writes = [i for i in snapshot.writes() if limit is None or order_key(i.requested) <= limit]
     newest_first = writes[: -MOST_COMMITS - 1 : -1]
@@ -205,8 +209,8 @@ def named(
 
 
 def _needed(timeline: Timeline, slice_: FileSlice | None, file: DataFile) -> bool:
-    """Whether ``file``, which is not there, belongs to the newest slice of its file group, of which ``slice_`` is
-    what there is."""
+    """Whether ``file``, which is not there, belongs to the newest slice of its file group, of which
+    ``slice_`` is what there is."""
     if slice_ is None and isinstance(file, LogFile) and not _named_after(timeline, file.instant):
         return False  # a clustering that it waited for was cancelled
     if slice_ is None or slice_.base_file is None:

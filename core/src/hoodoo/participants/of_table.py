@@ -34,7 +34,8 @@ from hoodoo.timeline.timeline import Timeline
 
 @frozen
 class Joined:
-    """``each``, in the order in which their plugins were discovered. A :class:`Participation` itself."""
+    """``each``, in the order in which their plugins were discovered. A :class:`Participation`
+    itself."""
 
     each: tuple[Participation, ...]
 
@@ -61,8 +62,8 @@ def _together(begun: list[CoupledCommit]) -> CoupledCommit:
     )
 
 
-# Properties that say that more is kept of a table than its files and its timeline: what is written without whoever
-# answers for them makes them wrong.
+# Properties that say that more is kept of a table than its files and its timeline: what is written
+# without whoever answers for them makes them wrong.
 _ANSWERED = (USABLE_METADATA, BUILT_METADATA)
 _BRINGS = install(USUAL["participant"])
 _LAST: dict[type, tuple[Kernel, TableConfig, Participants]] = {}
@@ -70,14 +71,15 @@ _LAST: dict[type, tuple[Kernel, TableConfig, Participants]] = {}
 
 @frozen
 class Participants:
-    """``each``, in the order in which their plugins were discovered; those that others have as parts come last."""
+    """``each``, in the order in which their plugins were discovered; those that others have as
+    parts come last."""
 
     each: tuple[Participant, ...]
 
     @classmethod
     def of(cls, settings: Settings) -> Participants:
-        """All that are installed, made for the table and the options of ``settings``. PluginError for one that
-        fails, ConfigError for an option that it refuses."""
+        """All that are installed, made for the table and the options of ``settings``. PluginError
+        for one that fails, ConfigError for an option that it refuses."""
         offered = [make(offer, settings) for offer in kernel().offers("participant")]
         pairs = [(part, who_is(one)) for one in offered for part in getattr(one, "parts", ())]
         parts = (checked("participant", part, who) for part, who in pairs if who)
@@ -124,13 +126,14 @@ class Participants:
         self._tell("created", storage, config)
 
     def stale(self, storage: Storage, config: TableConfig) -> TableConfig:
-        """Before a write is decided, what would be wrong after it goes; the properties as they are then."""
+        """Before a write is decided, what would be wrong after it goes; the properties as they are
+        then."""
         return self._folded("stale", config, storage)
 
     # --- life of actions --------------------------------------------------------------------------
     def join(self, storage: Storage, timeline: Timeline) -> Joined | None:
-        """Who takes part in what is made of ``timeline``, whose properties were read after it; None if nobody
-        does."""
+        """Who takes part in what is made of ``timeline``, whose properties were read after it; None
+        if nobody does."""
         found = [one.join(storage, timeline) for one in self.each]
         joined = tuple(one for one in found if one is not None)
         return Joined(joined) if joined else None
@@ -188,7 +191,8 @@ class Participants:
 
     # --- indexes ----------------------------------------------------------------------------------
     def maker(self, name: str | None) -> Any:
-        """Who rebuilds ``name``; without a name, the first who makes anything. PluginError if nobody does."""
+        """Who rebuilds ``name``; without a name, the first who makes anything. PluginError if
+        nobody does."""
         every: list[Any] = [one for one in self.each if hasattr(one, "rebuild")]
         makers = [one for one in every if name is None or one.makes(name)]
         if not every:
@@ -201,7 +205,8 @@ class Participants:
         return next((one for one in having if one.stores(index)), None)
 
     def make(self, virtual: bool, request: RebuildRequest) -> TableConfig:
-        """What goes on with virtual keys, or with stored ones, is made; the properties as they are then."""
+        """What goes on with virtual keys, or with stored ones, is made; the properties as they are
+        then."""
         return self._made("make_virtual" if virtual else "make_stored", request)
 
     def keys_are_virtual(self, config: TableConfig) -> Changes:

@@ -79,11 +79,12 @@ def _of_number(source: ReadSource, number: int) -> str:
 
 
 def check_reach(source: ReadSource, bound: str | None, asked: str) -> None:
-    """Raise ConfigError, naming what was ``asked``, if the writes up to the requested time ``bound``
-    have been archived: the timeline no longer has what they replaced and where their files belong.
+    """Raise ConfigError, naming what was ``asked``, if the writes up to the requested time
+    ``bound`` have been archived: the timeline no longer has what they replaced and where their
+    files belong.
 
-    A table that had no rows yet at ``bound`` is no error, nor is a write that a savepoint keeps. Costs
-    nothing for a bound on the active timeline, else a listing and a small file.
+    A table that had no rows yet at ``bound`` is no error, nor is a write that a savepoint keeps.
+    Costs nothing for a bound on the active timeline, else a listing and a small file.
     """
     timeline = source.timeline
     start = timeline.start
@@ -188,7 +189,8 @@ def undone_meanwhile(storage: Storage, taken: Taken) -> CommitConflictError:
 
 
 def deleted_by(snapshot: Snapshot, clean: Instant) -> Iterable[str]:
-    """The files that ``clean`` deleted, or is about to. InstantGoneError if it is archived just now."""
+    """The files that ``clean`` deleted, or is about to. InstantGoneError if it is archived just
+    now."""
     with suppress(FileNotFoundError):  # archiving takes the plan first, and the clean's end later
         return planned_files(snapshot, clean)
     metadata = snapshot.contents(clean)

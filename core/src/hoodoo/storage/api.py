@@ -33,8 +33,9 @@ def open_named(storage: Storage, path: str, obj: str) -> pa.NativeFile:
 
 
 def of_size(reader: Reader, path: str, size: int) -> Reader:
-    """``reader``, of the base file ``path``. CorruptTableError if it has not the ``size`` (bytes; 0: not known) that the
-    table notes. Readers that have ``size()`` tell it: no store is asked again."""
+    """``reader``, of the base file ``path``. CorruptTableError if it has not the ``size`` (bytes;
+    0: not known) that the table notes. Readers that have ``size()`` tell it: no store is asked
+    again."""
     has: int = reader.size() if size and hasattr(reader, "size") else size
     if has != size:
         raise another_file(path, has, size, "the table's metadata")
@@ -49,8 +50,9 @@ def another_file(path: str, has: int, size: int, who: str) -> CorruptTableError:
 
 @frozen(order=True)
 class Entry:
-    """One listed object. ``modified`` is seconds since the epoch; directories have size 0. ``tag``: the store's own
-    name of these bytes, as an ETag is; another one after a put that changes them. Empty where a store has none."""
+    """One listed object. ``modified`` is seconds since the epoch; directories have size 0. ``tag``:
+    the store's own name of these bytes, as an ETag is; another one after a put that changes them.
+    Empty where a store has none."""
 
     path: str
     size: int = 0
@@ -68,8 +70,8 @@ class Entry:
 class Storage(Protocol):
     """What a storage plugin answers. Contract suite: ``hoodoo.testing.contracts.storage``.
 
-    Every method raises :class:`~hoodoo.errors.StorageError` when the operation did not take place and
-    :class:`~hoodoo.errors.StorageUnknownError` when that is not known. When a mutating method
+    Every method raises :class:`~hoodoo.errors.StorageError` when the operation did not take place
+    and :class:`~hoodoo.errors.StorageUnknownError` when that is not known. When a mutating method
     returns, its effect is durable. Instances can be pickled to executors.
     """
 
@@ -78,7 +80,8 @@ class Storage(Protocol):
         """Absolute URI of the root, e.g. ``file:///data/trips``."""
 
     def put(self, path: str, data: bytes) -> None:
-        """Create or replace ``path``. Not atomic on every store: a crash may leave a torn object."""
+        """Create or replace ``path``. Not atomic on every store: a crash may leave a torn
+        object."""
 
     def put_if_absent(self, path: str, data: bytes) -> bool:
         """Create ``path`` atomically, whole or not at all. False (nothing changed) if it exists."""
@@ -108,28 +111,29 @@ class Storage(Protocol):
         """Delete one object; False if there was none."""
 
     def delete_prefix(self, prefix: str) -> int:
-        """Delete every object below the directory ``prefix`` and the directory; how many objects."""
+        """Delete every object below the directory ``prefix`` and the directory; how many
+        objects."""
 
     def scratch(self) -> str:
         """A local directory for files under construction that :meth:`put_file_if_absent` takes.
 
-        Chosen so that handing the file over costs no copy where the store is local. Rows that an engine
-        spills lie there, too: a store that encrypts encrypts it, or answers a place in memory. What a process
-        that was killed left there is the store's to remove.
+        Chosen so that handing the file over costs no copy where the store is local. Rows that an
+        engine spills lie there, too: a store that encrypts encrypts it, or answers a place in
+        memory. What a process that was killed left there is the store's to remove.
         """
 
 
 def is_shared(storage: Storage) -> bool:
-    """Whether other processes see what one puts into ``storage``: yes, unless it has an attribute ``shared``
-    that is False, as one has that lies in the memory of its process. An engine with processes of its own
-    refuses such a store."""
+    """Whether other processes see what one puts into ``storage``: yes, unless it has an attribute
+    ``shared`` that is False, as one has that lies in the memory of its process. An engine with
+    processes of its own refuses such a store."""
     return getattr(storage, "shared", True) is not False
 
 
 def has_plain_files(storage: Storage) -> bool:
-    """Whether any program finds the very bytes of an object at the URI ``root``/``path``: the store has an
-    attribute ``plain_files`` that is True. Then Spark may read Parquet itself. The scheme does not say it: a
-    store that encrypts, or caches, may have a root below ``file:``."""
+    """Whether any program finds the very bytes of an object at the URI ``root``/``path``: the store
+    has an attribute ``plain_files`` that is True. Then Spark may read Parquet itself. The scheme
+    does not say it: a store that encrypts, or caches, may have a root below ``file:``."""
     return getattr(storage, "plain_files", False) is True
 
 
@@ -142,14 +146,14 @@ def get_if_there(storage: Storage, path: str) -> bytes | None:
 
 
 def names_in(storage: Storage, folder: str) -> list[str]:
-    """The names of the objects directly in a directory, in any order: by ``names``, if the store has that, which looks at
-    no object, or a listing."""
+    """The names of the objects directly in a directory, in any order: by ``names``, if the store
+    has that, which looks at no object, or a listing."""
     return names_and_tags(storage, folder)[0]
 
 
 def names_and_tags(storage: Storage, folder: str) -> tuple[list[str], dict[str, str]]:
-    """The same, and the tags of those that have one by name, if they were listed. A store that remembers looks
-    (``recall``) answers listings from these."""
+    """The same, and the tags of those that have one by name, if they were listed. A store that
+    remembers looks (``recall``) answers listings from these."""
     quick: Callable[[str], list[str]] | None = getattr(storage, "names", None)
     if quick is not None and getattr(storage, "recall", None) is None:
         return quick(folder), {}

@@ -1,4 +1,5 @@
-"""Lock: exclusion beyond what put-if-absent gives, and a store whose decisions are made under one."""
+"""Lock: exclusion beyond what put-if-absent gives, and a store whose decisions are made under
+one."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ class Lock(Protocol):
     """What a lock plugin answers. Contract suite: ``hoodoo.testing.contracts.lock``. Picklable."""
 
     def acquire(self, storage: Storage, name: str, wait: float) -> Held | None:
-        """Take the lock ``name`` of the table in ``storage``; None after ``wait`` seconds without it.
+        """Take the lock ``name`` of the table in ``storage``; None after ``wait`` seconds without
+        it.
 
         At most one holder at a time, over all processes that the lock is made for; not re-entrant.
         """
@@ -38,8 +40,8 @@ class Lock(Protocol):
 
 @frozen
 class GuardedStorage:
-    """``inner``, for a table whose decisions are made under ``lock``, after ``wait`` seconds at most. A
-    :class:`~hoodoo.storage.api.Storage` by what ``inner`` answers."""
+    """``inner``, for a table whose decisions are made under ``lock``, after ``wait`` seconds at
+    most. A :class:`~hoodoo.storage.api.Storage` by what ``inner`` answers."""
 
     inner: Storage
     lock: Lock

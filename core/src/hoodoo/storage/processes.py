@@ -36,12 +36,14 @@ def process_lives(recorded: Mapping[str, Any]) -> bool:
 
 
 def short_name() -> str:
-    """This process, for file names: ``<machine>.<pid>.<started>``. Parts that are not known are empty."""
+    """This process, for file names: ``<machine>.<pid>.<started>``. Parts that are not known are
+    empty."""
     return _short_name(os.getpid())
 
 
 def has_ended(name: str) -> bool:
-    """Whether the process with that :func:`short_name` ran on this machine and has ended. False if not known."""
+    """Whether the process with that :func:`short_name` ran on this machine and has ended. False if
+    not known."""
     machine, pid, started = name.split(".")
     if not machine or not started or machine != short_name().partition(".")[0]:
         return False
@@ -67,7 +69,8 @@ def _short_name(pid: int) -> str:
 
 
 def _started(pid: int) -> str:
-    """When the process began, where the system tells; a number is given to another process later."""
+    """When the process began, where the system tells; a number is given to another process
+    later."""
     stat = _read(f"/proc/{pid}/stat")
     fields = stat.rpartition(")")[2].split()
     if fields[:1] == ["Z"]:

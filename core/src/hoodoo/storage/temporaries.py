@@ -60,9 +60,9 @@ def _token() -> str:
 def sweep(base: str, older_than: float = DAY) -> int:
     """Remove temporaries below ``base`` that nobody can be writing; how many files.
 
-    Those of a process of this machine that has ended go at once: a killed worker can't tidy up. Others go
-    when they were not modified for ``older_than`` seconds, which has to be longer than any single file
-    takes to write. Races with other sweeps are fine. Raises :class:`OSError`.
+    Those of a process of this machine that has ended go at once: a killed worker can't tidy up.
+    Others go when they were not modified for ``older_than`` seconds, which has to be longer than
+    any single file takes to write. Races with other sweeps are fine. Raises :class:`OSError`.
     """
     top = os.path.join(base, *TEMP_DIR.split("/"))
     if os.path.islink(top):  # it may lead out of the table

@@ -1,7 +1,8 @@
 """Where a table lies, as text: a plain path, or a URI with a scheme.
 
-URIs are taken the way Hadoop's ``Path`` takes them, and with it every writer of Hudi tables: nothing
-is percent-decoded, so a directory whose name holds ``%20`` or ``#`` is reachable as it is spelt.
+URIs are taken the way Hadoop's ``Path`` takes them, and with it every writer of Hudi tables:
+nothing is percent-decoded, so a directory whose name holds ``%20`` or ``#`` is reachable as it is
+spelt.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import re
 
 from hoodoo.errors import StorageError
 
-# Two letters at least ("C:/tables" is a path on Windows), and a slash after the colon ("a:b" is one).
+# Two letters at least ("C:/tables" is a path on Windows), and a slash after the colon ("a:b" is
+# one).
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(/.*)", re.DOTALL)
 
 
@@ -55,6 +57,7 @@ def local_path(uri: str | os.PathLike[str]) -> str:
 
 
 def absolute(uri: str | os.PathLike[str]) -> str:
-    """The absolute URI: relative and plain paths become ``file:///...``, others stay as they are."""
+    """The absolute URI: relative and plain paths become ``file:///...``, others stay as they
+    are."""
     scheme, _ = split(uri)
     return "file://" + local_path(uri) if scheme in ("", "file") else os.fspath(uri).rstrip("/")

@@ -1,1 +1,2 @@
-"""Table: what users call. A handle on a table, its facets, and how tables are created and opened."""
+"""Table: what users call. A handle on a table, its facets, and how tables are created and
+opened."""

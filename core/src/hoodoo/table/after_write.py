@@ -75,8 +75,8 @@ class AfterWrites:
         return None
 
     def due(self) -> list[AfterWrite]:
-        """What may be due, and its options are checked: called before anything is written. Made once for the
-        table's properties and options as they are now."""
+        """What may be due, and its options are checked: called before anything is written. Made
+        once for the table's properties and options as they are now."""
         now, made, self.seen = self.table.settings, self._made, None
         if made is None or made[0] is not kernel() or not (made[1].table is now.table and made[1].options == now.options):  # fmt: skip
             # A copy of the options: who changes those of the handle gets others.

@@ -1,5 +1,5 @@
-"""Methods of :class:`hoodoo.Table` that plugins bring: ``brought.pyi`` has their names, their types, and the
-distributions that bring them."""
+"""Methods of :class:`hoodoo.Table` that plugins bring: ``brought.pyi`` has their names, their
+types, and the distributions that bring them."""
 
 from __future__ import annotations
 

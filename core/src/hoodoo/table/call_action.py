@@ -32,8 +32,9 @@ def action_run(
 
 
 def answered(events: ActionEvents, answer: A, plans: bool = False) -> A:
-    """``answer`` (the instant of a plan or None, if it ``plans``), from which the last event of the run gets what it
-    can: its ``figures`` say what was done, and one whose ``instant`` is empty did nothing."""
+    """``answer`` (the instant of a plan or None, if it ``plans``), from which the last event of the
+    run gets what it can: its ``figures`` say what was done, and one whose ``instant`` is empty did
+    nothing."""
     instant: Any = (answer or "") if plans else getattr(answer, "instant", None)
     figures: Any = getattr(answer, "figures", None)
     done: Any = figures if isinstance(figures, dict) else None
@@ -55,10 +56,11 @@ def installed_action(table: TableHandle, name: str) -> Any:
 def call_action(
     table: TableHandle, action: Any, member: str, arguments: Mapping[str, Any], *planned: str
 ) -> Any:
-    """What ``member`` of ``action`` answers: ``run``, ``schedule``, or ``run_planned`` with the instant of the plan.
+    """What ``member`` of ``action`` answers: ``run``, ``schedule``, or ``run_planned`` with the
+    instant of the plan.
 
-    Raises PluginError for an action that nobody offers, ConfigError for one that is never planned, CallError for
-    options that it does not have or that are missing.
+    Raises PluginError for an action that nobody offers, ConfigError for one that is never planned,
+    CallError for options that it does not have or that are missing.
     """
     resolved = resolve("action", action, table.settings)
     found = resolved.instance

@@ -1,4 +1,5 @@
-"""The handle of a table: its store, properties, options and plugins, which everything done to it shares."""
+"""The handle of a table: its store, properties, options and plugins, which everything done to it
+shares."""
 
 from __future__ import annotations
 
@@ -54,21 +55,26 @@ Follow = Callable[[Timeline, KnownFiles], Following | None]
 
 
 class TableHandle:
-    """One open table, as actions, reads and writes get it. Every call looks at the table as it is then.
+    """One open table, as actions, reads and writes get it. Every call looks at the table as it is
+    then.
 
     What an action needs of it, in the order in which it usually does:
 
-    - ``storage`` is the only way to the table's files; ``config`` are its properties, ``options`` what it was
+    - ``storage`` is the only way to the table's files; ``config`` are its properties, ``options``
+      what it was
       opened with, ``settings`` both; :meth:`check_options` for those of one call.
-    - :meth:`timeline` and :meth:`newest_slices` are what is there. Nothing has been locked: by the time that an
-      action has worked, both may be old. So it publishes through a request (:meth:`write_request`), which looks
-      again after every conflict, with ``commit_files`` or ``drop_partitions`` of
+    - :meth:`timeline` and :meth:`newest_slices` are what is there. Nothing has been locked: by the
+      time that an
+      action has worked, both may be old. So it publishes through a request (:meth:`write_request`),
+      which looks again after every conflict, with ``commit_files`` or ``drop_partitions`` of
       hoodoo-rows.
-    - ``participants`` know of it by themselves where a request is used; an action that puts its own instants on
+    - ``participants`` know of it by themselves where a request is used; an action that puts its own
+      instants on
       the timeline gives them :attr:`participants` ``.join(timeline)``.
     - :meth:`run` does another action first, or afterwards.
 
-    ``default_engine``: the engine of calls that name none. ``overrides``: plugins that are objects, by family.
+    ``default_engine``: the engine of calls that name none. ``overrides``: plugins that are objects,
+    by family.
     """
 
     def __init__(
@@ -122,14 +128,15 @@ class TableHandle:
         )
 
     def timeline(self) -> Timeline:
-        """The active timeline, now. A commit that was decided, and whose writer died before it could be seen, is
-        made visible first; :meth:`load_timeline` does without."""
+        """The active timeline, now. A commit that was decided, and whose writer died before it
+        could be seen, is made visible first; :meth:`load_timeline` does without."""
         with suppress(HoodooError):  # who may not write reads what there is
             return self.load_timeline(settled(self.storage, self.config, reads=True))
         return self.load_timeline()
 
     def load_timeline(self, listed: Timeline | None = None) -> Timeline:
-        """The active timeline now, or as ``listed`` shows it; changes nothing. NotATableError of a deleted table."""
+        """The active timeline now, or as ``listed`` shows it; changes nothing. NotATableError of a
+        deleted table."""
         known = self._timeline
         if listed is None and known is not None:
             now = reload(self.storage, known)
@@ -143,8 +150,8 @@ class TableHandle:
         return now
 
     def refresh(self) -> None:
-        """Read the properties again: another writer may have changed them since the table was opened. An action
-        calls it first."""
+        """Read the properties again: another writer may have changed them since the table was
+        opened. An action calls it first."""
         self.use_properties(properties.load(self.storage))
 
     def use_properties(self, config: TableConfig) -> None:
@@ -158,13 +165,14 @@ class TableHandle:
         self._timeline, self.made = None, {}
 
     def check_writable(self) -> None:
-        """UnsupportedTableError where the table has what no participant that is installed keeps up to date. Called
-        before anything is written."""
+        """UnsupportedTableError where the table has what no participant that is installed keeps up
+        to date. Called before anything is written."""
         self.participants.each.refuse_unanswered(self.config)
 
     def _stands(self, known: Timeline | None, exactly: bool, listed: Listed) -> bool:
-        """Whether no write has completed since ``known``, what this handle knew when the look began (another thread may
-        know more now): all files of others were there before. ``exactly``: nor is anything else new, or pending."""
+        """Whether no write has completed since ``known``, what this handle knew when the look began
+        (another thread may know more now): all files of others were there before. ``exactly``: nor
+        is anything else new, or pending."""
         found = listed(self.config.timeline_path)
         if known is None or found is None:
             return False
@@ -172,7 +180,8 @@ class TableHandle:
         return known.is_shown_by(names) if exactly else known.has_writes_of(names)
 
     def _asks(self, writes: bool = False) -> list[Asked]:
-        """What the first look of this handle asks of the store, where it knows the timeline of a moment before."""
+        """What the first look of this handle asks of the store, where it knows the timeline of a
+        moment before."""
         seen = self._timeline
         if seen is None:
             return []
@@ -196,8 +205,8 @@ class TableHandle:
         return next_instant(now, after, self.config.timezone)
 
     def saw(self, timeline: Timeline) -> None:
-        """The timeline as it is now, with what has just been published; by another thread, perhaps, before this one
-        has published something else."""
+        """The timeline as it is now, with what has just been published; by another thread, perhaps,
+        before this one has published something else."""
         seen = self._timeline
         if seen is None or (timeline.decided or 0) >= (seen.decided or 0):
             self.after_writes.seen = self._timeline = timeline
@@ -220,7 +229,8 @@ class TableHandle:
         return self.rows.plugins(self)
 
     def key_generator(self) -> KeyGenerator:
-        """The key generator as the next write needs it. ConfigError where neither properties nor rows say it."""
+        """The key generator as the next write needs it. ConfigError where neither properties nor
+        rows say it."""
         return self.rows.key_generator(self)
 
     def stored_row(self, columns: Sequence[str]) -> pa.RecordBatch | None:
@@ -228,7 +238,8 @@ class TableHandle:
         return self.rows.stored_row(self, columns)
 
     def write_target(self, data: Any = None, engine: str | Engine | None = None, **how: Any) -> Any:
-        """What a write or an action on rows works on: ``write_target`` of hoodoo-rows has the arguments."""
+        """What a write or an action on rows works on: ``write_target`` of hoodoo-rows has the
+        arguments."""
         return self.rows.write_target(self, data, engine, **how)
 
     def write_request(
@@ -238,24 +249,26 @@ class TableHandle:
         batch: Batch | None = None,
         follow: Follow = lambda timeline, files: None,
     ) -> Any:
-        """A commit of ``kind`` for the functions of ``write/run.py`` of hoodoo-rows, by the table's options.
-        ``take_snapshot`` is called before each attempt: by default :meth:`write_target`."""
+        """A commit of ``kind`` for the functions of ``write/run.py`` of hoodoo-rows, by the table's
+        options. ``take_snapshot`` is called before each attempt: by default
+        :meth:`write_target`."""
         return self.rows.write_request(self, kind, take_snapshot, batch, follow)
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy in another process makes its plugins again: some are found by functions, which don't travel."""
+        """A copy in another process makes its plugins again: some are found by functions, which
+        don't travel."""
         return {**self.__dict__, "made": {}}
 
-    # --- actions --------------------------------------------------------------------------------------
+    # --- actions ----------------------------------------------------------------------------------
     def check_options(self, options: Mapping[str, Any]) -> dict[str, str]:
-        """The ``options`` of one call as text, judged as those of ``hoodoo.open`` are: UnknownOptionError,
-        OptionConflictError, ConfigError. They are not added to those of the table: ``{**table.options, **found}``
-        are both."""
+        """The ``options`` of one call as text, judged as those of ``hoodoo.open`` are:
+        UnknownOptionError, OptionConflictError, ConfigError. They are not added to those of the
+        table: ``{**table.options, **found}`` are both."""
         return tables.check_options(options, self.config)
 
     def run(self, action: Any, /, **options: Any) -> Any:
-        """Do an action on this table: the name of one that is installed, or an object. The answer is the action's.
-        CallError for options that it does not have."""
+        """Do an action on this table: the name of one that is installed, or an object. The answer
+        is the action's. CallError for options that it does not have."""
         return call_action(self, action, "run", options)
 
     def file_format(self) -> BaseFileFormat:
@@ -265,8 +278,8 @@ class TableHandle:
         return found
 
     def engine(self, data: Any, engine: str | Engine | None) -> Engine:
-        """The engine that runs a call: ``engine`` where it is given, else the one that reads ``data``; the local one
-        where there is no data."""
+        """The engine that runs a call: ``engine`` where it is given, else the one that reads
+        ``data``; the local one where there is no data."""
         if engine is None:
             # An engine registers `source:<package>` for the kinds of data that only it reads.
             package = type(data).__module__.split(".")[0]
@@ -292,8 +305,8 @@ class TableHandle:
         )
 
     def plan_read(self, plan: Callable[[ReadSource], Read]) -> Read:
-        """What ``plan`` makes of the table as a read sees it; it is called again where another writer deleted files
-        while the table was listed. CommitConflictError where that goes on."""
+        """What ``plan`` makes of the table as a read sees it; it is called again where another
+        writer deleted files while the table was listed. CommitConflictError where that goes on."""
         for left in reversed(range(SNAPSHOT_ATTEMPTS)):
             with suppress(CommitConflictError) if left else nullcontext(), ExitStack() as stack:
                 known = self._timeline
@@ -322,9 +335,10 @@ class TableHandle:
     def newest_slices(
         self, listed: Timeline | None = None, checked: bool = True
     ) -> tuple[Timeline, tuple[FileSlice, ...]]:
-        """The timeline, and the newest slice of each file group that is part of the table by it. Lists the table,
-        or asks the participant that knows its files. ``listed``: the timeline of a moment ago. ``checked``: no
-        other writer has taken files away while they were listed; CommitConflictError where they do so all the time."""
+        """The timeline, and the newest slice of each file group that is part of the table by it.
+        Lists the table, or asks the participant that knows its files. ``listed``: the timeline of a
+        moment ago. ``checked``: no other writer has taken files away while they were listed;
+        CommitConflictError where they do so all the time."""
         for _ in range(SNAPSHOT_ATTEMPTS):
             timeline, listed = self.load_timeline(listed), None
             try:
@@ -348,13 +362,15 @@ class TableHandle:
         looks: bool = False,
         later: bool = False,
     ) -> Work:
-        """What ``work`` makes of one look at the table: the snapshot (timeline, newest slices, schema), the participants
-        that join what is made of it, and whether nobody else has decided anything since this handle did. What writers
-        that died have left is finished or undone before.
+        """What ``work`` makes of one look at the table: the snapshot (timeline, newest slices,
+        schema), the participants that join what is made of it, and whether nobody else has decided
+        anything since this handle did. What writers that died have left is finished or undone
+        before.
 
-        ``check`` is called before all changes. ``repair``: participants are completed first. ``spare``:
-        abandoned clusterings that are not undone. ``looks``: nothing is changed. ``later``: files are
-        listed on demand; those that others delete meanwhile are found before a commit.
+        ``check`` is called before all changes. ``repair``: participants are completed first.
+        ``spare``: abandoned clusterings that are not undone. ``looks``: nothing is changed.
+        ``later``: files are listed on demand; those that others delete meanwhile are found before a
+        commit.
         """
         if not looks:
             self.check_writable()

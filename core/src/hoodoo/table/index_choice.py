@@ -1,9 +1,10 @@
 """Index choice: which index a writer works with, and whether the table has a say in it.
 
-An index *binds* a table where it decides which rows the table may hold (a global one: each key once in the
-whole table) or where they lie (a computed one: the file group follows from the key). Rows that another index
-would have put elsewhere are never found again, so writers may not choose. An index that looks for keys in
-the files of their partition path gives the answer of any other such: each writer has its own.
+An index *binds* a table where it decides which rows the table may hold (a global one: each key once
+in the whole table) or where they lie (a computed one: the file group follows from the key). Rows
+that another index would have put elsewhere are never found again, so writers may not choose. An
+index that looks for keys in the files of their partition path gives the answer of any other such:
+each writer has its own.
 """
 
 from __future__ import annotations
@@ -52,11 +53,11 @@ def binds(index: Any) -> bool:
 
 
 def check_index(settings: Settings, argument: Any = None) -> None:
-    """OptionConflictError for an index that a table may not be written with. PluginError where nobody offers
-    what is asked for.
+    """OptionConflictError for an index that a table may not be written with. PluginError where
+    nobody offers what is asked for.
 
-    Two indexes side by side (:class:`~hoodoo.hookspecs.index.Tees`) are fine where one of them is the table's and
-    keys stay as unique as with it.
+    Two indexes side by side (:class:`~hoodoo.hookspecs.index.Tees`) are fine where one of them is
+    the table's and keys stay as unique as with it.
     """
     asked, stored = wanted(settings.options, argument), settings.table.index_name
     if asked is None:
@@ -102,7 +103,8 @@ def _beside(own: Any, asked: Any) -> bool:
 
 
 def properties_of(found: Resolved, settings: Settings) -> dict[str, str | None]:
-    """The properties by which a table says that ``found`` is its index (None: it has no such property)."""
+    """The properties by which a table says that ``found`` is its index (None: it has no such
+    property)."""
     told: dict[str, str | None] = dict(_names(found.ref, found.instance))
     for option in declared_options("index", found.ref.name):
         if option.table_property:
@@ -125,8 +127,8 @@ def _names(ref: PluginRef, index: Any) -> Mapping[str, str | None]:
 
 
 def loaded(settings: Settings, argument: Any = None) -> Resolved:
-    """The index of a write. Raises as :func:`check_index`, and PluginError for a table that was made with an
-    object which is not given."""
+    """The index of a write. Raises as :func:`check_index`, and PluginError for a table that was
+    made with an object which is not given."""
     check_index(settings, argument)
     asked = chosen(settings, argument)
     try:

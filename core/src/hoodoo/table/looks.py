@@ -14,8 +14,9 @@ from hoodoo.timeline.log_sizes import with_committed_sizes
 
 
 def file_slices(table: TableHandle, as_of: str | date | int | None = None) -> tuple[FileSlice, ...]:
-    """The file slices that a snapshot read uses now, or at the time ``as_of`` (inclusive), sorted by partition path
-    and file id. Opens no data file. Raises ConfigError for a time that is invalid, or too long ago."""
+    """The file slices that a snapshot read uses now, or at the time ``as_of`` (inclusive), sorted
+    by partition path and file id. Opens no data file. Raises ConfigError for a time that is
+    invalid, or too long ago."""
 
     def look(source: ReadSource) -> tuple[FileSlice, ...]:
         view = view_as_of(source, bound_of(source, as_of))

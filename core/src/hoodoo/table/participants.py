@@ -48,14 +48,14 @@ class TableParticipants:
     def join(self, timeline: Timeline, now: TableConfig | None = None) -> Joined | None:
         """Who takes part in what is made of ``timeline``; None if nobody does.
 
-        The properties ``now`` are read after the timeline: of what came before it they tell, and what comes later
-        is found at the decision."""
+        The properties ``now`` are read after the timeline: of what came before it they tell, and
+        what comes later is found at the decision."""
         storage = self.table.storage
         return self.each.join(storage, evolve(timeline, config=now or properties.load(storage)))
 
     def drop_stale(self) -> None:
-        """What would be wrong after a write, as nobody keeps it, goes before the first one: across a network, the first
-        since the properties and options changed."""
+        """What would be wrong after a write, as nobody keeps it, goes before the first one: across
+        a network, the first since the properties and options changed."""
         now = self.table.settings
         if at_once(self.table.storage) < 2 or now != self._fresh:
             self.table.use_properties(self.each.stale(self.table.storage, self.table.config))
@@ -67,8 +67,8 @@ class TableParticipants:
         self.repair()
 
     def repair(self, fresh: bool = False) -> bool:
-        """Complete what was begun to be made, by whomever, and nobody is at; whether that has changed the
-        properties. ``fresh``: they have just been read."""
+        """Complete what was begun to be made, by whomever, and nobody is at; whether that has
+        changed the properties. ``fresh``: they have just been read."""
         if not fresh:
             self.table.refresh()
         before = self.table.config
@@ -84,7 +84,8 @@ class TableParticipants:
         is_index: bool = False,
         shape: Mapping[str, Any] | None = None,
     ) -> RebuildRequest:
-        """What is to be rebuilt for a participant. ``source``: asked where all keys lie; ``shape``: how."""
+        """What is to be rebuilt for a participant. ``source``: asked where all keys lie; ``shape``:
+        how."""
         table = self.table
 
         def take_snapshot() -> TableState:
@@ -95,8 +96,8 @@ class TableParticipants:
 
     # --- what undoes more than a participant can follow -------------------------------------------
     def before_rollback(self, instant: str, check: Callable[[], None]) -> bool:
-        """Called before a completed ``instant`` is undone; the answer is for :meth:`after_rollback`. ``check`` raises
-        where that is refused: then nothing is rebuilt."""
+        """Called before a completed ``instant`` is undone; the answer is for
+        :meth:`after_rollback`. ``check`` raises where that is refused: then nothing is rebuilt."""
         table = self.table
         held = self.each.holds(table.storage, table.timeline(), instant)
         if held:

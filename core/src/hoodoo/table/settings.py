@@ -84,7 +84,8 @@ def schema_and_rows(
 
 
 def guarded(storage: Storage, settings: Settings) -> Storage:
-    """``storage``, whose decisions are made under the lock that the options name, if they name one."""
+    """``storage``, whose decisions are made under the lock that the options name, if they name
+    one."""
     wanted = write_options.LOCK.given(settings.options)
     if wanted is None:
         return storage
@@ -94,7 +95,8 @@ def guarded(storage: Storage, settings: Settings) -> Storage:
 
 
 def turns(settings: Settings) -> WriterQueue:
-    """How writers that met each other go one after the other. Without a plugin for it they only wait."""
+    """How writers that met each other go one after the other. Without a plugin for it they only
+    wait."""
     wanted = write_options.LOCK.given(settings.options)
     try:
         return WriterQueue(
@@ -159,7 +161,8 @@ def _check_together(options: Mapping[str, str]) -> None:
 
 
 def _judged(config: TableConfig | None) -> TableConfig | None:
-    """The properties that options must not contradict as texts: :mod:`hoodoo.table.index_choice` judges indexes."""
+    """The properties that options must not contradict as texts: :mod:`hoodoo.table.index_choice`
+    judges indexes."""
     if config is None:
         return None
     return TableConfig({k: v for k, v in config.properties.items() if k != HUDI_INDEX})
@@ -168,8 +171,8 @@ def _judged(config: TableConfig | None) -> TableConfig | None:
 def check_overrides(
     config: TableConfig, overrides: Mapping[str, Any], options: Mapping[str, str] | None = None
 ) -> None:
-    """OptionConflictError for a plugin *name* other than the one the table was written with, and for an index
-    that it may not be written with.
+    """OptionConflictError for a plugin *name* other than the one the table was written with, and
+    for an index that it may not be written with.
 
     Key generators and mergers that are objects are the user's word for what the table can't name.
     """

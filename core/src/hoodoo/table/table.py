@@ -44,8 +44,8 @@ from hoodoo.timeline.timeline import FOLDER, Timeline
 class Table(Brought, Shown):
     """A Hudi table, returned by ``create`` or ``open``.
 
-    Every call reads the present state of the table: two objects for one table see each other's commits. The methods
-    are functions over the table's ``TableHandle``, one module for each kind.
+    Every call reads the present state of the table: two objects for one table see each other's
+    commits. The methods are functions over the table's ``TableHandle``, one module for each kind.
     """
 
     def __new__(cls, *given: Any, **named: Any) -> Table:
@@ -111,8 +111,8 @@ class Table(Brought, Shown):
         return self._handle
 
     def timeline(self) -> Timeline:
-        """The active timeline at this time. It includes commits that are decided but not visible yet because their
-        writer died."""
+        """The active timeline at this time. It includes commits that are decided but not visible
+        yet because their writer died."""
         return self._handle.timeline()
 
     file_slices = verb(looks.file_slices)
@@ -159,8 +159,8 @@ def create(
     ``record_key``, ``partition_by`` and ``ordering`` are names of columns: a list, or a text with
     commas between them. ``key_generator``, ``index`` and ``merger`` are names, Java class names or
     objects. ``table_type`` is COPY_ON_WRITE (the default) or MERGE_ON_READ, cow or mor;
-    ``table_version`` is 9 (the default), 8 or 6. ``options`` accepts any ``hoodie.*`` key; those that
-    decide bytes on disk become properties of the table. Hudi's own options, as in
+    ``table_version`` is 9 (the default), 8 or 6. ``options`` accepts any ``hoodie.*`` key; those
+    that decide bytes on disk become properties of the table. Hudi's own options, as in
     ``df.write.format("hudi").options(...)``, may stand for the arguments.
 
     Raises OptionConflictError if an argument and an option differ, TableExistsError, ConfigError,
@@ -238,9 +238,10 @@ def open(
 ) -> Table:
     """Open a table.
 
-    ``options`` accepts any ``hoodie.*`` key and the options of the storage. If the table was created with an object
-    as its ``key_generator``, ``index`` or ``merger``, pass the object again. Raises NotATableError,
-    UnsupportedTableError, CorruptTableError, ConfigError, UnknownOptionError or OptionConflictError.
+    ``options`` accepts any ``hoodie.*`` key and the options of the storage. If the table was
+    created with an object as its ``key_generator``, ``index`` or ``merger``, pass the object again.
+    Raises NotATableError, UnsupportedTableError, CorruptTableError, ConfigError, UnknownOptionError
+    or OptionConflictError.
     """
     tables.check_engine(engine)
     typed = tables.typed_options(options)

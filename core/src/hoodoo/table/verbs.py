@@ -1,4 +1,5 @@
-"""Verbs: functions over a table's handle become methods of :class:`hoodoo.Table`, core's own and those of plugins."""
+"""Verbs: functions over a table's handle become methods of :class:`hoodoo.Table`, core's own and
+those of plugins."""
 
 from __future__ import annotations
 
@@ -18,14 +19,15 @@ R = TypeVar("R")
 
 
 def verb(function: Callable[Concatenate[TableHandle, P], R]) -> Callable[Concatenate[Any, P], R]:
-    """A method that calls ``function`` with the table's handle. Its name, signature and docstring stay; calls with
-    wrong arguments raise CallError."""
+    """A method that calls ``function`` with the table's handle. Its name, signature and docstring
+    stay; calls with wrong arguments raise CallError."""
     return cast(Callable[Concatenate[Any, P], R], checked(function, attrgetter("_handle")))
 
 
 class Offered:
-    """A method that a plugin brings by the ``verbs`` of a registration: usually one of ``distribution``, which is
-    what the error names where nobody does. It has the name, signature and docstring of the plugin's function."""
+    """A method that a plugin brings by the ``verbs`` of a registration: usually one of
+    ``distribution``, which is what the error names where nobody does. It has the name, signature
+    and docstring of the plugin's function."""
 
     def __init__(self, name: str, distribution: str) -> None:
         self.name, self.distribution = name, distribution

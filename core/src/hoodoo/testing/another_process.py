@@ -27,8 +27,8 @@ _NOT_THERE = 3
 
 
 def answered(made: Any, method: str, argument: Any, otherwise: Any) -> Any:
-    """What ``made.method(argument)`` is in a new process, whose hashes of texts are others; ``otherwise``, where the
-    class of ``made`` can't be imported there, as that of a test may not.
+    """What ``made.method(argument)`` is in a new process, whose hashes of texts are others;
+    ``otherwise``, where the class of ``made`` can't be imported there, as that of a test may not.
 
     >>> import pyarrow as pa
     >>> from hoodoo.testing.another_process import answered
@@ -65,8 +65,8 @@ sys.stdout.buffer.write(pickle.dumps([name for name in names if storage.put_if_a
 
 
 def racing(storage: Any, names: Sequence[str], processes: int = 2) -> list[list[str]] | None:
-    """The ``names`` that each of some new processes has created in ``storage``, all of them at the same time; None where
-    the class of the store can't be imported there."""
+    """The ``names`` that each of some new processes has created in ``storage``, all of them at the
+    same time; None where the class of the store can't be imported there."""
     data = pickle.dumps((storage, list(names)))
     running = [
         subprocess.Popen(

@@ -1,8 +1,9 @@
-"""A process that ends in the middle of something: what the crash suites, and tests of your own, are made of.
+"""A process that ends in the middle of something: what the crash suites, and tests of your own, are
+made of.
 
-A trial opens a table twice. :func:`crash` opens it over a store that ends the process at a chosen operation;
-then :func:`opened` opens it as the next process does. Both work on every engine: what runs on the driver
-ends; workers in other processes go on for a while, as those of a cluster do.
+A trial opens a table twice. :func:`crash` opens it over a store that ends the process at a chosen
+operation; then :func:`opened` opens it as the next process does. Both work on every engine: what
+runs on the driver ends; workers in other processes go on for a while, as those of a cluster do.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ def opened(
     engine: Engine | None = None,
     wrap: Callable[[Storage], Storage] | None = None,
 ) -> Table:
-    """The table in the local directory ``path`` as a new process opens it; ``wrap`` goes around its store.
-    ``engine``: by default one thread of the local one."""
+    """The table in the local directory ``path`` as a new process opens it; ``wrap`` goes around its
+    store. ``engine``: by default one thread of the local one."""
     store = DirectoryStorage(str(path))
     wrapped = wrap(store) if wrap else store
     return Table(wrapped, properties.load(store), options or {}, engine or one_thread())
@@ -55,7 +56,8 @@ def mutations(
     options: Mapping[str, str] | None = None,
     engine: Engine | None = None,
 ) -> list[tuple[str, str]]:
-    """Do it, without a crash: ``(storage operation, path)`` of all that changes the store, in their order."""
+    """Do it, without a crash: ``(storage operation, path)`` of all that changes the store, in their
+    order."""
     stores: list[RecordingStorage] = []
 
     def recording(inner: Storage) -> Storage:
@@ -74,8 +76,9 @@ def crash(
     options: Mapping[str, str] | None = None,
     engine: Engine | None = None,
 ) -> bool:
-    """Do it in a process that ends at the ``at``-th operation that changes the store; whether there were so many.
-    Where there were fewer it is done. Errors that ``operation`` raises by itself come through."""
+    """Do it in a process that ends at the ``at``-th operation that changes the store; whether there
+    were so many. Where there were fewer it is done. Errors that ``operation`` raises by itself come
+    through."""
     stores: list[CrashingStorage] = []
 
     def crashing(inner: Storage) -> Storage:
@@ -85,7 +88,8 @@ def crash(
     try:
         operation(opened(path, options, engine, crashing))
     except BaseException:
-        # What an operation makes of the crash on its way out is no answer of a process that has ended.
+        # What an operation makes of the crash on its way out is no answer of a process that has
+        # ended.
         if not stores or not stores[0].crashed:
             raise
     finally:
@@ -94,8 +98,8 @@ def crash(
 
 
 def outlive(path: Path) -> None:
-    """As if two days had passed: nobody can be writing what the process has left. (A crash that is an exception ends
-    no process: its temporary files and heartbeats look alive.)"""
+    """As if two days had passed: nobody can be writing what the process has left. (A crash that is
+    an exception ends no process: its temporary files and heartbeats look alive.)"""
     past = time.time() - _PAST
     for folder in (TEMP_DIR, HEARTBEATS):
         for directory, _, names in os.walk(path / folder):

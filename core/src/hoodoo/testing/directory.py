@@ -1,5 +1,5 @@
-"""A store for tests: files below one directory, nothing durable. Contract suites use it, so that they run with
-hoodoo-core alone; the store of users' files is of hoodoo-standard."""
+"""A store for tests: files below one directory, nothing durable. Contract suites use it, so that
+they run with hoodoo-core alone; the store of users' files is of hoodoo-standard."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from hoodoo.storage.api import Entry
 
 @frozen
 class DirectoryStorage:
-    """Implements :class:`~hoodoo.storage.api.Storage` below ``base``, a path or a ``file://`` URI."""
+    """Implements :class:`~hoodoo.storage.api.Storage` below ``base``, a path or a ``file://``
+    URI."""
 
     base: str = field(converter=uri.local_path)
 

@@ -1,7 +1,8 @@
 """Distributions that look installed: a dist-info folder and modules in a directory.
 
 For tests of discovery, and for plugin authors who test how their entry point behaves when another
-distribution stands in its way. Put the directory on ``sys.path`` and ``importlib.metadata`` finds it.
+distribution stands in its way. Put the directory on ``sys.path`` and ``importlib.metadata`` finds
+it.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The crash and error suites run an action once over a :class:`RecordingStorage` or a
 :class:`CrashingStorage` that never crashes, to learn how many operations it takes, and then once
-more for each of them. All wrappers may be called from many threads. What is pickled of one is the store in it: workers
-in other processes neither count nor crash.
+more for each of them. All wrappers may be called from many threads. What is pickled of one is the
+store in it: workers in other processes neither count nor crash.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ OPERATIONS = MUTATING | {"get", "open", "head", "list"}
 
 
 class Crash(BaseException):
-    """The process ended here. Not an Exception, so that no handler survives what no process does."""
+    """The process ended here. Not an Exception, so that no handler survives what no process
+    does."""
 
 
 def _same(inner: Storage) -> Storage:
@@ -275,7 +276,8 @@ class CrashingStorage(Delegating):
         return self.around("delete_prefix", prefix, lambda: self.inner.delete_prefix(prefix), tear)
 
     def end(self, why: str) -> NoReturn:
-        """The process ends here and now: for a test that says so by something else than the store."""
+        """The process ends here and now: for a test that says so by something else than the
+        store."""
         with self._lock:
             self.crashed = True
         raise Crash(why)

@@ -15,8 +15,8 @@ from hoodoo.timeline import codec
 
 
 class Contents(Protocol):
-    """Where the contents of an archived instant are found. ``plan``: of a clean or compaction; of a replacecommit
-    what its inflight file said, or its requested one; else empty."""
+    """Where the contents of an archived instant are found. ``plan``: of a clean or compaction; of a
+    replacecommit what its inflight file said, or its requested one; else empty."""
 
     @property
     def where(self) -> str:
@@ -32,8 +32,8 @@ class Contents(Protocol):
 
 @frozen
 class ArchivedInstant:
-    """A completed instant: when it was ``requested``, when it ``completed`` (None in table version 6,
-    as on the active timeline), and the ``action`` that it is filed under."""
+    """A completed instant: when it was ``requested``, when it ``completed`` (None in table version
+    6, as on the active timeline), and the ``action`` that it is filed under."""
 
     requested: str
     completed: str | None
@@ -82,12 +82,14 @@ _readers: list[Reads] = []
 
 
 def read_with(reads: Reads) -> None:
-    """``reads`` finds the archived instants since a requested time, in files whose forms plugins know."""
+    """``reads`` finds the archived instants since a requested time, in files whose forms plugins
+    know."""
     _readers[:] = [reads]
 
 
 def ends_since(storage: Storage, config: TableConfig, since: str) -> dict[str, str]:
-    """Requested time -> when it completed, of the archived writes that were requested at ``since`` or later."""
+    """Requested time -> when it completed, of the archived writes that were requested at ``since``
+    or later."""
     (reads,) = _readers  # without one this fails: no answer would put log files in wrong places
     found = reads(storage, config, since)
     return {i.requested: i.completion_order for i in found if i.is_write}

@@ -27,9 +27,10 @@ _COMMON = {
 def init_table(storage: Storage, config: TableConfig, now: datetime | None = None) -> TableConfig:
     """Make the table that ``config`` describes; the settings as written, defaults filled in.
 
-    Needs at least name and version. The properties file makes the table; before it only an empty file
-    is put, where the layout wants it, that implies directories. Raises :class:`~hoodoo.errors.TableExistsError`, or
-    :class:`~hoodoo.errors.CorruptTableError` where a table has lost its properties.
+    Needs at least name and version. The properties file makes the table; before it only an empty
+    file is put, where the layout wants it, that implies directories. Raises
+    :class:`~hoodoo.errors.TableExistsError`, or :class:`~hoodoo.errors.CorruptTableError` where a
+    table has lost its properties.
     """
     filled = with_defaults(config)
     if storage.head(properties.PATH) or storage.head(properties.BACKUP):

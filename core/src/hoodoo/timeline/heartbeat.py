@@ -34,16 +34,16 @@ _log = get_logger(__name__)
 
 
 class Beating:
-    """Context: keeps the instants that are added alive until its end. An instant is added before it is
-    on the timeline, so that nobody meets it there without a heartbeat."""
+    """Context: keeps the instants that are added alive until its end. An instant is added before it
+    is on the timeline, so that nobody meets it there without a heartbeat."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
         self._added: list[str] = []
 
     def add(self, requested: str) -> bool:
-        """False: another writer has this instant, or is about to ask for it. Harmless if repeated. Raises StorageError
-        if the store does not take the heartbeat."""
+        """False: another writer has this instant, or is about to ask for it. Harmless if repeated.
+        Raises StorageError if the store does not take the heartbeat."""
         if requested in self._added:
             return True
         ours = _beats().start(self._storage, requested)
@@ -70,8 +70,8 @@ class Beating:
 
 
 class Liveness:
-    """Who lives, as far as one look at the store tells. Costs one listing, and a read for each of the
-    instants asked about."""
+    """Who lives, as far as one look at the store tells. Costs one listing, and a read for each of
+    the instants asked about."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -124,7 +124,8 @@ def store_time(storage: Storage, folder: str) -> float:
 
 
 def identity() -> dict[str, Any]:
-    """This process (:func:`hoodoo.storage.processes.identity`), and how often it renews its heartbeats."""
+    """This process (:func:`hoodoo.storage.processes.identity`), and how often it renews its
+    heartbeats."""
     return {**processes.identity(), "interval": INTERVAL}
 
 

@@ -23,13 +23,14 @@ _FIX = (
 
 
 def order_key(instant: str) -> str:
-    """The instant padded for comparison: a legacy one of 14 digits counts as its last millisecond."""
+    """The instant padded for comparison: a legacy one of 14 digits counts as its last
+    millisecond."""
     return instant + "999" if len(instant) == 14 else instant
 
 
 def to_datetime(instant: str, zone: str = "UTC") -> datetime:
-    """The moment an instant names, with tzinfo; 1970 for what Hudi begins tables with (``0000...``).
-    ``zone`` is ``UTC`` or ``LOCAL``. ConfigError where the digits are not a date.
+    """The moment an instant names, with tzinfo; 1970 for what Hudi begins tables with
+    (``0000...``). ``zone`` is ``UTC`` or ``LOCAL``. ConfigError where the digits are not a date.
     """
     naive = datetime(1970, 1, 1) if instant.startswith("0000") else _naive(instant)
     return naive.replace(tzinfo=timezone.utc) if zone == "UTC" else naive.astimezone()
@@ -64,7 +65,8 @@ def parse_point(value: str | date | int, zone: str = "UTC") -> str:
     """A point in time as a user gives it -> a 17-digit instant in the table's ``zone``.
 
     Takes an instant (17 digits; 14 stand for the end of that second; zeros for the beginning), a
-    datetime with tzinfo, ISO 8601 with zone, or a day, which stands for its end in the table's zone. Raises :class:`~hoodoo.errors.ConfigError`.
+    datetime with tzinfo, ISO 8601 with zone, or a day, which stands for its end in the table's
+    zone. Raises :class:`~hoodoo.errors.ConfigError`.
     """
     if isinstance(value, datetime):
         if value.tzinfo is None or value.utcoffset() is None:

@@ -56,9 +56,10 @@ File = tuple[str, bytes]  # path, content
 
 @frozen
 class Whole:
-    """An action that is decided from its request to its end: its requested, inflight and completed file, and the
-    files of the table that are ``gone`` before the last one. Each step may be repeated, by whomever. Or its request
-    alone. ``kept``: files of the timeline that keep files of the table (savepoints), as far as they were known."""
+    """An action that is decided from its request to its end: its requested, inflight and completed
+    file, and the files of the table that are ``gone`` before the last one. Each step may be
+    repeated, by whomever. Or its request alone. ``kept``: files of the timeline that keep files of
+    the table (savepoints), as far as they were known."""
 
     files: tuple[File, ...]
     gone: tuple[str, ...]
@@ -68,9 +69,9 @@ class Whole:
 @frozen
 class Decision:
     """``content`` appears at ``path``, a file of a timeline; an empty path decides nothing but that
-    whoever looked before has to look again. ``needs``: files of the timeline without which it is void.
-    ``before``: further files and their contents, which appear first (what the metadata table says of the
-    commit that ``path`` makes visible). ``then``: what is done next."""
+    whoever looked before has to look again. ``needs``: files of the timeline without which it is
+    void. ``before``: further files and their contents, which appear first (what the metadata table
+    says of the commit that ``path`` makes visible). ``then``: what is done next."""
 
     path: str = ""
     content: bytes = b""
@@ -83,8 +84,8 @@ def decide(snapshot: Snapshot, make: Callable[[Timeline], Decision]) -> tuple[De
     """Ask ``make`` for a decision upon the timeline as it is, and carry it out.
 
     ``make`` is asked again whenever somebody else was first; what it raises ends the matter with
-    nothing decided. The answer is the decision and whether its file is known to be there: if not, it
-    stands all the same, and the next to decide puts the file.
+    nothing decided. The answer is the decision and whether its file is known to be there: if not,
+    it stands all the same, and the next to decide puts the file.
 
     Raises StorageError where nothing was decided, StorageUnknownError where that is not known.
     """
@@ -103,11 +104,12 @@ def decided(
     ahead: Callable[[], object] = lambda: None,
     known: bool = False,
 ) -> tuple[Decision, Mark | None]:
-    """:func:`decide`, with what says on the ledger that the decision is carried out, for the caller to call, beside
-    other operations; None where its file is not known to be there. ``ahead`` is called with the look at the timeline
-    that ``make`` is asked about, where looks go side by side; it does not raise. ``known``: ``timeline`` was made after
-    the decision that it tells of. Across a network it is decided upon first, without another look: that is as if
-    this process had slept since, and the next number is taken if anything was decided meanwhile."""
+    """:func:`decide`, with what says on the ledger that the decision is carried out, for the caller
+    to call, beside other operations; None where its file is not known to be there. ``ahead`` is
+    called with the look at the timeline that ``make`` is asked about, where looks go side by side;
+    it does not raise. ``known``: ``timeline`` was made after the decision that it tells of. Across
+    a network it is decided upon first, without another look: that is as if this process had slept
+    since, and the next number is taken if anything was decided meanwhile."""
     storage = snapshot.storage
     if not isinstance(storage, GuardedStorage):
         return _decide(snapshot, make, ahead, known)
@@ -127,8 +129,8 @@ def decided(
 
 
 def locked(snapshot: Snapshot) -> AbstractContextManager[Held | None]:
-    """The table's lock, if it has one, for what only one may do at a time; no decision is made inside. Raises
-    CommitConflictError where it can't be had in time."""
+    """The table's lock, if it has one, for what only one may do at a time; no decision is made
+    inside. Raises CommitConflictError where it can't be had in time."""
     storage = snapshot.storage
     if not isinstance(storage, GuardedStorage):
         return nullcontext()
@@ -145,7 +147,8 @@ def _locked(storage: GuardedStorage, unguarded: Snapshot) -> Iterator[Held]:
         )  # fmt: skip
     try:
         if held.from_dead:
-            # Its holder may only have slept: what it is about to decide has to look again, and lose.
+            # Its holder may only have slept: what it is about to decide has to look again, and
+            # lose.
             barrier(unguarded)
         yield held
     finally:
@@ -187,12 +190,13 @@ def _decide(
 
 
 def _side_by_side(snapshot: Snapshot, ahead: Callable[[], object]) -> tuple[int, Timeline]:
-    """The newest number, and the timeline with all that it and those before it decided; both listed at the same
-    time, and with what is looked up ``ahead``."""
+    """The newest number, and the timeline with all that it and those before it decided; both listed
+    at the same time, and with what is looked up ``ahead``."""
     storage, timeline = snapshot.storage, snapshot.timeline
     look = partial(reload, storage, timeline)
     taken, fresh, _ = together(storage, partial(_numbers, storage), look, ahead)
-    # Carried out before this look began, and nothing was decided since: the listing can't lack anything.
+    # Carried out before this look began, and nothing was decided since: the listing can't lack
+    # anything.
     if (not taken.numbers and not timeline.decided) or timeline.decided in taken.numbers[-1:]:
         return timeline.decided or 0, fresh
     last, fresh = settle(storage, timeline.config, taken), reload(storage, timeline)
@@ -205,8 +209,8 @@ def settle(
 ) -> int:
     """Carry out the newest decision, should its writer not have; its number (0: there is none).
 
-    One listing (or ``listed``), if it has. Who ``reads`` calls it, too: what is decided is what they are to see; what
-    follows, deletions among it, they leave to writers.
+    One listing (or ``listed``), if it has. Who ``reads`` calls it, too: what is decided is what
+    they are to see; what follows, deletions among it, they leave to writers.
     """
     taken = listed or _numbers(storage)
     last = taken.numbers[-1] if taken.numbers else 0
@@ -235,7 +239,8 @@ def settle(
 def _follow(
     storage: Storage, config: TableConfig, then: Whole, there: set[str], reads: bool
 ) -> None:
-    """What can't be deleted, or what another engine's savepoint of since then may keep, is left pending."""
+    """What can't be deleted, or what another engine's savepoint of since then may keep, is left
+    pending."""
     if reads or not _kept(config, there) <= {*then.kept}:
         storage.put_if_absent(*then.files[0])
         return
@@ -253,8 +258,8 @@ def _kept(config: TableConfig, paths: Iterable[str]) -> set[str]:
 
 
 def _is_there(path: str, there: set[str]) -> bool:
-    """Whether the file that a decision puts is among the paths ``there``; or, of an instant that another engine has
-    completed since, one of another completion time."""
+    """Whether the file that a decision puts is among the paths ``there``; or, of an instant that
+    another engine has completed since, one of another completion time."""
     if path in there:
         return True
     folder, _, name = path.rpartition("/")
@@ -264,11 +269,13 @@ def _is_there(path: str, there: set[str]) -> bool:
 
 
 def settled(storage: Storage, config: TableConfig, reads: bool = False) -> Timeline:
-    """The timeline, with all on it that has been decided when this was called. ``reads`` as for :func:`settle`."""
+    """The timeline, with all on it that has been decided when this was called. ``reads`` as for
+    :func:`settle`."""
     timeline: Timeline
     taken, timeline = together(storage, partial(_numbers, storage), partial(load, storage, config))
     last = settle(storage, config, taken, reads)
-    # What was listed at the same time may lack a decision that was carried out meanwhile, none from before.
+    # What was listed at the same time may lack a decision that was carried out meanwhile, none from
+    # before.
     if taken.numbers and last not in taken.done:
         timeline = load(storage, config)
     return evolve(timeline, decided=last)
@@ -370,7 +377,8 @@ def _mark(
         gone += map(_done, past)
 
     def mark() -> None:
-        # Where the mark is there already, another process has carried out the decision, and may have gone on since.
+        # Where the mark is there already, another process has carried out the decision, and may
+        # have gone on since.
         if not storage.put_if_absent(_done(number), token.encode()) or slept:
             _discard_late(storage, decision, made)
 
@@ -379,8 +387,9 @@ def _mark(
 
 
 def _discard_late(storage: Storage, decision: Decision, made: Sequence[str]) -> bool:
-    """Remove the files that this process ``made`` too late: another one had carried out the decision, and its instant has
-    been undone or archived since, so that its requested and inflight files do not exist any more. Whether it was so."""
+    """Remove the files that this process ``made`` too late: another one had carried out the
+    decision, and its instant has been undone or archived since, so that its requested and inflight
+    files do not exist any more. Whether it was so."""
     folders = {path.rpartition("/")[0] for path in made}
     there = {e.path for folder in folders for e in storage.list(folder)}
     if decision.path not in there or there.issuperset(decision.needs):
@@ -402,7 +411,8 @@ def _put_decided(storage: Storage, decision: Decision, made: list[str]) -> bool:
 
 
 def put_file(storage: Storage, path: str, content: bytes, made: list[str]) -> bool:
-    """Whether the file is there with these bytes; ``made`` comes to have its path where it was not before."""
+    """Whether the file is there with these bytes; ``made`` comes to have its path where it was not
+    before."""
     try:
         created = storage.put_if_absent(path, content)
     except StorageUnknownError:
@@ -450,7 +460,8 @@ def _encode(token: str, decision: Decision) -> bytes:
 
 
 def _decode(storage: Storage, number: int) -> tuple[str, Decision]:
-    """Token and decision of a number. Raises FileNotFoundError, and CorruptTableError naming the file."""
+    """Token and decision of a number. Raises FileNotFoundError, and CorruptTableError naming the
+    file."""
     data = storage.get(_path(number))
     try:
         head, _, content = data.partition(b"\n")

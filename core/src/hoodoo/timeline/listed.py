@@ -26,8 +26,8 @@ _Key = tuple[str, str]
 
 @frozen
 class Selected:
-    """Selections of ``instants``. ``writes``: the completed ones by requested time; ``others``: all but these;
-    ``last``: the greatest requested or completion time."""
+    """Selections of ``instants``. ``writes``: the completed ones by requested time; ``others``: all
+    but these; ``last``: the greatest requested or completion time."""
 
     instants: tuple[Instant, ...]
     writes: dict[str, Instant]
@@ -39,8 +39,8 @@ class Selected:
 def select(
     instants: tuple[Instant, ...], before: Selected | None = None, same: int = 0
 ) -> Selected:
-    """The selections of ``instants``, which are sorted by requested time. The first ``same`` of them are those of
-    ``before``, whose other instants have gone no step back."""
+    """The selections of ``instants``, which are sorted by requested time. The first ``same`` of
+    them are those of ``before``, whose other instants have gone no step back."""
     old = before or _NONE
     if same:
         writes, edge = dict(old.writes), len(old.instants)
@@ -81,7 +81,8 @@ _NONE = Selected((), {}, (), (), None)
 
 @frozen
 class Listed:
-    """``names``: of all files there, foreign ones, too. ``start``: see :class:`~hoodoo.timeline.timeline.Timeline`."""
+    """``names``: of all files there, foreign ones, too. ``start``: see
+    :class:`~hoodoo.timeline.timeline.Timeline`."""
 
     layout: TimelineLayout | None
     names: frozenset[str]
@@ -93,8 +94,8 @@ NOTHING = Listed(None, frozenset(), _NONE, None)
 
 
 def listed(names: Iterable[str], layout: TimelineLayout, known: Listed = NOTHING) -> Listed:
-    """What a directory with these ``names`` shows. ``known``: an older listing, of anything; if it is of the same
-    directory, only what is new is parsed."""
+    """What a directory with these ``names`` shows. ``known``: an older listing, of anything; if it
+    is of the same directory, only what is new is parsed."""
     names = frozenset(names)
     if known.layout == layout:
         new = names - known.names
@@ -140,8 +141,8 @@ def _advanced(known: Listed, names: frozenset[str], new: frozenset[str]) -> List
 
 
 def _furthest(names: frozenset[str], layout: TimelineLayout) -> dict[_Key, Instant]:
-    """The furthest state of each instant. The files of earlier states of what is completed, two of three, are not
-    parsed."""
+    """The furthest state of each instant. The files of earlier states of what is completed, two of
+    three, are not parsed."""
     furthest: dict[_Key, Instant] = {}
     pending = [name for name in names if name.endswith(PENDING)]
     for name in names.difference(pending):
@@ -204,13 +205,14 @@ def _start(selected: Selected) -> str | None:
     return first
 
 
-# --- in this process --------------------------------------------------------------------------------
+# --- in this process ------------------------------------------------------------------------------
 _seen: OrderedDict[tuple[str, str], Listed] = OrderedDict()
 _lock = Lock()
 
 
 def remembered(root: str, folder: str) -> Listed:
-    """The newest listing that this process has seen of the timeline there, whatever has become of it since."""
+    """The newest listing that this process has seen of the timeline there, whatever has become of
+    it since."""
     with _lock:
         return _seen.get((root, folder), NOTHING)
 

@@ -12,7 +12,8 @@ from hoodoo.model.commit import Operation
 from hoodoo.model.filegroup import BaseFile, LogFile
 from hoodoo.model.instant import Instant, State
 
-# Digits are added to instants of metadata tables of version 6: 001 to a compaction's, 010 to a beginning's.
+# Digits are added to instants of metadata tables of version 6: 001 to a compaction's, 010 to a
+# beginning's.
 _INSTANT = r"\d{14}(?:\d{3}){0,3}"
 _PENDING = re.compile(rf"({_INSTANT})(?:\.([a-z]+))?\.(requested|inflight)")
 _COMPLETED = re.compile(rf"({_INSTANT})(?:_({_INSTANT}))?\.([a-z]+)")
@@ -37,7 +38,8 @@ def completed_action(action: str) -> str:
 
 
 def pending_action(operation: Operation, completed: str) -> str:
-    """The action that an instant was pending under whose commit says ``operation``, filed under ``completed``."""
+    """The action that an instant was pending under whose commit says ``operation``, filed under
+    ``completed``."""
     return _PENDING_AS.get(operation, completed)
 
 
@@ -78,7 +80,8 @@ def parse_data_file(partition: str, name: str, size: int = 0) -> BaseFile | LogF
 
 
 def parse_path(path: str, size: int = 0) -> BaseFile | LogFile | None:
-    """Like :func:`parse_data_file`, from a path relative to the table root; None for one that leaves it."""
+    """Like :func:`parse_data_file`, from a path relative to the table root; None for one that
+    leaves it."""
     partition, _, name = path.rpartition("/")
     leaves = ".." in path and ".." in partition.split("/")
     return None if leaves else parse_data_file(partition, name, size)

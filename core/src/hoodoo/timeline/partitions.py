@@ -1,4 +1,5 @@
-"""``.hoodie_partition_metadata``: the file by which Hudi's listing knows a partition (format 3.5)."""
+"""``.hoodie_partition_metadata``: the file by which Hudi's listing knows a partition (format
+3.5)."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ FILE_NAME = ".hoodie_partition_metadata"
 
 @frozen
 class PartitionMetadata:
-    """``commit_time`` is the instant that made the partition, ``depth`` its number of directories."""
+    """``commit_time`` is the instant that made the partition, ``depth`` its number of
+    directories."""
 
     commit_time: str
     depth: int
@@ -30,7 +32,8 @@ def path_of(partition: str) -> str:
 def ensure(storage: Storage, partition: str, instant: str) -> bool:
     """Write the file unless it is there; True if this call wrote it.
 
-    ``partition`` is the directory relative to the table root, ``""`` for a table without partitions.
+    ``partition`` is the directory relative to the table root, ``""`` for a table without
+    partitions.
     """
     depth = partition.count("/") + 1 if partition else 0
     return storage.put_if_absent(path_of(partition), _rendered(instant, depth))

@@ -1,7 +1,8 @@
 """Plans of services, as far as others heed them: which file slices become new files.
 
-Their form is Hudi's, whatever plugin has made one: who writes, reads or recovers needs none to heed it. Which
-instants have plans is said by the traits of their actions. What a plan says besides is a matter of the action's plugin.
+Their form is Hudi's, whatever plugin has made one: who writes, reads or recovers needs none to heed
+it. Which instants have plans is said by the traits of their actions. What a plan says besides is a
+matter of the action's plugin.
 """
 
 from __future__ import annotations
@@ -50,15 +51,15 @@ class Plan:
         return frozenset((s.partition_path, s.file_id) for s in self.slices)
 
 
-# --- plans whose files begin a new slice of their file groups: compactions ------------------------------
+# --- plans whose files begin a new slice of their file groups: compactions ------------------------
 def pending_compactions(timeline: Timeline) -> tuple[Instant, ...]:
     """Return pending plans whose files begin a new slice of their groups, by requested time."""
     return tuple(i for i in timeline.pending() if i.traits.begins_slices)
 
 
 def read_plan(snapshot: Snapshot, instant: Instant) -> Plan:
-    """The plan of a compaction, pending or completed, from its requested file. CorruptTableError naming the file, and
-    InstantGoneError."""
+    """The plan of a compaction, pending or completed, from its requested file. CorruptTableError
+    naming the file, and InstantGoneError."""
     own = (a.name for a in ACTIONS.values() if a.begins_slices and a.completes_as == instant.action)
     instant = Instant(instant.requested, next(own, instant.action), instant.state)
     requested = instant.at(State.REQUESTED)
@@ -89,9 +90,9 @@ def encode_compaction(
     sources: Sources = None,
     more: Any = None,
 ) -> bytes:
-    """The requested file of a compaction. ``strategy`` names what chose the slices; ``metrics``: of each of them,
-    by Hudi's names; ``sources``: path of a base file -> URI of its columns (a bootstrap); ``more``: fields as the
-    plan of another action has them."""
+    """The requested file of a compaction. ``strategy`` names what chose the slices; ``metrics``: of
+    each of them, by Hudi's names; ``sources``: path of a base file -> URI of its columns (a
+    bootstrap); ``more``: fields as the plan of another action has them."""
     named = sources or {}
     record = {
         "operations": [
@@ -116,7 +117,7 @@ def encode_compaction(
     return codec_avro.encode("HoodieCompactionPlan", {**record, **(more or {})})
 
 
-# --- plans whose files replace file groups: clusterings -------------------------------------------------
+# --- plans whose files replace file groups: clusterings -------------------------------------------
 def pending_clusterings(snapshot: Snapshot) -> tuple[Plan, ...]:
     """Those that are planned and not completed, the oldest first."""
     found = (clustering_plan(snapshot, i) for i in snapshot.pending())
@@ -172,11 +173,12 @@ def clustering_plan(snapshot: Snapshot, instant: Instant) -> Plan | None:
     )
 
 
-# --- what both have in them -----------------------------------------------------------------------------
+# --- what both have in them -----------------------------------------------------------------------
 def planned_slices(
     raws: Iterable[Mapping[str, Any]] | None, where: str, service: str
 ) -> tuple[FileSlice, ...]:
-    """The slices that the plan of a ``service`` names. CorruptTableError naming the plan (``where``)."""
+    """The slices that the plan of a ``service`` names. CorruptTableError naming the plan
+    (``where``)."""
     with reading(where, f"no plan of a {service}"):
         return tuple(_slice(raw, where, service) for raw in raws or ())
 

@@ -51,8 +51,8 @@ def checksum(name: str, database: str = "") -> str:
 def load(storage: Storage) -> TableConfig:
     """The settings of the table at the root of ``storage``.
 
-    Raises :class:`~hoodoo.errors.NotATableError`, :class:`~hoodoo.errors.CorruptTableError` (no good
-    file) and :class:`~hoodoo.errors.UnsupportedTableError` (version or layout).
+    Raises :class:`~hoodoo.errors.NotATableError`, :class:`~hoodoo.errors.CorruptTableError` (no
+    good file) and :class:`~hoodoo.errors.UnsupportedTableError` (version or layout).
     """
     for _ in range(_READ_ATTEMPTS):
         main = _read(storage, PATH)
@@ -144,13 +144,14 @@ def update(
     changes: Changes | Callable[[TableConfig], Changes],
     now: datetime | None = None,
 ) -> TableConfig:
-    """Change properties (None removes one) and return the new settings. Call under the table's lock.
+    """Change properties (None removes one) and return the new settings. Call under the table's
+    lock.
 
-    The changes are applied to the file as it is now, and may be made of what it says; ``config`` says which
-    table the caller means.
-    Steps: backup of the old text, new text, read back, delete the backup. A crash at any
-    of them leaves either the old or the new settings to readers, and :func:`recover` to the next
-    writer. Raises :class:`~hoodoo.errors.CommitConflictError` if somebody else wrote meanwhile.
+    The changes are applied to the file as it is now, and may be made of what it says; ``config``
+    says which table the caller means. Steps: backup of the old text, new text, read back, delete
+    the backup. A crash at any of them leaves either the old or the new settings to readers, and
+    :func:`recover` to the next writer. Raises :class:`~hoodoo.errors.CommitConflictError` if
+    somebody else wrote meanwhile.
     """
     recover(storage)
     old = load(storage)
@@ -172,8 +173,8 @@ def update(
     if not storage.put_if_absent(BACKUP, backup):
         raise _conflict(storage)
     storage.delete(_HADOOP_CHECKSUM)
-    # In one step: who reads meanwhile finds one or the other, and a writer that takes the backup for
-    # one that was left behind does no harm.
+    # In one step: who reads meanwhile finds one or the other, and a writer that takes the backup
+    # for one that was left behind does no harm.
     storage.put(PATH, data)
     if get_if_there(storage, PATH) != data:
         raise _conflict(storage)
@@ -201,7 +202,8 @@ def _loaded(storage: Storage) -> TableConfig | None:
 
 
 def recover(storage: Storage) -> bool:
-    """Finish or undo an interrupted :func:`update`; True if there was one. Needs the table's lock."""
+    """Finish or undo an interrupted :func:`update`; True if there was one. Needs the table's
+    lock."""
     backup = _read(storage, BACKUP)
     if backup is None:
         return False
@@ -225,7 +227,8 @@ def recover(storage: Storage) -> bool:
 
 @frozen
 class _File:
-    """One properties file as read: ``good`` = right checksum, ``unsigned`` = whole, but has none."""
+    """One properties file as read: ``good`` = right checksum, ``unsigned`` = whole, but has
+    none."""
 
     data: bytes
     values: Mapping[str, str]

@@ -1,7 +1,7 @@
 """The life cycle of an action on storage: requested -> inflight -> completed, each put-if-absent.
 
-Nothing on the timeline is ever overwritten. The end of a publish is a value, :class:`Outcome`: after
-UNKNOWN nothing of the instant may be deleted until the timeline has been read again.
+Nothing on the timeline is ever overwritten. The end of a publish is a value, :class:`Outcome`:
+after UNKNOWN nothing of the instant may be deleted until the timeline has been read again.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ Check = Callable[[Timeline], None]
 
 @frozen
 class CoupledCommit:
-    """What is decided together with the completion of an action, and visible before it: how the metadata
-    table says the same. ``newest`` is the newest instant on its timeline, now; ``files`` are paths and
-    contents, given the completed instant. ``seen``: the newest instant when it was begun, if somebody looked."""
+    """What is decided together with the completion of an action, and visible before it: how the
+    metadata table says the same. ``newest`` is the newest instant on its timeline, now; ``files``
+    are paths and contents, given the completed instant. ``seen``: the newest instant when it was
+    begun, if somebody looked."""
 
     newest: Callable[[], str | None]
     files: Callable[[Instant], tuple[tuple[str, bytes], ...]]
@@ -54,9 +55,10 @@ class CoupledCommit:
 
 @frozen
 class Following:
-    """An action that is decided whole with another one, and done right after it: what its requested file says (``plan``),
-    which files of the table it deletes (``gone``), and what its completed file says, given its requested time. Not
-    ``whole``: only its request is decided, as participants write under that before the end."""
+    """An action that is decided whole with another one, and done right after it: what its requested
+    file says (``plan``), which files of the table it deletes (``gone``), and what its completed
+    file says, given its requested time. Not ``whole``: only its request is decided, as participants
+    write under that before the end."""
 
     action: str
     plan: bytes
@@ -79,9 +81,10 @@ class Result(str, enum.Enum):
 
 @frozen
 class Outcome:
-    """``instant`` is completed where COMMITTED; ``reason`` is a clause for messages. ``mark`` says on the ledger that
-    it is carried out; what nobody marks, the next writer does. ``seen``: the timeline right before the decision;
-    ``followed``: the steps of what was decided with it. ``mark`` answers those of them that stand."""
+    """``instant`` is completed where COMMITTED; ``reason`` is a clause for messages. ``mark`` says
+    on the ledger that it is carried out; what nobody marks, the next writer does. ``seen``: the
+    timeline right before the decision; ``followed``: the steps of what was decided with it.
+    ``mark`` answers those of them that stand."""
 
     result: Result
     instant: Instant
@@ -154,9 +157,9 @@ def request(
 def request_later(
     snapshot: Snapshot, action: str, plan: bytes, now: datetime | None, named: Callable[[str], bool]
 ) -> tuple[Instant, Callable[[], None]] | None:
-    """:func:`request` of an action that nobody has to heed, and what looks for rivals: before files bear the instant,
-    beside what else is done. It raises CommitConflictError; the request is the caller's
-    to take back then. None where the instant was another one's."""
+    """:func:`request` of an action that nobody has to heed, and what looks for rivals: before files
+    bear the instant, beside what else is done. It raises CommitConflictError; the request is the
+    caller's to take back then. None where the instant was another one's."""
     new = partial(
         _new_instant, snapshot.timeline, snapshot.timeline.last_instant_time(), now, named
     )
@@ -188,8 +191,8 @@ def _rivals(seen: Timeline, instant: Instant) -> list[Instant]:
 
 
 def _alone(snapshot: Snapshot, new: Callable[[], str]) -> str:
-    """``new()``; under the table's lock if it has one. Hudi takes its instants so (RFC-66): two writers that took the
-    same millisecond would put the same file, and Hudi's fails then."""
+    """``new()``; under the table's lock if it has one. Hudi takes its instants so (RFC-66): two
+    writers that took the same millisecond would put the same file, and Hudi's fails then."""
     with locked(snapshot) as held:
         found = new()
         if held is not None:
@@ -241,8 +244,9 @@ def _decide_request(
 def inflight(snapshot: Snapshot, instant: Instant, content: bytes = b"") -> Instant:
     """Move our requested ``instant`` to inflight. Repeating the call with equal bytes is harmless.
 
-    Raises :class:`~hoodoo.errors.CommitConflictError` if another writer's file is there; InstantGoneError if the plan of
-    a rollback or restore is not: who has finished it took it off the timeline.
+    Raises :class:`~hoodoo.errors.CommitConflictError` if another writer's file is there;
+    InstantGoneError if the plan of a rollback or restore is not: who has finished it took it off
+    the timeline.
     """
     moved = instant.at(State.INFLIGHT)
     path = snapshot.path(moved)
@@ -269,13 +273,15 @@ def complete(
 ) -> Outcome:  # fmt: skip
     """Publish ``instant``: from here on readers see it. Its data is durable.
 
-    ``instant`` is as :func:`inflight` (or :func:`request`) returned it, ``content`` the bytes of the
-    completed file, or what makes them of the timeline as it is then. ``check`` sees that timeline, too,
-    and may refuse by raising: nothing is published then, and nothing comes between. ``beside`` is decided
-    with it. ``ahead`` and ``known`` as for :func:`~hoodoo.timeline.ledger.decided`; ``marks``: what is carried out is marked so at once;
-    else the outcome's ``mark`` is the caller's to call. ``then`` says of the timeline with ``instant`` completed what
-    follows it. CONFLICTED: it is not published, and somebody else has removed or finished it. Raises
-    :class:`~hoodoo.errors.StorageError` where the store says that nothing took place.
+    ``instant`` is as :func:`inflight` (or :func:`request`) returned it, ``content`` the bytes of
+    the completed file, or what makes them of the timeline as it is then. ``check`` sees that
+    timeline, too, and may refuse by raising: nothing is published then, and nothing comes between.
+    ``beside`` is decided with it. ``ahead`` and ``known`` as for
+    :func:`~hoodoo.timeline.ledger.decided`; ``marks``: what is carried out is marked so at once;
+    else the outcome's ``mark`` is the caller's to call. ``then`` says of the timeline with
+    ``instant`` completed what follows it. CONFLICTED: it is not published, and somebody else has
+    removed or finished it. Raises :class:`~hoodoo.errors.StorageError` where the store says that
+    nothing took place.
     """
     made: list[tuple[Instant, bytes]] = []
     looked: list[Timeline] = []
@@ -348,8 +354,8 @@ def complete(
 def _marked(
     storage: Storage, seen: Timeline, mark: Callable[[], None], followed: tuple[Instant, ...]
 ) -> tuple[Instant, ...]:
-    """Say on the ledger that it is carried out; what ``followed`` and stands: a request that did gives way to another
-    action that took its millisecond."""
+    """Say on the ledger that it is carried out; what ``followed`` and stands: a request that did
+    gives way to another action that took its millisecond."""
     if len(followed) != 1:
         mark()
         return followed
@@ -385,7 +391,8 @@ def _whole(
 
 
 def withdraw(snapshot: Snapshot, mine: Instant) -> None:
-    """Take the pending action ``mine`` off the timeline, which has changed nothing that counts before its end."""
+    """Take the pending action ``mine`` off the timeline, which has changed nothing that counts
+    before its end."""
     for state in (State.INFLIGHT, State.REQUESTED):
         snapshot.storage.delete(snapshot.path(mine.at(state)))
 
@@ -397,8 +404,9 @@ def refuse_unknown(outcome: Outcome, what: str, fix: str) -> None:
 
 
 def _refuse_unkept(seen: Timeline, fresh: Timeline, instant: Instant) -> None:
-    """CommitConflictError where a partition of the metadata table was made, or began to be rebuilt, since the
-    timeline ``seen``: whoever decides from then on has to keep it, and what it was begun with may be gone."""
+    """CommitConflictError where a partition of the metadata table was made, or began to be rebuilt,
+    since the timeline ``seen``: whoever decides from then on has to keep it, and what it was begun
+    with may be gone."""
     known = {(i.requested, i.is_completed) for i in seen.instants if i.action == INDEXING}
     for other in fresh.instants:
         if other.action == INDEXING and (other.requested, other.is_completed) not in known:
@@ -463,7 +471,8 @@ def _fenced(storage: Storage, fresh: Timeline, instant: Instant) -> str:
     others = () if instant.action == INDEXING else fresh.others()
     for other in others:
         later = order_key(other.requested) > order_key(instant.requested)
-        # Compactions that were planned before the point of a restore stay: what they read does, too.
+        # Compactions that were planned before the point of a restore stay: what they read does,
+        # too.
         restored = other.traits.rewinds and instant.traits.is_undone
         if restored and (later or not other.is_completed):
             return f"restore {other.requested} was requested"
@@ -487,8 +496,8 @@ def target_of(snapshot: Snapshot, rollback: Instant) -> str | None:
 
 
 def undoing(snapshot: Snapshot) -> bool:
-    """Whether somebody is about to undo what is completed on ``timeline``: until it is, what it replaced looks
-    old, and nothing of it may be put where it is for good."""
+    """Whether somebody is about to undo what is completed on ``timeline``: until it is, what it
+    replaced looks old, and nothing of it may be put where it is for good."""
     for instant in snapshot.pending():
         if instant.traits.rewinds:
             return True

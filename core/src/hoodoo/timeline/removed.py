@@ -1,6 +1,7 @@
 """Removed: which files cleans took away, or are about to, by what they say of themselves.
 
-Their form is Hudi's, the same in all table versions. Which instants delete files by a plan is said by their action.
+Their form is Hudi's, the same in all table versions. Which instants delete files by a plan is said
+by their action.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ _FIX = "Delete this clean's requested and inflight file: a clean can always be p
 
 
 def removed_by(said: Mapping[str, Any]) -> set[Removed]:
-    """From HoodieCleanMetadata or HoodieCleanerPlan, whose paths are names, relative or absolute."""
+    """From HoodieCleanMetadata or HoodieCleanerPlan, whose paths are names, relative or
+    absolute."""
     found: set[Removed] = set()
     for partition, part in (said.get("partitionMetadata") or {}).items():
         if part.get("isPartitionDeleted"):
@@ -60,18 +62,19 @@ def removed_by(said: Mapping[str, Any]) -> set[Removed]:
 
 
 def was_removed(removed: Mapping[Removed, str], path: str) -> bool:
-    """Whether a clean removed the file ``path``: one that deleted its partition took older files alone."""
+    """Whether a clean removed the file ``path``: one that deleted its partition took older files
+    alone."""
     (partition, _, name), file = path.rpartition("/"), parse_path(path)
     whole = removed.get((partition, ""), "")
     return (partition, name) in removed or bool(file and order_key(file.instant) < order_key(whole))
 
 
 def planned_files(snapshot: Snapshot, instant: Instant) -> tuple[str, ...]:
-    """The files that ``instant`` deletes, by its plan, as paths below the table root, whatever the table's
-    address was when it was made. Old plans, which hold names, are understood.
+    """The files that ``instant`` deletes, by its plan, as paths below the table root, whatever the
+    table's address was when it was made. Old plans, which hold names, are understood.
 
-    Raises CorruptTableError naming the plan where it names what is no file of a table, and FileNotFoundError where
-    it is not there.
+    Raises CorruptTableError naming the plan where it names what is no file of a table, and
+    FileNotFoundError where it is not there.
     """
     requested = instant.at(State.REQUESTED)
     where = f"{snapshot.root}/{snapshot.path(requested)}"
@@ -92,7 +95,8 @@ def files_of_plan(said: Mapping[str, Any], where: str) -> tuple[str, ...]:
 
 
 def last_clean(snapshot: Snapshot) -> tuple[Instant, Mapping[str, Any]] | None:
-    """The newest completed clean of the active timeline, and what it says; one with an empty file counts as none."""
+    """The newest completed clean of the active timeline, and what it says; one with an empty file
+    counts as none."""
     done = newest(snapshot.timeline)
     if done is None:
         return None
@@ -111,8 +115,8 @@ def newest(timeline: Timeline) -> Instant | None:
 
 
 def _planned(said: Mapping[str, Any], bootstrap: bool = False) -> Iterator[Removed]:
-    """Partition path and path or name of each file of a plan. A ``bootstrap`` base file lies outside of the table,
-    and Hoodoo must not delete it."""
+    """Partition path and path or name of each file of a plan. A ``bootstrap`` base file lies
+    outside of the table, and Hoodoo must not delete it."""
     for partition, paths in (said.get("filesToBeDeletedPerPartition") or {}).items():
         yield from ((partition, str(path)) for path in paths or ())
     for partition, files in (said.get("filePathsToBeDeletedPerPartition") or {}).items():

@@ -1,7 +1,8 @@
 """Replacecommits: which file groups each took out of the table. A process reads each of many once.
 
-A completed file never changes. One of the same name, size, time and tag as one that was read is that one, also for who
-opens the table again; a store that says neither times nor tags is read again.
+A completed file never changes. One of the same name, size, time and tag as one that was read is
+that one, also for who opens the table again; a store that says neither times nor tags is read
+again.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ _lock = Lock()
 def read(
     storage: Storage, paths: Mapping[Instant, str], one: Callable[[Instant], Replaced]
 ) -> dict[Instant, Replaced]:
-    """What each instant of ``paths``, which say where its file is, has replaced; ``one`` reads it. One listing for each
-    directory, and one read for each file that this process has not seen."""
+    """What each instant of ``paths``, which say where its file is, has replaced; ``one`` reads it.
+    One listing for each directory, and one read for each file that this process has not seen."""
     there = {}
     for folder in {path.rpartition("/")[0] for path in paths.values()}:
         there.update({e.path: (e.size, e.modified, e.tag) for e in storage.list(folder)})

@@ -38,9 +38,9 @@ def read(
     tags: Mapping[str, str],
     one: Callable[[Instant], Replaced],
 ) -> dict[str, Entry]:
-    """What the note says of some of ``wanted``, by name; nothing if there is none. ``tags``: those of files, by name.
-    ``one`` reads a replacecommit: the newest that was noted is compared, as another table may have been put in the place
-    of the one that was noted."""
+    """What the note says of some of ``wanted``, by name; nothing if there is none. ``tags``: those
+    of files, by name. ``one`` reads a replacecommit: the newest that was noted is compared, as
+    another table may have been put in the place of the one that was noted."""
     said = load(storage)
     found = {n: said[n] for n in wanted if n in said}
     if tags:
@@ -57,7 +57,8 @@ def _same(one: str, other: str) -> bool:
 
 
 def is_due(root: str, entries: Mapping[str, Entry], tagged: bool = True) -> bool:
-    """Whether more than :data:`MANY` of these are not in the note that this process knows. ``tagged``: tags count."""
+    """Whether more than :data:`MANY` of these are not in the note that this process knows.
+    ``tagged``: tags count."""
     with _lock:
         _, known = _known.get(root, (b"", {}))
     new = entries.keys() - known.keys()
@@ -68,7 +69,8 @@ def is_due(root: str, entries: Mapping[str, Entry], tagged: bool = True) -> bool
 
 
 def write(storage: Storage, entries: Mapping[str, Entry]) -> None:
-    """Note these, by name, if that is due. No error of the store is raised: the note only spares reads."""
+    """Note these, by name, if that is due. No error of the store is raised: the note only spares
+    reads."""
     if not is_due(storage.root, entries):
         return
     if sum(len(ids) for _, one in entries.values() for ids in one.values()) > _MOST_IDS:

@@ -87,9 +87,9 @@ class Snapshot:
 
 @frozen
 class TableSnapshot(Snapshot):
-    """With what is in the table then. ``properties``: those that are stored. ``schema``: the table's
-    own columns (no meta columns). ``look``: the newest slice of each file group in the partition
-    paths given (None: all). ``paths``: those that it is of."""
+    """With what is in the table then. ``properties``: those that are stored. ``schema``: the
+    table's own columns (no meta columns). ``look``: the newest slice of each file group in the
+    partition paths given (None: all). ``paths``: those that it is of."""
 
     properties: TableConfig
     schema: pa.Schema

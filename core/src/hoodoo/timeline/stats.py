@@ -1,7 +1,8 @@
 """Commit metadata <-> the plain record that JSON and Avro share (HoodieCommitMetadata, format 2.3).
 
 A field that the model does not interpret, or whose stored value is not what the model would write
-(a null count, another ``totalWriteBytes``), is kept in ``WriteStat.extra`` and written back as it was.
+(a null count, another ``totalWriteBytes``), is kept in ``WriteStat.extra`` and written back as it
+was.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ def from_record(record: Mapping[str, Any], form: str, where: str) -> CommitMetad
         }
         extra = {k: v for k, v in (record.get("extraMetadata") or {}).items() if v is not None}
         "".join((*extra.values(), *(i for ids in replaced.values() for i in ids)))
-        # A newer Hudi may know operations that we don't: what they did is in the stats all the same.
+        # A newer Hudi may know operations that we don't: what they did is in the stats all the
+        # same.
         name = record.get("operationType")
         operation = Operation(name) if name in Operation.__members__ else Operation.UNKNOWN
         return CommitMetadata(operation, stats, replaced, extra, bool(record.get("compacted")))
@@ -74,7 +76,8 @@ def from_record(record: Mapping[str, Any], form: str, where: str) -> CommitMetad
 def write_stats(
     raw: Mapping[str, Sequence[Mapping[str, Any]] | None], form: str, where: str
 ) -> tuple[WriteStat, ...]:
-    """The write stats of a record by partition path. Raises :class:`~hoodoo.errors.CorruptTableError`."""
+    """The write stats of a record by partition path. Raises
+    :class:`~hoodoo.errors.CorruptTableError`."""
     with reading(where, "not commit metadata"):
         return tuple(_stat(path, one, form) for path, stats in raw.items() for one in stats or ())
 

@@ -2,9 +2,9 @@
 
 Without an exchange a task learns its partition paths from its rows. Another attempt of it may have
 seen other rows, if the source is not deterministic, and name other files; one that ends after the
-publish would leave a file that readers see and no commit names. So the driver closes a fence when it
-has all stats and before it removes the files that they don't name, and a task looks at the fence on
-both sides of its put: one of the two sees the other.
+publish would leave a file that readers see and no commit names. So the driver closes a fence when
+it has all stats and before it removes the files that they don't name, and a task looks at the fence
+on both sides of its put: one of the two sees the other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from hoodoo.timeline.timeline import load
 
 @frozen
 class TaskFence:
-    """``prefix`` is the folder of what ``requested`` keeps for itself; it goes after the publish."""
+    """``prefix`` is the folder of what ``requested`` keeps for itself; it goes after the
+    publish."""
 
     requested: str
     prefix: str
@@ -53,8 +54,8 @@ class TaskFence:
         return any(storage.head(path) is not None for path in (self._open, self._named))
 
     def keeps(self, storage: Storage, path: str) -> bool:
-        """Behind the closed fence: whether the write counts the file ``path``, which the asking task
-        has made: another attempt may have found it there and reported it."""
+        """Behind the closed fence: whether the write counts the file ``path``, which the asking
+        task has made: another attempt may have found it there and reported it."""
         # The list goes after the commit has come: who finds neither looks for the commit again.
         for _ in range(2):
             timeline = load(storage, self.config)

@@ -54,7 +54,8 @@ class Timeline(Shown):
     noted: dict[str, object] = field(default=Factory(dict), eq=False, repr=False, kw_only=True)
     # Requested time of archived writes -> when they completed, as far as somebody had to know.
     archived_ends: dict[str, str] = field(default=Factory(dict), eq=False, repr=False, kw_only=True)
-    # The newest decision (:mod:`hoodoo.timeline.ledger`) that had been carried out when somebody settled it last.
+    # The newest decision (:mod:`hoodoo.timeline.ledger`) that had been carried out when somebody
+    # settled it last.
     decided: int | None = field(default=None, eq=False, repr=False, kw_only=True)
     _listed: Listed = field(default=NOTHING, eq=False, repr=False, kw_only=True)
     _selected: Selected = field(init=False, eq=False, repr=False)
@@ -88,7 +89,8 @@ class Timeline(Shown):
         return self._selected.pending
 
     def others(self) -> tuple[Instant, ...]:
-        """All but completed writes: what is pending, and actions of other kinds. Few of a long timeline."""
+        """All but completed writes: what is pending, and actions of other kinds. Few of a long
+        timeline."""
         return self._selected.others
 
     def writes(self) -> tuple[Instant, ...]:
@@ -161,7 +163,8 @@ class Timeline(Shown):
         return found.completion_order if found else instant
 
     def log_time(self, log: LogFile) -> str:
-        """The instant by which ``log`` is placed: it belongs to the newest slice that began by then."""
+        """The instant by which ``log`` is placed: it belongs to the newest slice that began by
+        then."""
         return self.layout.log_time(log, self)
 
     def last_instant_time(self) -> str | None:
@@ -174,8 +177,8 @@ class Timeline(Shown):
         return f"{self.config.timeline_path}/{self.layout.file_name(instant)}"
 
     def metadata(self, storage: Storage, instant: Instant) -> CommitMetadata:
-        """What a write instant says of itself; read once. An empty file is legal on some layouts, and not
-        for a replacecommit.
+        """What a write instant says of itself; read once. An empty file is legal on some layouts,
+        and not for a replacecommit.
 
         Raises :class:`~hoodoo.errors.CorruptTableError` naming the file, and InstantGoneError.
         """
@@ -199,7 +202,8 @@ class Timeline(Shown):
         return self._metadata.get(instant)
 
     def contents(self, storage: Storage, instant: Instant) -> dict[str, Any]:
-        """Any instant's file as a plain dict, in the state given (``instant.at(...)``). Raises as :meth:`metadata`."""
+        """Any instant's file as a plain dict, in the state given (``instant.at(...)``). Raises as
+        :meth:`metadata`."""
         return codec.decode(*self._read(storage, instant))
 
     def _read(self, storage: Storage, instant: Instant) -> tuple[bytes, str]:
@@ -237,7 +241,8 @@ class Timeline(Shown):
     ) -> dict[tuple[str, str], str]:
         """(partition path, file id) -> the completed replacecommit that took it out of the table.
 
-        ``as_of`` counts by requested time, inclusive. Reads replacecommits only; of many, what is noted of them.
+        ``as_of`` counts by requested time, inclusive. Reads replacecommits only; of many, what is
+        noted of them.
         """
         every = self.replacecommits()
         if as_of is not None:
@@ -264,8 +269,8 @@ class Timeline(Shown):
         return found
 
     def note_replaced(self, storage: Storage) -> None:
-        """Spare new processes the replacecommits that this one has read, if they are many. Called after a write; it
-        does not fail."""
+        """Spare new processes the replacecommits that this one has read, if they are many. Called
+        after a write; it does not fail."""
         if len(self._replaced) <= replaced_note.MANY or not self.layout.names_completion:
             return
         if replaced_note.is_due(storage.root, self._replaced, tagged=bool(self._tags)):
@@ -274,7 +279,8 @@ class Timeline(Shown):
             replaced_note.write(storage, noted)
 
     def replacecommits(self) -> dict[str, Instant]:
-        """The completed ones, by the names of their files on layout 2, and of their entries in the note."""
+        """The completed ones, by the names of their files on layout 2, and of their entries in the
+        note."""
         writes = self._selected.writes.values()
         return {
             f"{i.requested}_{i.completed}.replacecommit": i
@@ -289,8 +295,8 @@ _NOTHING = CommitMetadata()
 def load(storage: Storage, config: TableConfig) -> Timeline:
     """The active timeline now: one listing, no file read.
 
-    Raises :class:`~hoodoo.errors.CorruptTableError` where the properties name a directory of their own
-    for it that is not there: the table would look empty. (The usual one may be missing: a store
+    Raises :class:`~hoodoo.errors.CorruptTableError` where the properties name a directory of their
+    own for it that is not there: the table would look empty. (The usual one may be missing: a store
     without directories shows none before the first commit.)
     """
     names, tags = names_and_tags(storage, config.timeline_path)

@@ -34,7 +34,8 @@ Key = tuple[str, str]  # partition path, file id
 class FileSystemView:
     """The files of a table at one moment.
 
-    ``slices``: the latest slice of every group that is in the table, sorted by partition and file id.
+    ``slices``: the latest slice of every group that is in the table, sorted by partition and file
+    id.
     """
 
     slices: tuple[FileSlice, ...]
@@ -55,7 +56,8 @@ class FileSystemView:
         return self._replaced.get((partition, file_id))
 
     def replaced_in_vain(self) -> dict[Key, str]:
-        """Of the replaced groups those of which no file is there, with the instant that took them out of the table."""
+        """Of the replaced groups those of which no file is there, with the instant that took them
+        out of the table."""
         return {key: by for key, by in self._replaced.items() if key not in self._groups}
 
     @property
@@ -87,8 +89,9 @@ def parsed(entries: Iterable[Entry]) -> tuple[DataFile, ...]:
 def list_data(storage: Storage, partitions: Iterable[str] | None = None) -> Iterable[Entry]:
     """Return the objects outside ``.hoodie``, or those directly in ``partitions``.
 
-    A directory with a ``.hoodie`` of its own is another table: its files are left out, at any depth. Raises
-    :class:`~hoodoo.errors.UnsupportedTableError` if one of ``partitions`` is such a directory.
+    A directory with a ``.hoodie`` of its own is another table: its files are left out, at any
+    depth. Raises :class:`~hoodoo.errors.UnsupportedTableError` if one of ``partitions`` is such a
+    directory.
     """
     if partitions is not None:
         paths = sorted(set(partitions))
@@ -190,9 +193,10 @@ def _named_in_commit(snapshot: Snapshot, *rivals: BaseFile) -> BaseFile:
 
 @define
 class _Ends:
-    """By which times log files are placed. When an archived writer completed is read from the archived timeline, once,
-    and only if a base file of the group began after the writer: other engines archive without waiting for the next one.
-    A log file that no compaction has reached may be very old, and nobody reads so far back for it."""
+    """By which times log files are placed. When an archived writer completed is read from the
+    archived timeline, once, and only if a base file of the group began after the writer: other
+    engines archive without waiting for the next one. A log file that no compaction has reached may
+    be very old, and nobody reads so far back for it."""
 
     storage: Storage
     timeline: Timeline
@@ -236,9 +240,9 @@ def _attached(
 ) -> tuple[FileSlice, ...]:
     """The slices of a group: each log file in the newest one that began by its time.
 
-    Where log files are named after their slice, and that has no base file yet (a compaction is pending, or
-    the base is not visible), the log continues the slice before. Logs older than every base file make
-    one slice, which starts with the first of them.
+    Where log files are named after their slice, and that has no base file yet (a compaction is
+    pending, or the base is not visible), the log continues the slice before. Logs older than every
+    base file make one slice, which starts with the first of them.
     """
     starts = sorted(bases, key=order_key)
     found: dict[str, list[LogFile]] = {start: [] for start in starts}

@@ -102,8 +102,8 @@ class ObjectStorage:
         return self.put_file(path, local) is not None
 
     def put_file(self, path: str, local: str) -> str | None:
-        """:meth:`put_file_if_absent`: the tag of what was created, None where it was there. The file is mapped, not
-        read into memory."""
+        """:meth:`put_file_if_absent`: the tag of what was created, None where it was there. The
+        file is mapped, not read into memory."""
         key = self._key(path)
         try:
             size = os.stat(local).st_size

@@ -4,8 +4,10 @@ Source: ``KeyGenUtils.extractRecordKeysByFields`` of Hudi 1.2, and how its consi
 what that answers:
 
 * a key that lacks ``,`` or lacks ``:`` is one value, the whole key;
-* otherwise it is ``field:value,field:value``; a value ends at the last ``,`` before the next ``:`` that comes after
-  a ``,``. Values are taken in the order of the key; where no wanted field is among them, the whole key is;
+* otherwise it is ``field:value,field:value``; a value ends at the last ``,`` before the next ``:``
+  that comes after
+  a ``,``. Values are taken in the order of the key; where no wanted field is among them, the whole
+  key is;
 * ``__null__`` counts as the text ``null``, ``__empty__`` as no text.
 """
 

@@ -76,7 +76,7 @@ class TakesNoPart:
         """Nothing is begun with any action."""
 
 
-# --- plugins ------------------------------------------------------------------------------------------
+# --- plugins --------------------------------------------------------------------------------------
 def plugins(table: TableHandle) -> Plugins:
     """Key generator, merger, index and file format, as the properties name them. Made once for
     these."""
@@ -228,7 +228,7 @@ def _conflict_strategy(settings: Settings) -> ConflictStrategy:
     return found
 
 
-# --- rows ---------------------------------------------------------------------------------------------
+# --- rows -----------------------------------------------------------------------------------------
 def stored_row(table: TableHandle, columns: Sequence[str]) -> pa.RecordBatch | None:
     """One row's meta columns and ``columns``; None of an empty table."""
     from hoodoo_rows.read import stored_row as rows_of_files
@@ -257,7 +257,7 @@ def warn_of_stored_keys(table: TableHandle, slices: Sequence[FileSlice]) -> None
         )
 
 
-# --- writes -------------------------------------------------------------------------------------------
+# --- writes ---------------------------------------------------------------------------------------
 def write_target(
     table: TableHandle,
     data: Any = None,

@@ -1,14 +1,17 @@
 """Placement: whether every row of a table lies in the partition path that its columns say.
 
-Readers leave partition paths out by it, so it has to be known, not likely. A global index may leave a row where
-its key first was, whatever the row's columns say later, and who wrote that way is a writer's option: no listing
-and no property of Hudi tells. So (ADR 0019):
+Readers leave partition paths out by it, so it has to be known, not likely. A global index may leave
+a row where its key first was, whatever the row's columns say later, and who wrote that way is a
+writer's option: no listing and no property of Hudi tells. So (ADR 0019):
 
-- a table that Hoodoo makes says so from the start (:data:`FOLLOWS`), and a writer that is about to leave a row
+- a table that Hoodoo makes says so from the start (:data:`FOLLOWS`), and a writer that is about to
+  leave a row
   elsewhere takes that back before its commit;
-- each commit of Hoodoo says, in its ``extraMetadata`` under the same name, that it holds with this commit, and up
-  to which instant the writer looked: ``{"upto": instant, "pending": [instant, ...]}``. A writer that does not
-  know leaves it out. So the commit of any other program ends the certainty, also after it was archived.
+- each commit of Hoodoo says, in its ``extraMetadata`` under the same name, that it holds with this
+  commit, and up
+  to which instant the writer looked: ``{"upto": instant, "pending": [instant, ...]}``. A writer
+  that does not know leaves it out. So the commit of any other program ends the certainty, also
+  after it was archived.
 """
 
 from __future__ import annotations
@@ -36,7 +39,8 @@ _MOVES_NOTHING = frozenset(
 
 @frozen
 class _Look:
-    """What the writer of a commit saw: all completed writes up to ``upto`` but those ``pending`` then."""
+    """What the writer of a commit saw: all completed writes up to ``upto`` but those ``pending``
+    then."""
 
     upto: str
     pending: frozenset[str]
@@ -47,7 +51,8 @@ class _Look:
 
 
 def rows_follow_columns(snapshot: Snapshot) -> bool:
-    """Whether every row that ``timeline`` shows lies where its columns say. ``False``: it is not known.
+    """Whether every row that ``timeline`` shows lies where its columns say. ``False``: it is not
+    known.
 
     Reads the newest commit, which a read has parsed for the schema already, and those that were
     pending at the same time. Raises CorruptTableError naming a commit whose entry can't be read.
@@ -61,8 +66,8 @@ def rows_follow_columns(snapshot: Snapshot) -> bool:
         metadata = snapshot.metadata(write)
         text = metadata.extra.get(FOLLOWS)
         if text is not None:
-            # What is left had completed before: nothing of it appeared later with an older time, as clocks of other
-            # programs may differ.
+            # What is left had completed before: nothing of it appeared later with an older time, as
+            # clocks of other programs may differ.
             look = _parsed(text, f"{snapshot.root}/{snapshot.path(write)}")
             left, known = [w for w in left if look.lacks(w)], True
         elif metadata.operation not in _MOVES_NOTHING:
@@ -72,8 +77,9 @@ def rows_follow_columns(snapshot: Snapshot) -> bool:
 
 
 def noted(snapshot: Snapshot, instant: Instant) -> dict[str, str]:
-    """What the commit of ``instant``, whose rows follow their columns, says of it in its ``extraMetadata``:
-    nothing where that is not known of the rows before. ``timeline``: as it is when the commit is decided."""
+    """What the commit of ``instant``, whose rows follow their columns, says of it in its
+    ``extraMetadata``: nothing where that is not known of the rows before. ``timeline``: as it is
+    when the commit is decided."""
     if not rows_follow_columns(snapshot):
         return {}
     begun = [i.requested for i in snapshot.pending() if i.completes_as_write]

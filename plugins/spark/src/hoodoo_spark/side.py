@@ -46,8 +46,8 @@ class SparkSide:
 
 @frozen
 class StagedSide:
-    """A table made of staged rows, by each process that asks: the driver does not hold it. ``payloads``: of
-    :class:`~hoodoo_spark.stage.ReadStaged`."""
+    """A table made of staged rows, by each process that asks: the driver does not hold it.
+    ``payloads``: of :class:`~hoodoo_spark.stage.ReadStaged`."""
 
     reads: ClassVar[int | None] = None  # many rows: no work for the driver
 
@@ -130,8 +130,8 @@ class Payloads:
 
 
 def payloads(spark: Any, values: Iterable[bytes], lasting: bool = False) -> Payloads:
-    """``values`` made readable by number in every task; takes them one block at a time. ``lasting``: see
-    :func:`carried`."""
+    """``values`` made readable by number in every task; takes them one block at a time.
+    ``lasting``: see :func:`carried`."""
     starts: list[int] = []
     blocks: list[Any] = []
     held: list[bytes] = []

@@ -68,8 +68,8 @@ class View:
         self.seen, self.lost, self.error = instants, False, None
 
     def look(self) -> None:
-        """:meth:`refresh` before a statement that may be about something else: after an error, only reading the view
-        fails, with this error."""
+        """:meth:`refresh` before a statement that may be about something else: after an error, only
+        reading the view fails, with this error."""
         try:
             self.refresh()
         except Exception as error:

@@ -256,7 +256,7 @@ class _Work:
             )
         return paths, leaving
 
-    # --- rows that travel ---------------------------------------------------------------------------
+    # --- rows that travel -------------------------------------------------------------------------
     def _keys(self, rows: pa.Table) -> Any:
         if self.step.virtual:
             return self.step.generator.record_keys(one_batch(rows))

@@ -98,8 +98,9 @@ def check_names(given: Iterable[str]) -> None:
 
 
 def tree_of(statement: str) -> Any:
-    """The one statement of a text, as sqlglot reads it. ConfigError for a text that is not a statement of the kinds that
-    :func:`sql` takes; whether its names mean something is not known yet."""
+    """The one statement of a text, as sqlglot reads it. ConfigError for a text that is not a
+    statement of the kinds that :func:`sql` takes; whether its names mean something is not known
+    yet."""
     tree = without_calls(read_statement(statement))
     kinds = (exp.Delete, exp.Update, exp.Merge, exp.Insert, exp.Query)
     if not isinstance(tree, kinds) and altered_table(tree) is None:

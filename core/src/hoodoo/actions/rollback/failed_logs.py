@@ -1,7 +1,9 @@
-"""The log files that a failed write left in a table of version 6, whose names don't say who wrote them.
+"""The log files that a failed write left in a table of version 6, whose names don't say who wrote
+them.
 
 Which file groups it may have touched is said by its markers (Hoodoo's, and both kinds of Spark
-Hudi's) and by its inflight file; which of their log files, and which blocks, by the blocks themselves.
+Hudi's) and by its inflight file; which of their log files, and which blocks, by the blocks
+themselves.
 """
 
 from __future__ import annotations
@@ -68,8 +70,8 @@ def failed_logs(
     opener: LogFiles,
     named: frozenset[str] | None = None,
 ) -> FailedLogs:
-    """Those log files of ``groups`` that hold blocks of ``instant`` which no rollback took back; only of those ``named``
-    after one of these instants, if given."""
+    """Those log files of ``groups`` that hold blocks of ``instant`` which no rollback took back;
+    only of those ``named`` after one of these instants, if given."""
     logs: dict[tuple[str, str, str], list[LogFile]] = {}
     for partition in sorted({p for p, _ in groups if ".." not in p.split("/")}):
         for entry in storage.list(partition):
@@ -99,8 +101,8 @@ def failed_logs(
 def left_behind(
     storage: Storage, files: Iterable[LogFile], undone: set[str], opener: LogFiles
 ) -> list[LogFile]:
-    """Those of ``files`` that a task of Hoodoo's put after its write, one of the instants ``undone``,
-    had been rolled back.
+    """Those of ``files`` that a task of Hoodoo's put after its write, one of the instants
+    ``undone``, had been rolled back.
 
     No marker need be left that says so. But a name ends with the time of day of the instant that it
     was planned for, and where that fits, the blocks tell.
@@ -113,8 +115,9 @@ def left_behind(
 
 
 def writers(storage: Storage, file: LogFile, opener: LogFiles) -> frozenset[str] | None:
-    """The instants of the blocks of ``file``, if it is certain that there are no others: empty where it
-    takes something back, or has bytes that no block can be read from. None if it went away meanwhile."""
+    """The instants of the blocks of ``file``, if it is certain that there are no others: empty
+    where it takes something back, or has bytes that no block can be read from. None if it went away
+    meanwhile."""
     try:
         with opener.reader(storage, file.path, file.size) as reader:
             blocks = list(reader.blocks)

@@ -33,11 +33,11 @@ from hoodoo.timeline.view import list_data
 
 @frozen
 class RollbackFiles:
-    """Where files of an instant may be. ``partitions``: None where only a listing of the whole table
-    tells (tasks of a write that failed may have put files that nobody counted). ``groups``: those
-    with log files that don't say who wrote them (table version 6). ``own_slices``: the log files of
-    slices that began with the instant go with it, whoever wrote them (version 6). ``beside``: clusterings that
-    log files of the instant may be named after (later versions)."""
+    """Where files of an instant may be. ``partitions``: None where only a listing of the whole
+    table tells (tasks of a write that failed may have put files that nobody counted). ``groups``:
+    those with log files that don't say who wrote them (table version 6). ``own_slices``: the log
+    files of slices that began with the instant go with it, whoever wrote them (version 6).
+    ``beside``: clusterings that log files of the instant may be named after (later versions)."""
 
     partitions: frozenset[str] | None
     groups: frozenset[Group]
@@ -109,7 +109,8 @@ def find(snapshot: Snapshot, requested: str, where: RollbackFiles) -> Found:
 
 
 def _named_after(timeline: Timeline, instant: Instant) -> frozenset[str]:
-    """The clusterings that ``instant`` may have been written beside, where names of log files say an instant."""
+    """The clusterings that ``instant`` may have been written beside, where names of log files say
+    an instant."""
     if timeline.layout.log_names_slice or instant.traits.replaces:
         return frozenset()
     own = order_key(instant.requested)
@@ -132,7 +133,8 @@ def take_away(
     The files are looked for once more: a task that outlived its driver may have added some."""
     requested = instant.requested
     unpublish(snapshot, instant)
-    # Before the instant leaves the timeline: of what is unknown there nobody can tell that it was undone.
+    # Before the instant leaves the timeline: of what is unknown there nobody can tell that it was
+    # undone.
     Participants.of_table(snapshot.config).undone(snapshot.storage, snapshot.config, requested)
     if snapshot.layout.log_names_slice:
         planned = {(str(a.get("partitionPath") or ""), str(a.get("fileId"))) for a in requests}
@@ -140,7 +142,8 @@ def take_away(
     found = find(snapshot, requested, where)
     gone = {f.path for f in found.whole} | _planned(snapshot.storage, requested, requests)
     if instant.traits.replaces and any(isinstance(parse_path(path), LogFile) for path in gone):
-        # Writers put them into the groups to come, and participants know them by the commits of these.
+        # Writers put them into the groups to come, and participants know them by the commits of
+        # these.
         Participants.of_table(snapshot.config).retire(snapshot.storage, snapshot.config)
     discard(snapshot.storage, sorted(gone))
     taken_back = tuple(_take_back(snapshot, log, mine, requested) for log in found.shared)
@@ -164,8 +167,9 @@ def take_away(
 
 
 def take_own(snapshot: Snapshot, requested: str, groups: frozenset[Group]) -> None:
-    """Take away what this process, and it alone, has put into ``groups`` for an instant that was not published. Who
-    has undone it meanwhile may have looked before the last file was there, and its markers may be gone."""
+    """Take away what this process, and it alone, has put into ``groups`` for an instant that was
+    not published. Who has undone it meanwhile may have looked before the last file was there, and
+    its markers may be gone."""
     where = RollbackFiles(frozenset(path for path, _ in groups), groups)
     discard(snapshot.storage, [file.path for file in find(snapshot, requested, where).whole])
 

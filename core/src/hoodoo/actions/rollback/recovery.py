@@ -1,4 +1,5 @@
-"""Recovery: what a writer does before it writes: finish what others began to undo, undo what died, sweep."""
+"""Recovery: what a writer does before it writes: finish what others began to undo, undo what died,
+sweep."""
 
 from __future__ import annotations
 
@@ -39,8 +40,8 @@ from hoodoo.timeline.task_fence import fence_of
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import list_data
 
-# What an instant may leave below MARKERS: its folder of markers, its door, and its staged rows, which
-# outlive it where the write is repeated.
+# What an instant may leave below MARKERS: its folder of markers, its door, and its staged rows,
+# which outlive it where the write is repeated.
 _LEFT = re.compile(rf"{re.escape(MARKERS)}/(?:hoodoo-w?)?(\d{{17}}|\d{{14}})")
 # Seconds from the marker of a file on, in which a task that has lost may yet put the file.
 LATE = 3600
@@ -48,8 +49,9 @@ LATE = 3600
 
 @frozen
 class Recovered:
-    """``done``: the instants that were undone. ``timeline`` is that of now; None where something was pending, which
-    may have ended since. ``waits``: tasks of a completed write may yet put files, so the next write looks again."""
+    """``done``: the instants that were undone. ``timeline`` is that of now; None where something
+    was pending, which may have ended since. ``waits``: tasks of a completed write may yet put
+    files, so the next write looks again."""
 
     done: tuple[RolledBack, ...]
     timeline: Timeline | None
@@ -128,8 +130,8 @@ def recover(
 
 
 def without_planless(snapshot: Snapshot) -> Snapshot:
-    """``snapshot`` without actions that are inflight and have no plan: who began these had slept, while another process
-    ended them. Nobody could finish them. Their files are deleted."""
+    """``snapshot`` without actions that are inflight and have no plan: who began these had slept,
+    while another process ended them. Nobody could finish them. Their files are deleted."""
     if lost := _planless(snapshot.timeline):
         # A listing may lack one of two files that came while it lasted; not so the next one.
         lost &= _planless(snapshot.reload().timeline)
@@ -192,9 +194,9 @@ def _abandoned(snapshot: Snapshot, config: TableConfig, spare: Collection[str]) 
 
 
 def sweep_undone(snapshot: Snapshot, recent: bool = False) -> None:
-    """Delete what tasks of undone instants put after these were undone. Lists the table if there may be
-    some. ``recent``: only of what was undone since the newest write was requested; archiving looks once more
-    at all."""
+    """Delete what tasks of undone instants put after these were undone. Lists the table if there
+    may be some. ``recent``: only of what was undone since the newest write was requested; archiving
+    looks once more at all."""
     undone = taken_back(snapshot, recent)
     discard(snapshot.storage, _left_behind(snapshot, undone) if undone else ())
     if undone:
@@ -233,9 +235,10 @@ def _sweep(snapshot: Snapshot, marked: Collection[Entry], living: Liveness) -> b
 
 
 def _sweep_late(snapshot: Snapshot, requested: str) -> bool:
-    """Delete base files of the completed instant ``requested`` that no stat names: tasks have put them after the
-    publish, and have died before they could delete them. A commit that says nothing of files proves nothing. Whether
-    such a file may come yet: a task puts it right after its marker, but may be slow."""
+    """Delete base files of the completed instant ``requested`` that no stat names: tasks have put
+    them after the publish, and have died before they could delete them. A commit that says nothing
+    of files proves nothing. Whether such a file may come yet: a task puts it right after its
+    marker, but may be slow."""
     instant = snapshot.find(requested)
     if instant is None or not (marked := not_named(snapshot.storage, requested, ())):
         return False

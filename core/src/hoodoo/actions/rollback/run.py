@@ -1,7 +1,7 @@
 """Rollback: an instant leaves no file behind and is taken off the timeline.
 
-What failed is rolled back by the next writer; what is completed, when somebody asks for it. A crash at
-any point is finished by the next writer (and by Spark Hudi): plan requested -> inflight -> what
+What failed is rolled back by the next writer; what is completed, when somebody asks for it. A crash
+at any point is finished by the next writer (and by Spark Hudi): plan requested -> inflight -> what
 :mod:`hoodoo.actions.rollback.files` does -> completed -> markers.
 """
 
@@ -69,8 +69,8 @@ def rollback(snapshot: Snapshot, instant: Instant) -> RolledBack:
     """Undo ``instant``: a pending one, or the newest completed write.
 
     A rollback of it that somebody left half done is finished. Raises CommitUnknownError if the end
-    of it is not known, and, with nothing deleted, CommitConflictError if a pending instant turns out
-    to be completed or something that may build on a completed one is pending, ConfigError if a
+    of it is not known, and, with nothing deleted, CommitConflictError if a pending instant turns
+    out to be completed or something that may build on a completed one is pending, ConfigError if a
     completed one is not the newest, is kept by a savepoint, or what it replaced has been cleaned.
     """
     done = _begun(snapshot, instant)
@@ -86,9 +86,10 @@ def rollback(snapshot: Snapshot, instant: Instant) -> RolledBack:
 def resume(snapshot: Snapshot, mine: Instant) -> RolledBack | None:
     """Finish the pending rollback ``mine``, whoever began it.
 
-    None: what it names is completed, so that nothing has been undone yet, and it is withdrawn. Others
-    may have built on that write since, or it completed after the rollback of a failed one was asked
-    for. (Spark Hudi 1.2 leaves such a rollback behind where it refuses one, and would run it later.)
+    None: what it names is completed, so that nothing has been undone yet, and it is withdrawn.
+    Others may have built on that write since, or it completed after the rollback of a failed one
+    was asked for. (Spark Hudi 1.2 leaves such a rollback behind where it refuses one, and would run
+    it later.)
     """
     instant, plan = target_of(snapshot, mine)
     if instant.is_completed:
@@ -100,7 +101,8 @@ def resume(snapshot: Snapshot, mine: Instant) -> RolledBack | None:
 
 
 def _told(snapshot: Snapshot, instant: Instant) -> AbstractContextManager[ActionEvents]:
-    """What is done inside is a run of a rollback. ``undoes``: the instant, in the details of its events."""
+    """What is done inside is a run of a rollback. ``undoes``: the instant, in the details of its
+    events."""
     return action_events("rollback", snapshot.config.name, snapshot.root, undoes=instant.requested)
 
 
@@ -205,8 +207,8 @@ def metadata(storage: Storage, mine: str, instant: Instant, removed: Removed) ->
 
 
 def _begun(snapshot: Snapshot, instant: Instant) -> RolledBack | None:
-    """The rollback of ``instant`` that somebody left half done, finished. CommitConflictError if it is
-    being done right now."""
+    """The rollback of ``instant`` that somebody left half done, finished. CommitConflictError if it
+    is being done right now."""
     for mine in (i for i in snapshot.pending() if i.action == "rollback"):
         if publish.target_of(snapshot, mine) != instant.requested:
             continue

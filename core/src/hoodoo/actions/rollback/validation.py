@@ -110,8 +110,8 @@ def refuse_unless_newest(snapshot: Snapshot, instant: Instant) -> None:
 
 
 def refuse_begun_slices(snapshot: Snapshot, instant: Instant) -> None:
-    """Raises ConfigError if log files are named after the pending compaction ``instant`` (version 6):
-    without its base files other readers would take them for the whole slice."""
+    """Raises ConfigError if log files are named after the pending compaction ``instant`` (version
+    6): without its base files other readers would take them for the whole slice."""
     if not snapshot.layout.log_names_slice or not instant.traits.begins_slices:
         return
     if any(
@@ -125,12 +125,12 @@ def refuse_begun_slices(snapshot: Snapshot, instant: Instant) -> None:
 
 
 def taken_back(snapshot: Snapshot, recent: bool = False) -> set[str]:
-    """Instants that rollbacks and restores undid (since the newest write was requested, if ``recent``), and
-    that are not on the timeline (again), active or archived.
+    """Instants that rollbacks and restores undid (since the newest write was requested, if
+    ``recent``), and that are not on the timeline (again), active or archived.
 
-    Only the recent ones may have tasks that still run; what was undone before a write was requested, that write
-    has looked at. What comes later yet stays invisible as long as its instant is younger than the timeline's
-    start, and archiving looks once more before that changes.
+    Only the recent ones may have tasks that still run; what was undone before a write was
+    requested, that write has looked at. What comes later yet stays invisible as long as its instant
+    is younger than the timeline's start, and archiving looks once more before that changes.
     """
     newest = next((i.requested for i in snapshot.writes()[-1:]), "")
     found: set[str] = set()
@@ -211,8 +211,9 @@ def _needed(
 
 
 def _needed_still(snapshot: Snapshot, paths: set[str]) -> set[str]:
-    """``paths`` without those that nobody needs: of instants that were undone before, and of file groups that an
-    archived instant replaced. Reads the undoing and the archived instants, if there are any paths."""
+    """``paths`` without those that nobody needs: of instants that were undone before, and of file
+    groups that an archived instant replaced. Reads the undoing and the archived instants, if there
+    are any paths."""
     files = {path: parse_path(path) for path in paths}
     oldest = min((f.instant for f in files.values() if f is not None), key=order_key, default=None)
     if oldest is None:

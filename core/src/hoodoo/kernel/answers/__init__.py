@@ -1,8 +1,9 @@
-"""Answers of plugins, checked at one seam: type, schema, length, nulls and range of what each member answers.
+"""Answers of plugins, checked at one seam: type, schema, length, nulls and range of what each
+member answers.
 
-A wrong answer, and an exception that is none of Hoodoo's, is a PluginError that names the family, the plugin, its
-distribution, the member, what came and what was wanted. What a plugin raises on purpose, as an error of
-:mod:`hoodoo.errors`, passes. Built-in plugins come through the same seam.
+A wrong answer, and an exception that is none of Hoodoo's, is a PluginError that names the family,
+the plugin, its distribution, the member, what came and what was wanted. What a plugin raises on
+purpose, as an error of :mod:`hoodoo.errors`, passes. Built-in plugins come through the same seam.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Declared: rules that follow from what a Protocol says, by the types of its members and :mod:`hoodoo.hookspecs.answers`.
+"""Declared: rules that follow from what a Protocol says, by the types of its members and
+:mod:`hoodoo.hookspecs.answers`.
 
-A rule is made once for each member; where a member needs more than can be declared, its family's module has a
-function (:func:`rule`).
+A rule is made once for each member; where a member needs more than can be declared, its family's
+module has a function (:func:`rule`).
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ def prepare(name: str) -> Callable[[Prepare], Prepare]:
 
 
 def part(answer: Any, ask: Ask, name: str, terms: Any = None) -> Any:
-    """``answer``, which answers in place of the plugin from now on, behind the seam of the kind ``name``."""
+    """``answer``, which answers in place of the plugin from now on, behind the seam of the kind
+    ``name``."""
     kind = kind_of(name)
     protocol = kind.protocols[0]
     if not _looks(protocol)(answer):
@@ -87,7 +89,7 @@ def _kinds_of_protocols(names: tuple[str, ...]) -> dict[type, str]:
     return {**of_families, **parts}
 
 
-# --- what is declared -------------------------------------------------------------------------------
+# --- what is declared -----------------------------------------------------------------------------
 def _argument(function: Callable[..., Any], path: str) -> Callable[..., Any]:
     """What a call gives the argument ``path``, or an attribute of it."""
     name, _, rest = path.partition(".")
@@ -157,7 +159,7 @@ _BY_DECLARATION: dict[type, Callable[..., Rule]] = {
 }
 
 
-# --- what its type says -----------------------------------------------------------------------------
+# --- what its type says ---------------------------------------------------------------------------
 def _made(hint: Any, name: str, is_method: bool) -> Rule:
     judge = _typed(hint)
 

@@ -1,7 +1,7 @@
 """What engines answer, and whose fault it is when a step fails.
 
-Streams are the engine's own and stay as they are: their schema is judged. Steps get a seam around them that tells
-their exceptions from those of the engine.
+Streams are the engine's own and stay as they are: their schema is judged. Steps get a seam around
+them that tells their exceptions from those of the engine.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _PAYLOAD = pa.schema([("payload", pa.binary())])
 
 @frozen
 class Watched:
-    """``step``; an exception of its own is not the engine's. ``behalf``: the plugin whose step it is, and in
-    which of its members it was given to the engine; None: core's."""
+    """``step``; an exception of its own is not the engine's. ``behalf``: the plugin whose step it
+    is, and in which of its members it was given to the engine; None: core's."""
 
     step: Step
     behalf: tuple[Who, str] | None = None

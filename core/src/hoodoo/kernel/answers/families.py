@@ -61,7 +61,8 @@ def _made(
 
 
 def checked(family: str, obj: Any, who: Who) -> Any:
-    """``obj``, a plugin of ``family``, behind the seam. PluginError if workers need it and it can't travel."""
+    """``obj``, a plugin of ``family``, behind the seam. PluginError if workers need it and it can't
+    travel."""
     if isinstance(obj, Checked):
         return obj
     kind = kind_of(family)

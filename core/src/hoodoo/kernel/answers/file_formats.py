@@ -1,4 +1,5 @@
-"""What formats of base files and of log files answer, and the readers and writers that they make."""
+"""What formats of base files and of log files answer, and the readers and writers that they
+make."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What indexes answer.
 
-``locate`` answers a stream that nobody has evaluated yet: its schema is judged at once, its rows where they are
-collected (:func:`check_locations`, :func:`check_groups`, :func:`check_asked`).
+``locate`` answers a stream that nobody has evaluated yet: its schema is judged at once, its rows
+where they are collected (:func:`check_locations`, :func:`check_groups`, :func:`check_asked`).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _MANY, _SAMPLE = 1 << 16, 64
 
 
 def check_locations(index: Any, found: pa.Table, member: str = "locate") -> None:
-    """PluginError where what ``index`` answered to ``member`` has nulls, or a row twice. Of many rows, those
-    of every 64th key are looked at."""
+    """PluginError where what ``index`` answered to ``member`` has nulls, or a row twice. Of many
+    rows, those of every 64th key are looked at."""
     who = who_is(index)
     if who is None:
         return
@@ -46,8 +46,8 @@ def check_locations(index: Any, found: pa.Table, member: str = "locate") -> None
 def check_groups(
     index: Any, found: Iterable[tuple[str, str]], known: Collection[tuple[str, str]]
 ) -> None:
-    """PluginError where ``index`` located keys in file groups that the table does not have. Both are pairs of
-    partition path and file id."""
+    """PluginError where ``index`` located keys in file groups that the table does not have. Both
+    are pairs of partition path and file id."""
     who = who_is(index)
     if who is None:
         return
@@ -61,8 +61,8 @@ def check_groups(
 
 
 def check_asked(index: Any, found: pa.Table, asked: pa.ChunkedArray | pa.Array) -> None:
-    """PluginError where ``index`` located keys that nobody asked for: ``asked`` are the numbers of the rows of
-    ``found`` that somebody did. What is deleted is found by these rows alone."""
+    """PluginError where ``index`` located keys that nobody asked for: ``asked`` are the numbers of
+    the rows of ``found`` that somebody did. What is deleted is found by these rows alone."""
     who = who_is(index)
     if who is None:
         return
@@ -72,7 +72,8 @@ def check_asked(index: Any, found: pa.Table, asked: pa.ChunkedArray | pa.Array) 
 
 
 def _sampled(found: pa.Table) -> pa.Table:
-    """The rows of about every 64th key: by the sum of its last bytes, so that rows of a key stay together."""
+    """The rows of about every 64th key: by the sum of its last bytes, so that rows of a key stay
+    together."""
     keys = found.column("record_key").combine_chunks()
     arrays = keys.chunks if isinstance(keys, pa.ChunkedArray) else [keys]
     return found.filter(pa.chunked_array([_chosen(a) for a in arrays], pa.bool_()))

@@ -15,8 +15,8 @@ from hoodoo.kernel.answers.seam import Ask
 from hoodoo.kernel.answers.wrong import Wrong, excused, says
 
 _FILL = "fill the column or filter these rows out before writing."
-# A directory outside of the table; one that listings pass over, as its name is one of Hudi's own; and what no
-# file system takes.
+# A directory outside of the table; one that listings pass over, as its name is one of Hudi's own;
+# and what no file system takes.
 _UNFIT = r"^/|//|/$|\x00|(^|/)(\.\.?|\.hoodie[^/]*)(/|$)"
 
 
@@ -91,7 +91,7 @@ def _prepare_settled(ask: Ask, stored: Callable[[], Any]) -> tuple[tuple[Any, ..
     return (read,), {}
 
 
-# --- inside -----------------------------------------------------------------------------------------
+# --- inside ---------------------------------------------------------------------------------------
 def _filled_keys(answer: Any, rows: int, blame: Callable[[pa.Array], None]) -> pa.Array:
     wanted = f"a pyarrow.Array of {rows} record keys of type string, none of them null or empty"
     if not isinstance(answer, pa.Array) or answer.type != pa.string() or len(answer) != rows:
@@ -106,8 +106,8 @@ def _filled_keys(answer: Any, rows: int, blame: Callable[[pa.Array], None]) -> p
 
 
 def _blame_keys(ask: Ask, batch: pa.RecordBatch, bad: pa.Array) -> None:
-    """NullKeyError where the columns of the key are empty in the rows whose keys are ``bad``: the data is at
-    fault then, and not the generator."""
+    """NullKeyError where the columns of the key are empty in the rows whose keys are ``bad``: the
+    data is at fault then, and not the generator."""
     for name in ask.inner.record_key_fields:
         column = _column(batch, name)
         if column is not None and pc.all(_is_empty(column.filter(bad))).as_py():

@@ -137,7 +137,7 @@ def _check_rows(rows: Any, older: pa.Table) -> None:
             raise Wrong("rows of other record keys", f"{wanted}, row i with the key of pair i")
 
 
-# --- layouts ---------------------------------------------------------------------------------------
+# --- layouts --------------------------------------------------------------------------------------
 @rule("Layout.plan")
 def _plan(
     answer: Any,

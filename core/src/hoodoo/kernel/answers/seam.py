@@ -1,8 +1,9 @@
 """The seam: whatever a plugin answers goes through here once, wherever it is asked.
 
-:func:`checked` puts an object that looks like the plugin around it. Each member of the family's Protocol calls the
-plugin's, and judges what comes by the rule that :mod:`hoodoo.kernel.answers.families` has for it; all other
-attributes are the plugin's own. It is pickled, compared and hashed as the plugin is.
+:func:`checked` puts an object that looks like the plugin around it. Each member of the family's
+Protocol calls the plugin's, and judges what comes by the rule that
+:mod:`hoodoo.kernel.answers.families` has for it; all other attributes are the plugin's own. It is
+pickled, compared and hashed as the plugin is.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ Prepare = Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]
 
 @frozen
 class Kind:
-    """The members of objects of one family, or of what its plugins make. ``properties`` and ``methods``: rule of
-    each; None: it answers nothing. An object may lack some of them: ``defaults`` stand for these. ``prepare``: of
-    methods whose arguments are changed. ``says_missing``: methods that say by a FileNotFoundError that something is
-    not there. ``travels``: workers need it. ``protocols``: what has the members, the one that all obey first.
+    """The members of objects of one family, or of what its plugins make. ``properties`` and
+    ``methods``: rule of each; None: it answers nothing. An object may lack some of them:
+    ``defaults`` stand for these. ``prepare``: of methods whose arguments are changed.
+    ``says_missing``: methods that say by a FileNotFoundError that something is not there.
+    ``travels``: workers need it. ``protocols``: what has the members, the one that all obey first.
     ``declared_at``: as of the family."""
 
     name: str
@@ -113,7 +115,8 @@ class Checked:
 
 
 def blame(error: Exception, who: Who, member: str, says_missing: bool = False) -> None:
-    """Raise a PluginError in place of ``error``, which ``member`` raised; nothing where the plugin may raise it."""
+    """Raise a PluginError in place of ``error``, which ``member`` raised; nothing where the plugin
+    may raise it."""
     if says_missing and isinstance(error, FileNotFoundError):
         excuse(error)
     if passes(error):
@@ -186,8 +189,8 @@ Names = frozenset[tuple[str, str]]
 
 @lru_cache(maxsize=512)
 def _on_class(kind_name: str, made: type) -> tuple[Names, frozenset[str], bool]:
-    """The members that objects of a class have, those that it lacks, and whether objects answer more names than
-    can be seen (by a ``__getattr__``)."""
+    """The members that objects of a class have, those that it lacks, and whether objects answer
+    more names than can be seen (by a ``__getattr__``)."""
     kind = kind_of(kind_name)
     names = frozenset((*kind.properties, *kind.methods))
     # The class and not the object: a property may compute, or fail before the object is in use.
@@ -293,7 +296,7 @@ def _again(kind: str, inner: Any, who: Who, terms: Any, declared_at: str = "") -
     return wrapped(kind_of(kind), inner, who, terms)
 
 
-# --- what travels -----------------------------------------------------------------------------------
+# --- what travels ---------------------------------------------------------------------------------
 class _Enough(Exception):
     """So many bytes were pickled that the rest is taken for granted."""
 
@@ -310,7 +313,8 @@ class _Sink(io.RawIOBase):
 
 
 class _Probe(pickle.Pickler):
-    """Does not look into classes and functions, which engines pickle by value if need be, nor into schemas."""
+    """Does not look into classes and functions, which engines pickle by value if need be, nor into
+    schemas."""
 
     def reducer_override(self, obj: Any) -> Any:
         """Put a small value in the place of a class, function, module or schema."""

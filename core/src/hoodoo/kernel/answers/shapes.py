@@ -1,7 +1,8 @@
-"""What answers of several families have in common. Each function returns the answer or raises Wrong.
+"""What answers of several families have in common. Each function returns the answer or raises
+Wrong.
 
-Arrays are judged by type, length and counts of nulls, and by one pass of Arrow's compute where values have a
-range; never value by value.
+Arrays are judged by type, length and counts of nulls, and by one pass of Arrow's compute where
+values have a range; never value by value.
 """
 
 from __future__ import annotations

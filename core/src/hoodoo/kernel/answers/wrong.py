@@ -1,4 +1,5 @@
-"""Who answered wrongly, what came, and what was wanted; and which exceptions are nobody's fault here."""
+"""Who answered wrongly, what came, and what was wanted; and which exceptions are nobody's fault
+here."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ class Wrong(Exception):
 
 @frozen
 class Who:
-    """The plugin that answers. ``part``: what it made that answers in its place (a reader, a writer)."""
+    """The plugin that answers. ``part``: what it made that answers in its place (a reader, a
+    writer)."""
 
     family: str
     name: str
@@ -89,7 +91,8 @@ def says(value: Any) -> str:
 
 
 def excuse(error: BaseException) -> None:
-    """Mark ``error``: it comes from what a plugin called (a step, a store, the data), not from itself."""
+    """Mark ``error``: it comes from what a plugin called (a step, a store, the data), not from
+    itself."""
     try:
         setattr(error, _FOREIGN, True)
     except AttributeError:  # an exception with slots
@@ -97,8 +100,8 @@ def excuse(error: BaseException) -> None:
 
 
 def passes(error: BaseException) -> bool:
-    """Whether ``error`` goes through as it is: raised on purpose, a warning that a filter made an error, or
-    not the plugin's own."""
+    """Whether ``error`` goes through as it is: raised on purpose, a warning that a filter made an
+    error, or not the plugin's own."""
     return isinstance(error, HoodooError | Warning) or hasattr(error, _FOREIGN)
 
 

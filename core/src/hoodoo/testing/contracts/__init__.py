@@ -1,6 +1,8 @@
-"""Contract suites: one class of pytest tests per extension point, run by every plugin that offers it.
+"""Contract suites: one class of pytest tests per extension point, run by every plugin that offers
+it.
 
-Subclass the class in your own tests and answer its fixtures; pytest finds the tests by inheritance::
+Subclass the class in your own tests and answer its fixtures; pytest finds the tests by
+inheritance::
 
     from hoodoo.testing.contracts.storage import StorageContract
 

@@ -12,8 +12,9 @@ Usage::
         def prepare(self, table):
             super().prepare(table)  # or whatever gives it something to do
 
-The suite makes small tables of the columns ``id``, ``v`` and ``region`` on the local engine, one of each
-``kind``, and ends the process before and in the middle of each storage operation of a run, and after the last one.
+The suite makes small tables of the columns ``id``, ``v`` and ``region`` on the local engine, one of
+each ``kind``, and ends the process before and in the middle of each storage operation of a run, and
+after the last one.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ class Prepared:
 
 
 class ActionContract:
-    """Subclass, and answer the fixture ``action``; :meth:`prepare` where three upserts give it nothing to do."""
+    """Subclass, and answer the fixture ``action``; :meth:`prepare` where three upserts give it
+    nothing to do."""
 
     # More arguments of hoodoo.create for the suite's tables.
     table: ClassVar[Mapping[str, Any]] = {}
@@ -78,11 +80,11 @@ class ActionContract:
     opened_with: ClassVar[Mapping[str, str]] = {}
     # Whether a run changes what readers see; where it does not, no row may change.
     changes_rows: ClassVar[bool] = False
-    # How often it does something: where it finds something to do; each time, as it makes something again for each caller;
-    # or never, as it only looks.
+    # How often it does something: where it finds something to do; each time, as it makes something
+    # again for each caller; or never, as it only looks.
     effect: ClassVar[Literal["due", "each time", "never"]] = "due"
-    # Of an action that follows writes: options with which it is due after the writes of prepare(), and such as it
-    # has to refuse.
+    # Of an action that follows writes: options with which it is due after the writes of prepare(),
+    # and such as it has to refuse.
     inline: ClassVar[Mapping[str, str]] = {}
     wrong: ClassVar[Mapping[str, str]] = {}
 
@@ -272,8 +274,9 @@ class ActionContract:
     def test_a_writer_in_between_comes_before_or_after(
         self, action: Any, prepared: Prepared, tmp_path: Path
     ) -> None:
-        """Another writer commits before the first, a middle and the last operation of a run. The rows are those of the
-        write and then the run, or of the run and then the write. A run that fails is repeated, and may fail again."""
+        """Another writer commits before the first, a middle and the last operation of a run. The
+        rows are those of the write and then the run, or of the run and then the write. A run that
+        fails is repeated, and may fail again."""
         if self.effect == "never":
             pytest.skip("it only looks")
         regions = sorted({region for _, _, region in self._rows(prepared.path)})

@@ -1,4 +1,5 @@
-"""What every subcommand of ``hoodoo`` promises: the contract of the hook ``hoodoo_commands`` as tests.
+"""What every subcommand of ``hoodoo`` promises: the contract of the hook ``hoodoo_commands`` as
+tests.
 
 Usage::
 

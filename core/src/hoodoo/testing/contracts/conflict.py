@@ -127,7 +127,8 @@ class ConflictContract:
         assert strategy.conflict(other, mine)
 
     def test_what_is_replaced_takes_no_rows(self, strategy: ConflictStrategy) -> None:
-        """Rows appended to a file group that is replaced by a clustering would be seen by nobody."""
+        """Rows appended to a file group that is replaced by a clustering would be seen by
+        nobody."""
         mine = made_change(1, appended=[("a", "f1")])
         other = made_change(2, Operation.CLUSTER, [("a", "f1"), ("a", "made")])
         assert strategy.conflict(mine, other)

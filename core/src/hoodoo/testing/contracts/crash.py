@@ -11,10 +11,11 @@ Usage::
         def check(self, table):  # what your plugin promises, after each crash and after the next write
             assert table.compare_indexes("mine", "simple").same
 
-The suite makes small tables of the columns ``id``, ``v`` and ``region``, one of each ``kind``, and does each of
-``operations`` again and again: the process ends before the first operation on the store, in the middle of the second,
-before the third, and so on, and after the last one. Then readers see the table as it was before or as it is
-after, and the next writer goes on without a manual step.
+The suite makes small tables of the columns ``id``, ``v`` and ``region``, one of each ``kind``, and
+does each of ``operations`` again and again: the process ends before the first operation on the
+store, in the middle of the second, before the third, and so on, and after the last one. Then
+readers see the table as it was before or as it is after, and the next writer goes on without a
+manual step.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ class CrashTrials:
 
     # More arguments of hoodoo.create.
     table: ClassVar[Mapping[str, Any]] = {}
-    # What is done to the prepared table, in which the process ends. A name that is in no table of the kind, as
-    # ``compact`` of a table that is copied on write, is passed over.
+    # What is done to the prepared table, in which the process ends. A name that is in no table of
+    # the kind, as ``compact`` of a table that is copied on write, is passed over.
     operations: ClassVar[Mapping[str, Operation]] = {
         "upsert": lambda t: t.upsert(rows((1, "new", "a"), (5, "new", "b"), (6, "new", "c"))),
         "delete": lambda t: t.delete(rows((1, "", "a"), (3, "", "b")).select(["id", "region"])),
@@ -85,8 +86,8 @@ class CrashTrials:
         return one_thread()
 
     def options(self, folder: Path) -> Mapping[str, str]:
-        """Of create, and of each time that the table is opened. ``folder`` is put back before each trial, with all
-        that is in it; the table is one of its directories."""
+        """Of create, and of each time that the table is opened. ``folder`` is put back before each
+        trial, with all that is in it; the table is one of its directories."""
         return {}
 
     def prepare(self, table: Table) -> None:
@@ -95,7 +96,8 @@ class CrashTrials:
         table.upsert(rows((2, "mid", "a"), (4, "mid", "b")))
 
     def check(self, table: Table) -> None:
-        """What your plugin promises of the table, as a process finds it that opens it now: assert it."""
+        """What your plugin promises of the table, as a process finds it that opens it now: assert
+        it."""
 
     def test_a_crash_leaves_the_table_old_or_new(
         self, tmp_path: Path, kind: tuple[int, str], operation: str, engine: Engine

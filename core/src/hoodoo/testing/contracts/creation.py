@@ -1,4 +1,5 @@
-"""What every plugin that says what a new table is promises: the contract of ``hoodoo_new_table`` as tests.
+"""What every plugin that says what a new table is promises: the contract of ``hoodoo_new_table`` as
+tests.
 
 Usage::
 

@@ -1,4 +1,5 @@
-"""What every base file format promises: :class:`hoodoo.hookspecs.file_format.BaseFileFormat` as tests.
+"""What every base file format promises: :class:`hoodoo.hookspecs.file_format.BaseFileFormat` as
+tests.
 
 Usage::
 
@@ -9,8 +10,9 @@ Usage::
         def file_format(self):
             return MyFormat()
 
-``file_format`` is the format as its factory makes it without settings; ``storage`` is an empty local
-store unless the fixture is overridden. A format without nested columns sets ``nested = False``.
+``file_format`` is the format as its factory makes it without settings; ``storage`` is an empty
+local store unless the fixture is overridden. A format without nested columns sets ``nested =
+False``.
 """
 
 from __future__ import annotations
@@ -69,7 +71,8 @@ NESTED = pa.schema(
 
 
 def rows(schema: pa.Schema, count: int, start: int = 0) -> pa.Table:
-    """``count`` rows of ``schema``; each third value of a column without a meaning of its own is null."""
+    """``count`` rows of ``schema``; each third value of a column without a meaning of its own is
+    null."""
     numbers = range(start, start + count)
     made: dict[str, object] = {
         "flag": [None if i % 3 == 2 else i % 2 == 0 for i in numbers],
@@ -205,7 +208,8 @@ class FileFormatContract:
         assert found.combine_chunks().equals(expected.combine_chunks())
 
     def test_files_that_threads_write(self, file_format: BaseFileFormat, storage: Storage) -> None:
-        """The same rows, and the same bytes for the same number of threads: a task that runs twice compares sizes."""
+        """The same rows, and the same bytes for the same number of threads: a task that runs twice
+        compares sizes."""
         if not isinstance(file_format, UsesThreads):
             return
         schema = self._schema()
@@ -231,7 +235,8 @@ class FileFormatContract:
     def test_parts_of_a_file_that_are_kept(
         self, file_format: BaseFileFormat, storage: Storage
     ) -> None:
-        """Rows stay in their places or get others, parts are left out, and rows come between them."""
+        """Rows stay in their places or get others, parts are left out, and rows come between
+        them."""
         if not isinstance(file_format, RewritesInPlace):
             return
         own = self._schema()
@@ -302,7 +307,8 @@ class FileFormatContract:
     def test_what_is_written_so_far_is_nearly_what_the_file_would_be(
         self, file_format: BaseFileFormat, storage: Storage
     ) -> None:
-        """Footer included. Rows that wait count once they are flushed; a flush without rows is none."""
+        """Footer included. Rows that wait count once they are flushed; a flush without rows is
+        none."""
         schema = self._schema()
         for parts in (1, 4):
             local = os.path.join(storage.scratch(), f"measured-{parts}")
@@ -510,8 +516,8 @@ class FileFormatContract:
     def test_no_key_of_the_file_is_denied(
         self, file_format: BaseFileFormat, storage: Storage
     ) -> None:
-        """What a file says of its keys (:class:`~hoodoo.hookspecs.file_format.KnowsKeys`, or the footer),
-        of one that replaces another, too. Saying nothing is fine."""
+        """What a file says of its keys (:class:`~hoodoo.hookspecs.file_format.KnowsKeys`, or the
+        footer), of one that replaces another, too. Saying nothing is fine."""
         schema = self._schema()
         old, new = rows(schema, 300), rows(schema, 100, start=300)
         name = self._write(file_format, storage, schema, old)

@@ -297,7 +297,8 @@ class LearningIndexContract:
         return index, made
 
     def located(self, table: Any, keys: Sequence[str], archived: int = 0) -> Found:
-        """What it answers for ``keys``, two at a time. ``archived``: so many instants have left the active timeline."""
+        """What it answers for ``keys``, two at a time. ``archived``: so many instants have left the
+        active timeline."""
         index, context = self.context(table)
         if archived:
             assert context.timeline is not None
@@ -364,7 +365,8 @@ class LearningIndexContract:
         assert self.check(table) == before
 
     def test_what_was_archived_is_known(self, table: Any) -> None:
-        """Instants before the start of the active timeline are completed, although it does not show them."""
+        """Instants before the start of the active timeline are completed, although it does not show
+        them."""
         table.upsert(self.rows({f"k{n}": f"p{n % 3}" for n in range(20)}))
         table.delete(self.rows({"k0": "p0"}).select(["id", "p"]))
         table.upsert(self.rows({"k30": "p1"}, 1))

@@ -11,8 +11,8 @@ The suite makes rows with string columns named like the generator's fields. A ge
 other types (or nested fields) answers the fixture ``rows`` too: at least four rows, keys all
 different, and two partition paths if there are partition fields.
 
-One whose keys are not in columns (:class:`~hoodoo.hookspecs.key_generator.GeneratesKeys`) is asked about
-the keys that it makes of instant, task and place.
+One whose keys are not in columns (:class:`~hoodoo.hookspecs.key_generator.GeneratesKeys`) is asked
+about the keys that it makes of instant, task and place.
 """
 
 from __future__ import annotations
@@ -200,8 +200,9 @@ def _keys(generator: KeyGenerator, rows: pa.RecordBatch, first_row: int = 0) -> 
 
 
 def _varied(rows: pa.RecordBatch, fields: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    """``rows`` with other values in the top-level columns of ``fields``, each of which may have the path of another
-    one: texts in other letters, with spaces and signs around them, and parts of a time."""
+    """``rows`` with other values in the top-level columns of ``fields``, each of which may have the
+    path of another one: texts in other letters, with spaces and signs around them, and parts of a
+    time."""
     texts: list[Callable[[pa.Array], pa.Array]] = [
         pc.utf8_upper, pc.utf8_lower, pc.utf8_capitalize,
         lambda c: pc.binary_join_element_wise(" ", c, " ", ""),

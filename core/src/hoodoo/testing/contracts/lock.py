@@ -7,9 +7,10 @@ Usage::
         def lock(self):
             return MyLock(...)
 
-A lock that is made for the threads of one process sets ``processes = False``; one that is never taken
-over from a holder that stopped renewing it sets ``expires = False``. The suite makes holders look old by
-the times of files in a local store: a lock whose expiry is kept elsewhere answers ``age``.
+A lock that is made for the threads of one process sets ``processes = False``; one that is never
+taken over from a holder that stopped renewing it sets ``expires = False``. The suite makes holders
+look old by the times of files in a local store: a lock whose expiry is kept elsewhere answers
+``age``.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""What every participant promises: the contract of :class:`hoodoo.hookspecs.participant.Participant` as tests.
+"""What every participant promises: the contract of
+:class:`hoodoo.hookspecs.participant.Participant` as tests.
 
 Usage::
 
     class TestMine(ParticipantContract):
         @pytest.fixture
         def table(self, tmp_path):
-            return hoodoo.create(str(tmp_path / "t"), ParticipantContract.SCHEMA, record_key="id", options=...)
+            return hoodoo.create(str(tmp_path / "t"), ParticipantContract.SCHEMA, record_key="id",
+            options=...)
 
         @pytest.fixture
         def said(self):

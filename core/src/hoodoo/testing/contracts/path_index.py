@@ -29,7 +29,8 @@ from hoodoo.kernel.resolve import resolve
 
 
 class PathIndexContract:
-    """Subclass, and answer the fixture ``table``: one with the index, partitioned by ``p``, with the key ``id``."""
+    """Subclass, and answer the fixture ``table``: one with the index, partitioned by ``p``, with
+    the key ``id``."""
 
     @pytest.fixture
     def table(self) -> Any:

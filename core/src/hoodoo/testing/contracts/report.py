@@ -45,7 +45,8 @@ def _files(storage: DirectoryStorage) -> dict[str, tuple[bytes, int]]:
 
 
 class ReportContract:
-    """Subclass, and answer the fixture ``reporter``; ``arguments``, too, if the report needs some."""
+    """Subclass, and answer the fixture ``reporter``; ``arguments``, too, if the report needs
+    some."""
 
     @pytest.fixture
     def reporter(self) -> Reporter:

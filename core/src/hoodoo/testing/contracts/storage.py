@@ -7,9 +7,9 @@ Usage::
         def storage(self, tmp_path):
             return MyStorage(tmp_path)
 
-``storage`` must be an empty store, a new one for each test. A store whose objects are not visible to
-a second instance made by pickling (an in-memory one) sets ``picklable = False`` and says so in its
-documentation: it cannot be used with an engine that has worker processes.
+``storage`` must be an empty store, a new one for each test. A store whose objects are not visible
+to a second instance made by pickling (an in-memory one) sets ``picklable = False`` and says so in
+its documentation: it cannot be used with an engine that has worker processes.
 """
 
 from __future__ import annotations
@@ -151,7 +151,8 @@ class StorageContract:
         assert [entry.path for entry in storage.list(recursive=True)] == ["t/1", "t/2"]
 
     def test_put_if_absent_has_one_winner(self, storage: Storage) -> None:
-        """Threads race for one name, many times: one True each, and the winner's bytes are there."""
+        """Threads race for one name, many times: one True each, and the winner's bytes are
+        there."""
         payloads = [bytes([number]) * 5000 for number in range(8)]
         for round_number in range(20):
             path = f"race/{round_number}/x"

@@ -31,8 +31,8 @@ def decode(data: bytes, where: str) -> dict[str, Any]:
 def decode_commit(data: bytes, where: str, *, replaces: bool = False) -> CommitMetadata:
     """Completed or inflight metadata of a commit, deltacommit or replacecommit.
 
-    ``replaces``: it is a completed replacecommit, which always says what it replaced, if only that it
-    is nothing; without that, rows that were overwritten would be there again.
+    ``replaces``: it is a completed replacecommit, which always says what it replaced, if only that
+    it is nothing; without that, rows that were overwritten would be there again.
     """
     form = stats.AVRO if data.startswith(codec_avro.MAGIC) else stats.JSON
     record = large.from_extra(data) if large.is_large(data) else None

@@ -50,7 +50,8 @@ def encode(name: str, record: Mapping[str, Any]) -> bytes:
 
 
 def decode(data: bytes, where: str) -> dict[str, Any]:
-    """The one record of a container file, by its embedded schema, which is of a kind that Hudi puts on a timeline.
+    """The one record of a container file, by its embedded schema, which is of a kind that Hudi puts
+    on a timeline.
 
     Raises :class:`~hoodoo.errors.CorruptTableError` naming ``where``, the path of the file.
     """
@@ -68,8 +69,8 @@ def decode(data: bytes, where: str) -> dict[str, Any]:
 
 
 def opened(data: bytes) -> tuple[io.BytesIO, Any, bytes]:
-    """A container file of one record: open where its one block of data begins, its parsed schema, its codec. Raises
-    ValueError, or what the bytes provoke, for any other file."""
+    """A container file of one record: open where its one block of data begins, its parsed schema,
+    its codec. Raises ValueError, or what the bytes provoke, for any other file."""
     source = io.BytesIO(data)
     if source.read(4) != MAGIC:
         raise ValueError("its magic is wrong")

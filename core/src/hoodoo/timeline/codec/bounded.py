@@ -21,8 +21,8 @@ def corrupt(where: str, what: str) -> CorruptTableError:
 
 @contextmanager
 def reading(where: str, what: str) -> Iterator[None]:
-    """What goes wrong inside is the fault of the bytes of ``where``: the same error. (Decoders of JSON and Avro let
-    whatever bytes provoke escape.)"""
+    """What goes wrong inside is the fault of the bytes of ``where``: the same error. (Decoders of
+    JSON and Avro let whatever bytes provoke escape.)"""
     try:
         yield
     except (HoodooError, FileNotFoundError, MemoryError):
@@ -36,9 +36,10 @@ _AROUND = 8  # so many records may be around a value and have nothing else in th
 
 
 def check_bounded(avro: Any) -> None:
-    """ValueError if a few bytes can be very many values of ``avro``, a decoded schema, or one without end: for a record
-    that contains itself, a type whose values take no bytes (null outside of a union, a record without fields, a fixed of
-    no bytes), and a schema that is too deep. None of Hudi's schemas is so. Other mistakes are the parser's matter."""
+    """ValueError if a few bytes can be very many values of ``avro``, a decoded schema, or one
+    without end: for a record that contains itself, a type whose values take no bytes (null outside
+    of a union, a record without fields, a fixed of no bytes), and a schema that is too deep. None
+    of Hudi's schemas is so. Other mistakes are the parser's matter."""
     _walk(avro, {}, [_TYPES], 0, 0)
 
 
@@ -66,8 +67,9 @@ def _walk(avro: Any, named: dict[str, Any], left: list[int], level: int, around:
 
 
 def inflate(data: bytes, window: int) -> bytes:
-    """What is deflated in ``data``; ``window`` is zlib's for its kind. Raises zlib.error, and ValueError where it is not
-    whole, or more than such files of Hudi and of Hoodoo are (commits that name 2,000 files become 3 times as long)."""
+    """What is deflated in ``data``; ``window`` is zlib's for its kind. Raises zlib.error, and
+    ValueError where it is not whole, or more than such files of Hudi and of Hoodoo are (commits
+    that name 2,000 files become 3 times as long)."""
     unpacking = zlib.decompressobj(window)
     found = unpacking.decompress(data, (1 << 20) + 32 * len(data))
     if not unpacking.eof:

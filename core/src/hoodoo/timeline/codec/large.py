@@ -1,7 +1,9 @@
-"""Parts of a large commit: one of 100,000 files has some 20 MB of Avro, and most callers need little of it.
+"""Parts of a large commit: one of 100,000 files has some 20 MB of Avro, and most callers need
+little of it.
 
-Avro has no index, so these functions look for the encoded bytes of a key and decode from there. They check what they
-decode; where the check fails, or the file is not as expected, they return None, and the caller decodes the whole file.
+Avro has no index, so these functions look for the encoded bytes of a key and decode from there.
+They check what they decode; where the check fails, or the file is not as expected, they return
+None, and the caller decodes the whole file.
 """
 
 from __future__ import annotations
@@ -84,7 +86,8 @@ class LazyStats(Sequence[WriteStat]):
 
 
 def stats_in(data: bytes, partitions: Collection[str]) -> dict[str, list[Raw]] | None:
-    """Return the write stats of some partition paths; a path that the commit does not name is left out."""
+    """Return the write stats of some partition paths; a path that the commit does not name is left
+    out."""
     opened = _Opened.of(data)
     if opened is None or "" in partitions:  # every byte may be an empty key
         return None
@@ -102,7 +105,8 @@ def stats_in(data: bytes, partitions: Collection[str]) -> dict[str, list[Raw]] |
 
 
 def first_stats(data: bytes, count: int) -> list[Raw] | None:
-    """Return write stats of the partition paths that come first in the file, ``count`` or a few more."""
+    """Return write stats of the partition paths that come first in the file, ``count`` or a few
+    more."""
     opened = _Opened.of(data)
     found: list[Raw] = []
     for raw in () if opened is None else opened.walk():
@@ -127,7 +131,8 @@ def from_extra(data: bytes) -> Raw | None:
 
 
 def _text(value: str) -> bytes:
-    """Encode a string as Avro does: its length, zigzag and in groups of seven bits, then its bytes."""
+    """Encode a string as Avro does: its length, zigzag and in groups of seven bits, then its
+    bytes."""
     text = value.encode()
     number, size = 2 * len(text), bytearray()
     while number > 0x7F:
@@ -137,8 +142,9 @@ def _text(value: str) -> bytes:
 
 
 class _Opened:
-    """A file that is open at its only record. ``values``: the schema of the write stats of one partition path,
-    ``rest``: that of the fields from ``extraMetadata`` on. ``start``: the offset of the record."""
+    """A file that is open at its only record. ``values``: the schema of the write stats of one
+    partition path, ``rest``: that of the fields from ``extraMetadata`` on. ``start``: the offset of
+    the record."""
 
     def __init__(self, file: io.BytesIO, values: Any, rest: Any) -> None:
         self.file, self.values, self.rest = file, values, rest
@@ -170,8 +176,8 @@ class _Opened:
             return None
 
     def walk(self) -> Iterator[list[Raw]]:
-        """Yield the write stats of each partition path, from the first one on; end where the file is not as
-        expected."""
+        """Yield the write stats of each partition path, from the first one on; end where the file
+        is not as expected."""
         self.file.seek(self.start)
         if _long(self.file) != 1:  # of the union of null and a map
             return

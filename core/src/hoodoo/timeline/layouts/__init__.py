@@ -1,4 +1,5 @@
-"""Timeline layouts: all in which tables of different versions differ on the timeline, each in one object."""
+"""Timeline layouts: all in which tables of different versions differ on the timeline, each in one
+object."""
 
 from __future__ import annotations
 

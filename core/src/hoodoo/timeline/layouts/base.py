@@ -35,8 +35,8 @@ class Writes(Protocol):
 
 @frozen
 class NewLog:
-    """A log file that a write adds to a file group, and what its write stat says: the instant and the base
-    file of the slice, and the names of the slice's log files with the new one."""
+    """A log file that a write adds to a file group, and what its write stat says: the instant and
+    the base file of the slice, and the names of the slice's log files with the new one."""
 
     file: LogFile
     prev_commit: str
@@ -81,8 +81,8 @@ class TimelineLayout(ABC):
         return parse_pending(name) if name.endswith(PENDING) else self._parse_completed(name)
 
     def file_name(self, instant: Instant) -> str:
-        """The inverse of :meth:`parse_instant`. Raises :class:`~hoodoo.errors.HoodooError` for a completed
-        instant without completion time where its name says that."""
+        """The inverse of :meth:`parse_instant`. Raises :class:`~hoodoo.errors.HoodooError` for a
+        completed instant without completion time where its name says that."""
         if instant.state is State.COMPLETED:
             return self._completed_name(instant, completed_action(instant.action))
         action = self.pending_action(instant.action)
@@ -104,7 +104,8 @@ class TimelineLayout(ABC):
 
     # --- contents ---------------------------------------------------------------------------------
     def encode_commit(self, metadata: CommitMetadata, action: str) -> bytes:
-        """The completed file of a commit, deltacommit or replacecommit (or of a service ending as one)."""
+        """The completed file of a commit, deltacommit or replacecommit (or of a service ending as
+        one)."""
         if completed_action(action) != "replacecommit":
             return self.encode_inflight(metadata)
         record = stats.to_record(metadata, self._form)
@@ -135,7 +136,8 @@ class TimelineLayout(ABC):
     # --- log files --------------------------------------------------------------------------------
     @abstractmethod
     def log_time(self, log: LogFile, timeline: Writes) -> str:
-        """The instant by which ``log`` is placed: it belongs to the newest slice that began by then."""
+        """The instant by which ``log`` is placed: it belongs to the newest slice that began by
+        then."""
 
     @abstractmethod
     def log_writers(self, names: Iterable[str], timeline: Writes) -> list[Instant]:
@@ -145,11 +147,12 @@ class TimelineLayout(ABC):
     def new_log(
         self, place: Place, instant: str, slice_: Newest, pending: str | None, tells_slice: bool
     ) -> NewLog:
-        """The log file that the write ``instant`` adds. ``place``: partition path, file id, number of the task;
-        ``slice_``: the latest slice of the group; ``pending``: the instant of the compaction that is planned
-        for it; ``tells_slice``: the stat names the slice where the name of the file does not."""
+        """The log file that the write ``instant`` adds. ``place``: partition path, file id, number
+        of the task; ``slice_``: the latest slice of the group; ``pending``: the instant of the
+        compaction that is planned for it; ``tells_slice``: the stat names the slice where the name
+        of the file does not."""
 
     def request_bound(self, point: str | None) -> str | None:
-        """The requested time up to which log files count for a reader that sees the timeline as of ``point``;
-        None where the timeline itself says which count."""
+        """The requested time up to which log files count for a reader that sees the timeline as of
+        ``point``; None where the timeline itself says which count."""
         return point if self.log_names_slice else None

@@ -75,8 +75,8 @@ class Layout1(TimelineLayout):
         names = [slice_.instant, *(log.instant for log in logs)] if slice_ else [instant]
         start = max([*names, pending or names[0]], key=order_key)
         version = 1 + max((log.version for log in logs if log.instant == start), default=0)
-        # A name says nothing of who wrote it: the time of day in the token keeps a task that outlived
-        # a failed write from being taken for one of this write.
+        # A name says nothing of who wrote it: the time of day in the token keeps a task that
+        # outlived a failed write from being taken for one of this write.
         file = LogFile(path, file_id, start, version, f"{slot}-0-{int(instant[8:])}")
         named = base.name if base is not None and base.instant == start else ""
         files = (*(log.name for log in logs if log.instant == start), file.name)

@@ -1,7 +1,8 @@
 """Timeline layout 2: table versions 8 and 9.
 
-Completion times order everything, and the name of a completed instant holds its own. A log file is named
-after the instant that wrote it, and belongs to the slice that was the newest when that completed.
+Completion times order everything, and the name of a completed instant holds its own. A log file is
+named after the instant that wrote it, and belongs to the slice that was the newest when that
+completed.
 """
 
 from __future__ import annotations

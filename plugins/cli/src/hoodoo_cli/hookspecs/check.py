@@ -31,8 +31,8 @@ class Check(Protocol):
 
 FAMILY = Family(
     "hoodoo_checks",
-    """Offer checks. When: ``hoodoo doctor`` runs. Default: those of hoodoo-cli, hoodoo-standard, hoodoo-metadata and
-    hoodoo-spark.
+    """Offer checks. When: ``hoodoo doctor`` runs. Default: those of hoodoo-cli, hoodoo-standard,
+    hoodoo-metadata and hoodoo-spark.
 
     The factory returns a :class:`Check`; its settings have the options of the command.""",
     (Check,),

@@ -42,8 +42,8 @@ class Inspector(Protocol):
 
 FAMILY = Family(
     "hoodoo_inspectors",
-    """Offer decoders of files. When: ``hoodoo inspect`` runs. Default: those of hoodoo-cli, hoodoo-formats and
-    hoodoo-metadata.
+    """Offer decoders of files. When: ``hoodoo inspect`` runs. Default: those of hoodoo-cli,
+    hoodoo-formats and hoodoo-metadata.
 
     The factory returns an :class:`Inspector`; its settings have the options of the command.""",
     (Inspector,),

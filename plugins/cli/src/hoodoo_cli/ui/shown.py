@@ -51,8 +51,8 @@ class ShownTable:
     """The table at ``path``. Every method answers values for JSON, and raises what Hoodoo raises.
     Safe in threads.
 
-    ``mark`` in the answers names the state of the timeline they were made of: the page asks again when
-    :meth:`live` says another one.
+    ``mark`` in the answers names the state of the timeline they were made of: the page asks again
+    when :meth:`live` says another one.
     """
 
     path: str
@@ -64,7 +64,7 @@ class ShownTable:
     _looking: threading.Lock = field(factory=threading.Lock, init=False)
     _making: threading.Lock = field(factory=threading.Lock, init=False)
 
-    # --- what changes every few seconds -------------------------------------------------------------
+    # --- what changes every few seconds -----------------------------------------------------------
     def live(self) -> dict[str, Any]:
         """One listing of the timeline, and what runs."""
         table, timeline, mark = self._look()
@@ -86,7 +86,7 @@ class ShownTable:
             "health": [one.asked() for one in self.health],
         }
 
-    # --- what a commit changes ----------------------------------------------------------------------
+    # --- what a commit changes --------------------------------------------------------------------
     def table(self) -> dict[str, Any]:
         """What it is: names, properties, columns, indexes."""
         return self._made(("table",), self._table)
@@ -177,7 +177,7 @@ class ShownTable:
         """Some rows."""
         return rows_shown(self._look()[0], limit, where)
 
-    # --- how ------------------------------------------------------------------------------------------
+    # --- how --------------------------------------------------------------------------------------
     def _table(self, table: Table, timeline: Timeline) -> dict[str, Any]:
         config = table.handle.config
         schema = table.handle.schema_at(timeline)

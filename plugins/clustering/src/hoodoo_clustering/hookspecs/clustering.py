@@ -197,10 +197,11 @@ class OneFile(Protocol):
 
 ORDERS = Family(
     "hoodoo_clusterings",
-    """Offer ways to order and write the rows of a group. When: a clustering is run. Default: ``linear``.
+    """Offer ways to order and write the rows of a group. When: a clustering is run. Default:
+    ``linear``.
 
-    Names and aliases, among them Java class names, are those of ``strategyClassName`` in the plan. The
-    factory returns a :class:`Clustering`; its settings' options are the plan's parameters.""",
+    Names and aliases, among them Java class names, are those of ``strategyClassName`` in the plan.
+    The factory returns a :class:`Clustering`; its settings' options are the plan's parameters.""",
     (Clustering,),
     (OneFile, OfTable, PlacesRows),
     {"one_file": Optional(False)},
@@ -212,8 +213,8 @@ PLANS = Family(
     "hoodoo_clustering_plans",
     """Offer ways to group file slices. When: a clustering is scheduled. Default: ``size``.
 
-    Names and aliases are looked up with ``hoodie.clustering.plan.strategy.class``. The factory returns
-    a :class:`ClusteringPlanner`.""",
+    Names and aliases are looked up with ``hoodie.clustering.plan.strategy.class``. The factory
+    returns a :class:`ClusteringPlanner`.""",
     (ClusteringPlanner,),
     (NamesOrder, OfTable),
     {"order": Optional(None)},

@@ -51,7 +51,8 @@ class PartitionFilter(Protocol):
 
 FAMILY = Family(
     "hoodoo_partition_filters",
-    """Offer filters of partition paths. When: a clustering is scheduled. Default: ``no_filter``, which lets all through.
+    """Offer filters of partition paths. When: a clustering is scheduled. Default: ``no_filter``,
+    which lets all through.
 
     Names are looked up with ``hoodie.clustering.plan.partition.filter.mode``. The factory returns a
     :class:`PartitionFilter`.""",

@@ -6,9 +6,11 @@ headers, content length and footers leads from the magic to the trailing length.
 all three agree. If two of them agree it is whole as well, on these conditions, because a damage
 would have to produce the same 64 bits by chance:
 
-* trailing and chain agree: the size field is damaged. Trailing is tied to the offset of the magic, so
+* trailing and chain agree: the size field is damaged. Trailing is tied to the offset of the magic,
+  so
   no other block can have lent it.
-* size and trailing agree, headers make sense and the content begins (and Parquet's ends) as its kind
+* size and trailing agree, headers make sense and the content begins (and Parquet's ends) as its
+  kind
   does: the content length is damaged, and follows from the others.
 * size and chain agree, the content begins and ends as its kind does, the footer is as it should be,
   and a magic or the end of the file follows: the trailing length is damaged; *unless* the block was

@@ -46,8 +46,8 @@ def file_ranges(
     order. Of a file without rows nothing is said.
 
     A column of the footer without least and greatest value in some row group is not
-    :attr:`~hoodoo.model.column_range.ColumnRange.is_known`: Arrow leaves them out where one is long.
-    Source: ``ParquetUtils.readColumnStatsFromMetadata``.
+    :attr:`~hoodoo.model.column_range.ColumnRange.is_known`: Arrow leaves them out where one is
+    long. Source: ``ParquetUtils.readColumnStatsFromMetadata``.
     """
     if metadata.num_rows == 0:
         return []

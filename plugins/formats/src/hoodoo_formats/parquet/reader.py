@@ -227,8 +227,9 @@ class ParquetReader:
         batch_rows: int | None = None,
         encoded: bool = False,
     ) -> Iterator[pa.RecordBatch]:
-        """:meth:`batches` of one row group. Only after :meth:`layout`. Raises CorruptTableError where they have
-        other rows than the row group: columns are asked for one by one, and would not fit together."""
+        """:meth:`batches` of one row group. Only after :meth:`layout`. Raises CorruptTableError
+        where they have other rows than the row group: columns are asked for one by one, and would
+        not fit together."""
         rows, wanted = 0, self._parquet.metadata.row_group(number).num_rows
         for batch in self._batches(columns, [number], batch_rows, encoded):
             rows += batch.num_rows

@@ -21,10 +21,11 @@ class KeyHash(Protocol):
 
 FAMILY = Family(
     "hoodoo_index_hashes",
-    """Offer hashes of record keys. When: a growing record index is asked or told. Default: ``java``,
-    as Hudi's record index has it.
+    """Offer hashes of record keys. When: a growing record index is asked or told. Default:
+    ``java``, as Hudi's record index has it.
 
-    The name is noted in the table (``hoodoo.index.hash``). The factory returns a :class:`KeyHash`.""",
+    The name is noted in the table (``hoodoo.index.hash``). The factory returns a
+    :class:`KeyHash`.""",
     (KeyHash,),
     travels=True,
 )

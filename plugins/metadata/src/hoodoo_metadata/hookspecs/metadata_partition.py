@@ -64,11 +64,11 @@ class MergesValues(Protocol):
 
 FAMILY = Family(
     "hoodoo_metadata_partitions",
-    """Offer partitions of the metadata table. When: it is kept, made or compacted. Default: those of Hudi, and
-    Hoodoo's own, alone.
+    """Offer partitions of the metadata table. When: it is kept, made or compacted. Default: those
+    of Hudi, and Hoodoo's own, alone.
 
-    A table gets it by ``table.rebuild_index(name)``, the name of the registration. The factory returns a
-    :class:`MetadataPartition`.""",
+    A table gets it by ``table.rebuild_index(name)``, the name of the registration. The factory
+    returns a :class:`MetadataPartition`.""",
     (MetadataPartition,),
     optional=(MergesValues,),
     travels=True,

@@ -32,8 +32,8 @@ from hoodoo_metadata.partitions.secondary.rows import KEPT, indexes_of_columns, 
 from hoodoo_metadata.table.layout import RECORD_INDEX, is_expression, is_secondary
 from hoodoo_metadata.table.metadata_table import listed
 
-# In seconds, while another writer changes the properties. Who went on without the notes would remove
-# the indexes.
+# In seconds, while another writer changes the properties. Who went on without the notes would
+# remove the indexes.
 _WAITS = (0.01, 0.05, 0.2, 1.0)
 
 

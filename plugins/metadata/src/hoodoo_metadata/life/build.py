@@ -204,7 +204,8 @@ def retire(storage: Storage, config: TableConfig) -> TableConfig:
 
 
 def finish_retiring(storage: Storage, config: TableConfig, lacking: Collection[str]) -> TableConfig:
-    """:func:`retire`, of whoever ended half way: the partitions ``lacking`` their mark wait for being rebuilt."""
+    """:func:`retire`, of whoever ended half way: the partitions ``lacking`` their mark wait for
+    being rebuilt."""
     with suppress(CommitConflictError):  # another one is at it
         wanted = sorted(lacking)
         return properties.update(storage, config, lambda now: _retire(now, wanted))

@@ -9,9 +9,9 @@ from hoodoo_rows.write import evolve, key, prepare, tag
 
 
 class ArrivingRows:
-    """A namespace of functions for rows that arrive: data of the user as Arrow, the schema that a table has with them, steps
-    that bring them into its columns and give them their keys, and the columns that travel beside a
-    row (``keyed``, ``tagged``)."""
+    """A namespace of functions for rows that arrive: data of the user as Arrow, the schema that a
+    table has with them, steps that bring them into its columns and give them their keys, and the
+    columns that travel beside a row (``keyed``, ``tagged``)."""
 
     as_arrow = staticmethod(sources.as_arrow)
     known_data = staticmethod(sources.known_data)

@@ -134,10 +134,10 @@ class KeyJoin:
         return fresh.filter(pc.equal(fresh.column(OP), PUT))
 
     def more(self, met: Counts, there: Counts) -> pa.Table:
-        """The puts again, in the place of stored rows that were not read: a key may stand in a file more
-        than once (a bulk insert does not look), and each of its rows is updated. ``there``: how many stored
-        rows each waiting row has, ``met``: how many of them it has met. One that met none is in
-        :meth:`rest`."""
+        """The puts again, in the place of stored rows that were not read: a key may stand in a file
+        more than once (a bulk insert does not look), and each of its rows is updated. ``there``:
+        how many stored rows each waiting row has, ``met``: how many of them it has met. One that
+        met none is in :meth:`rest`."""
         more = np.maximum(there - np.maximum(met, 1), 0)
         rows = self.rows.take(pa.array(np.repeat(np.arange(len(more)), more)))
         return rows.filter(pc.equal(rows.column(OP), PUT))

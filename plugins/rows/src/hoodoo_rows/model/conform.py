@@ -16,11 +16,12 @@ from hoodoo_rows.model.whole_numbers import whole_numbers
 def conform(batch: pa.RecordBatch, schema: pa.Schema, drop_extra: bool = False) -> pa.RecordBatch:
     """The rows of ``batch`` in exactly ``schema``; columns already right are not copied.
 
-    Columns are found by name, at every depth; nullable ones that lack are null. Floating numbers become
-    integers where ``schema`` has those, if they are whole (:mod:`hoodoo_rows.model.whole_numbers`). Raises
-    SchemaError naming the column and both types where a column can't be cast, a value does not fit (an
-    int64 in an int32, nanoseconds in microseconds), or a null meets a field that has none. A column that
-    ``schema`` lacks is an error, unless it is one of Hudi's meta columns or ``drop_extra`` is set.
+    Columns are found by name, at every depth; nullable ones that lack are null. Floating numbers
+    become integers where ``schema`` has those, if they are whole
+    (:mod:`hoodoo_rows.model.whole_numbers`). Raises SchemaError naming the column and both types
+    where a column can't be cast, a value does not fit (an int64 in an int32, nanoseconds in
+    microseconds), or a null meets a field that has none. A column that ``schema`` lacks is an
+    error, unless it is one of Hudi's meta columns or ``drop_extra`` is set.
     """
     if batch.schema.equals(schema, check_metadata=True):
         return batch
@@ -150,7 +151,8 @@ def entries_of(kind: pa.MapType, keys: pa.Array, items: pa.Array) -> pa.Array:
 def nested(
     array: pa.Array, kind: pa.DataType, offsets: pa.Array, values: pa.Array, validity: Any
 ) -> pa.Array:
-    """A list or map of the type ``kind`` as long as ``array``, of what :func:`parts` tells apart."""
+    """A list or map of the type ``kind`` as long as ``array``, of what :func:`parts` tells
+    apart."""
     buffers = [validity, offsets.buffers()[1]]
     return pa.Array.from_buffers(kind, len(array), buffers, array.null_count, 0, [values])
 
@@ -182,7 +184,8 @@ def is_list_like(kind: pa.DataType) -> bool:
 
 
 def within(one: pa.DataType, other: pa.DataType) -> list[tuple[pa.DataType, pa.DataType]]:
-    """The types within two nested types of one kind: of fields that both structs have, of elements, of a map's values."""
+    """The types within two nested types of one kind: of fields that both structs have, of elements,
+    of a map's values."""
     t = pa.types
     if t.is_struct(one) and t.is_struct(other):
         there = {field.name: field.type for field in other}

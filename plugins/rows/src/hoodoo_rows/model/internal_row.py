@@ -1,9 +1,10 @@
 """The internal row (RFC-84): what travels between steps is metadata and a packed row.
 
 Seven fields, in this order: record_key, partition_path, file_id, instant_time, operation_type,
-is_index_record, row_data. In Arrow a batch of internal rows has these seven columns; `row_data` is a
-struct of everything else that a stream carries. An index record says where a key lies and carries no
-row data. How the flat columns of a stream become these seven: ``engine/row_shape.py`` of hoodoo-rows.
+is_index_record, row_data. In Arrow a batch of internal rows has these seven columns; `row_data` is
+a struct of everything else that a stream carries. An index record says where a key lies and carries
+no row data. How the flat columns of a stream become these seven: ``engine/row_shape.py`` of
+hoodoo-rows.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import pyarrow as pa
 from attrs import asdict, define, field, setters
 from hoodoo.errors import DataError
 
-# Columns of Hoodoo beside those of a table start with `_hoodie_`, which no column of a table may. (Debezium names a column `__op`.)
+# Columns of Hoodoo beside those of a table start with `_hoodie_`, which no column of a table may.
+# (Debezium names a column `__op`.)
 OP = "_hoodie__op"
 
 # Values of `_hoodie__op`.
@@ -44,8 +46,8 @@ KINDS: dict[str, pa.DataType] = {
 # Number -> text, as :class:`InternalRow` has it. Null is the empty text: nobody said.
 OPERATIONS = ("PUT", "DELETE", "DELETE_ROW")
 
-# A field that is the same in all rows of a stream says so in its metadata, under this key: serializers
-# may leave the column out of their messages and take it from the schema.
+# A field that is the same in all rows of a stream says so in its metadata, under this key:
+# serializers may leave the column out of their messages and take it from the schema.
 CONSTANT = b"hoodoo.constant"
 _KEPT_ROWS = 1 << 17
 _kept: dict[tuple[pa.DataType, bytes], pa.Array] = {}

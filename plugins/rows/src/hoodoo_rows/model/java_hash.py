@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 Int32s = npt.NDArray[np.int32]
-# Longer strings are hashed one by one, as sums of units times powers of 31: a step for each of their positions, however
-# few strings are as long, takes a hundred times as long as that.
+# Longer strings are hashed one by one, as sums of units times powers of 31: a step for each of
+# their positions, however few strings are as long, takes a hundred times as long as that.
 _LONG = 2048
 
 
@@ -37,7 +37,8 @@ def string_hash(values: pa.Array) -> Int32s:
 def units_hash(
     units: npt.NDArray[Any], starts: npt.NDArray[Any], lengths: npt.NDArray[Any]
 ) -> Int32s:
-    """The hash codes of the strings of ``lengths`` that begin at ``starts`` among the code units."""
+    """The hash codes of the strings of ``lengths`` that begin at ``starts`` among the code
+    units."""
     if not len(starts):
         return np.zeros(0, np.int32)
     if (most := int(lengths.max())) > _LONG:

@@ -51,7 +51,8 @@ def _add_short(
     longest: int,
     total: npt.NDArray[np.uint64],
 ) -> None:
-    """The same sums, byte by byte for all strings at once: a fifth of the time for strings of ten bytes."""
+    """The same sums, byte by byte for all strings at once: a fifth of the time for strings of ten
+    bytes."""
     order: Any = slice(None)
     if int(lengths.min()) < longest:
         # The longest first: those that have a byte at a place are then a prefix.
@@ -67,8 +68,9 @@ def _add_short(
 
 
 def all_differ(keys: pa.ChunkedArray) -> bool:
-    """Whether all ``keys`` are known to differ. Where two hashes are the same, and of dictionaries, nothing is known. Of
-    :data:`MANY` keys a third of the time of a table of them, which no cache has room for."""
+    """Whether all ``keys`` are known to differ. Where two hashes are the same, and of dictionaries,
+    nothing is known. Of :data:`MANY` keys a third of the time of a table of them, which no cache
+    has room for."""
     if pa.types.is_dictionary(keys.type) or len(keys) < 2:
         return len(keys) < 2
     hashes = np.concatenate([key_hash(chunk) for chunk in keys.chunks])

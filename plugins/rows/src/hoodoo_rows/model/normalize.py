@@ -27,7 +27,8 @@ _LEGAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 Leaf = Callable[[pa.DataType, str], pa.DataType]
 
-# Arrow's extension types whose values are those of their storage; bool8 becomes boolean. Others mean more than that.
+# Arrow's extension types whose values are those of their storage; bool8 becomes boolean. Others
+# mean more than that.
 _AS_STORED = ("arrow.json", "arrow.fixed_shape_tensor")
 _EXTENSION = b"ARROW:extension:name"  # of a field whose type nobody has registered
 
@@ -35,11 +36,11 @@ _EXTENSION = b"ARROW:extension:name"  # of a field whose type nobody has registe
 def normalise_schema(schema: pa.Schema, options: Mapping[str, str]) -> pa.Schema:
     """The schema that a table stores for rows that arrive in ``schema``.
 
-    Hudi's meta columns are dropped, every field becomes nullable, metadata goes. Views, large types,
-    dictionaries and runs become plain text, bytes and lists; timestamps become microseconds in UTC,
-    those without a zone stay so (unless ``hoodoo.naive.timestamps`` says UTC), in milliseconds where
-    they are; integers that Avro lacks the next larger one it has. Raises SchemaError for names and
-    types that can't be stored.
+    Hudi's meta columns are dropped, every field becomes nullable, metadata goes. Views, large
+    types, dictionaries and runs become plain text, bytes and lists; timestamps become microseconds
+    in UTC, those without a zone stay so (unless ``hoodoo.naive.timestamps`` says UTC), in
+    milliseconds where they are; integers that Avro lacks the next larger one it has. Raises
+    SchemaError for names and types that can't be stored.
     """
     return _normalised(schema.serialize().to_pybytes(), bool(table.NAIVE_TIMESTAMPS.given(options)))
 
@@ -58,8 +59,9 @@ def _normalised(text: bytes, utc: bool) -> pa.Schema:
 
 
 def without_index(schema: pa.Schema, kept: Collection[str] = ()) -> pa.Schema:
-    """``schema`` without the columns that pandas makes, and says so, of an index that has no name: the numbers that rows
-    had before a frame was filtered say nothing of them. ``kept`` columns stay."""
+    """``schema`` without the columns that pandas makes, and says so, of an index that has no name:
+    the numbers that rows had before a frame was filtered say nothing of them. ``kept`` columns
+    stay."""
     said = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", ())
     index = {n for n in said if isinstance(n, str) and _INDEX_LEVEL.fullmatch(n)}.difference(kept)
     return pa.schema([field for field in schema if field.name not in index]) if index else schema
@@ -69,9 +71,9 @@ NO_VALUES = b"hoodoo.no.values"  # in the metadata of a field: what brought it k
 
 
 def known_type(field: pa.Field, kind: pa.DataType) -> pa.DataType:
-    """The type of ``field``, which arrives for a column of ``kind``, at any depth that of the column where its own says
-    nothing (nulls alone, a struct without fields) or is one that no table has (uint64, wider decimals): what fits is
-    cast then."""
+    """The type of ``field``, which arrives for a column of ``kind``, at any depth that of the
+    column where its own says nothing (nulls alone, a struct without fields) or is one that no table
+    has (uint64, wider decimals): what fits is cast then."""
     t, found = pa.types, field.type
     wide = t.is_decimal(found) and not (t.is_decimal128(found) and found.scale >= 0)
     if t.is_null(found) or NO_VALUES in (field.metadata or ()) or logical.text_of(kind):
@@ -99,9 +101,9 @@ def known_type(field: pa.Field, kind: pa.DataType) -> pa.DataType:
 
 
 def plain_schema(schema: pa.Schema, check: bool = False) -> pa.Schema:
-    """``schema`` in the one form that Hoodoo's own batches have, whatever the types: no views, large
-    types or dictionaries, all nullable, no metadata. Refuses nothing, unless ``check``: then SchemaError for what
-    would be another thing in that form."""
+    """``schema`` in the one form that Hoodoo's own batches have, whatever the types: no views,
+    large types or dictionaries, all nullable, no metadata. Refuses nothing, unless ``check``: then
+    SchemaError for what would be another thing in that form."""
     # That of a file is of its own: with it, a schema is never the one before.
     return _plain(schema.remove_metadata().serialize().to_pybytes(), check)
 

@@ -1,4 +1,5 @@
-"""Floating numbers that are integers in truth: what pandas makes of a column with a missing value."""
+"""Floating numbers that are integers in truth: what pandas makes of a column with a missing
+value."""
 
 from __future__ import annotations
 
@@ -7,16 +8,18 @@ import pyarrow.compute as pc
 from hoodoo.errors import SchemaError
 from hoodoo.options.table import WIDEN_INTEGERS
 
-# Below it each whole number has a floating one of its own. From there on neighbours share one: a number
-# may have lost digits before it came here.
+# Below it each whole number has a floating one of its own. From there on neighbours share one: a
+# number may have lost digits before it came here.
 LOSSLESS_BITS = {16: 11, 32: 24, 64: 53}
 
 
 def whole_numbers(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
-    """The floating ``array`` as integers of the type ``kind``; not-a-number is null, as pandas means it.
+    """The floating ``array`` as integers of the type ``kind``; not-a-number is null, as pandas
+    means it.
 
-    SchemaError, naming the column ``path`` and a value, where one is no whole number, does not fit ``kind``,
-    or is so large that digits may be missing already (from 2**53 on of a double, 2**24 of a float).
+    SchemaError, naming the column ``path`` and a value, where one is no whole number, does not fit
+    ``kind``, or is so large that digits may be missing already (from 2**53 on of a double, 2**24 of
+    a float).
     """
     nan = pc.is_nan(array)
     if pc.any(nan).as_py():

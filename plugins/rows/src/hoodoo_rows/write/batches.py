@@ -5,9 +5,9 @@ A commit of a batch says so in its ``extraMetadata``, under two keys:
 - ``_hudi_streaming_sink_checkpoint``, as Hudi's streaming sink does (HoodieStreamingSink,
   ``CommitUtils.getCheckpointValueAsString``): ``{"<identifier>": "<batch>"}``, this batch only.
 - ``_hoodoo_batches``: the newest batch of every stream that the writer saw, its own among them, and
-  ``upto``, the instant up to which it looked: ``{"upto": instant, "batches": [[identifier, query, batch,
-  instant of the batch], ...]}``. So nobody has to look further back than ``upto``, except for a stream that
-  is not among the ``REMEMBERED`` ones: the commits of its batches still name it.
+  ``upto``, the instant up to which it looked: ``{"upto": instant, "batches": [[identifier, query,
+  batch, instant of the batch], ...]}``. So nobody has to look further back than ``upto``, except
+  for a stream that is not among the ``REMEMBERED`` ones: the commits of its batches still name it.
 
 Writes of other kinds hand the second key on. What has been archived is looked at only where the
 active timeline does not reach back to such an ``upto``: for the first batch that a table is given,

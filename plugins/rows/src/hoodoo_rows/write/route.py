@@ -56,8 +56,8 @@ class RouteToSlots(Routing):
 
 @frozen
 class RouteToBuckets(Routing):
-    """Step: rows go to the slot of their bucket; rows of buckets outside the plan end here. Implements
-    :class:`~hoodoo.hookspecs.engine.RoutesGroups`.
+    """Step: rows go to the slot of their bucket; rows of buckets outside the plan end here.
+    Implements :class:`~hoodoo.hookspecs.engine.RoutesGroups`.
 
     (Only deletes can be outside: their bucket holds nothing.)
     """

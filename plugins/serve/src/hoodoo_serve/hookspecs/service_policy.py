@@ -27,9 +27,10 @@ class ServicePolicy(Protocol):
 
 FAMILY = Family(
     "hoodoo_service_policies",
-    """Offer policies of ``hoodoo serve``. When: at each look at a table. Default: plans that nobody runs, and whatever
-    may follow a write.
+    """Offer policies of ``hoodoo serve``. When: at each look at a table. Default: plans that nobody
+    runs, and whatever may follow a write.
 
-    Names are looked up with ``hoodoo.services.policies``. The factory returns a :class:`ServicePolicy`.""",
+    Names are looked up with ``hoodoo.services.policies``. The factory returns a
+    :class:`ServicePolicy`.""",
     (ServicePolicy,),
 )

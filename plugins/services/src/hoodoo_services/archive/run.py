@@ -70,7 +70,7 @@ def _archive(snapshot: Snapshot, kept: ArchivedTimeline, plan: ArchivePlan) -> l
     return gone
 
 
-# --- reading ----------------------------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------------------
 def _read(snapshot: Snapshot, chunk: Sequence[Instant]) -> list[Archivable]:
     """What the files of these instants say; without those that another archiver has taken."""
 
@@ -105,7 +105,7 @@ def _files(timeline: Timeline, instant: Instant) -> list[Instant]:
     return [*found.values(), instant]
 
 
-# --- off the active timeline ------------------------------------------------------------------------
+# --- off the active timeline ----------------------------------------------------------------------
 def _take(snapshot: Snapshot, bundles: list[Archivable]) -> list[Archivable]:
     """Delete the files; those whose instants are gone then. What has come to be needed meanwhile
     stays, and all after it."""

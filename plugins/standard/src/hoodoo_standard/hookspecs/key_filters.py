@@ -28,8 +28,8 @@ class KeyFilters(Protocol):
 
 FAMILY = Family(
     "hoodoo_key_filters",
-    """Offer filters of record keys. When: a bloom index looks keys up. Default: those in the footers of base files
-    alone.
+    """Offer filters of record keys. When: a bloom index looks keys up. Default: those in the
+    footers of base files alone.
 
     The factory returns a :class:`KeyFilters`.""",
     (KeyFilters,),

@@ -219,7 +219,8 @@ def _newest_files(
 def all_by_hash(snapshot: Snapshot) -> bool:
     """Whether each write on the timeline says that it put its rows by the hash of their keys, after
     a look at what was there. Not after a restore, which may bring rows back that were put into the
-    table under another index. Reads the newest write that notes it of all before, and later ones."""
+    table under another index. Reads the newest write that notes it of all before, and later
+    ones."""
     return bool(snapshot.writes()) and _elsewhere(snapshot) == ""
 
 

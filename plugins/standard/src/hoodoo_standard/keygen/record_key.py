@@ -58,7 +58,7 @@ def _refuse(bad: pa.BooleanArray, obj: str, what: str) -> None:
         )
 
 
-# --- the columns of a batch that keys are made of, ``struct.field`` included ------------------------
+# --- the columns of a batch that keys are made of, ``struct.field`` included ----------------------
 def column(batch: pa.RecordBatch, name: str) -> pa.Array:
     """The column ``name`` of ``batch``; a dotted name walks into structs.
 

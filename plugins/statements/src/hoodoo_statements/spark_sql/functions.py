@@ -87,7 +87,7 @@ def _any(given: Sequence[Made], sql: str, kind: pa.DataType | None, raises: bool
     return Made(sql, kind, raises or any(g.raises for g in given))
 
 
-# --- texts --------------------------------------------------------------------------------------------
+# --- texts ----------------------------------------------------------------------------------------
 @functools.cache
 def _longer_in_capitals() -> tuple[tuple[str, str], ...]:
     """Characters that become several ones in capitals, such as the German sharp s."""
@@ -263,7 +263,7 @@ def _regexp_replace(g: Sequence[Made]) -> Made | str:
 _add("regexp_replace", "Sss", _regexp_replace)
 
 
-# --- null and choice ----------------------------------------------------------------------------------
+# --- null and choice ------------------------------------------------------------------------------
 _text("isnull", "X", "{0} IS NULL", BOOLEAN)
 _text("isnotnull", "X", "{0} IS NOT NULL", BOOLEAN)
 _text("isnan", "D", "coalesce(isnan({0}), FALSE)", BOOLEAN)
@@ -300,7 +300,7 @@ _add(
 )
 del FUNCTIONS["iff"]
 
-# --- numbers ------------------------------------------------------------------------------------------
+# --- numbers --------------------------------------------------------------------------------------
 _add("abs", "N", lambda g: _any(g, f"abs({g[0].sql})", g[0].kind, True))
 _add("negative", "N", lambda g: _any(g, f"(- {g[0].sql})", g[0].kind, True))
 _add("positive", "N", lambda g: g[0])
@@ -400,7 +400,7 @@ def _whole_number(name: str) -> Builder:
 _add("ceil ceiling", "N", _whole_number("ceil"))
 _add("floor", "N", _whole_number("floor"))
 
-# --- dates and times ----------------------------------------------------------------------------------
+# --- dates and times ------------------------------------------------------------------------------
 for _names, _part in {
     "year": "year({0})",
     "month": "month({0})",
@@ -549,7 +549,7 @@ def _date_part(g: Sequence[Made]) -> Made | str:
 _add("date_part datepart", "sZ", _date_part)
 
 
-# --- nested values ------------------------------------------------------------------------------------
+# --- nested values --------------------------------------------------------------------------------
 def _array(g: Sequence[Made]) -> Made | str:
     kind = g[0].kind if g else NULL
     return (
@@ -575,7 +575,7 @@ _add("named_struct", "sX*", _named_struct)
 _text("size cardinality", "A", "CAST(len({0}) AS INTEGER)", INT)
 
 
-# --- of many rows, and of the rows around one ---------------------------------------------------------
+# --- of many rows, and of the rows around one -----------------------------------------------------
 @frozen
 class Aggregate:
     """``sql``: with the arguments as ``{0}``; ``kind``: of its value, by the kind of its first

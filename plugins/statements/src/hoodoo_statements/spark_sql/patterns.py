@@ -85,7 +85,8 @@ def _set(pattern: str, at: int) -> tuple[str, int] | None:
 
 
 def replacement(text: str, groups: int) -> str | None:
-    r"""Java's ``$1`` as RE2's ``\\1``; None where Java would refuse it, or may see another group."""
+    r"""Java's ``$1`` as RE2's ``\\1``; None where Java would refuse it, or may see another
+    group."""
     made: list[str] = []
     i = 0
     while i < len(text):

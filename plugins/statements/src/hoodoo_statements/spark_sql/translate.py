@@ -1,4 +1,5 @@
-"""Translate: a tree of Spark's SQL -> text for DuckDB, part by part. What is not known here is refused."""
+"""Translate: a tree of Spark's SQL -> text for DuckDB, part by part. What is not known here is
+refused."""
 
 from __future__ import annotations
 
@@ -108,7 +109,7 @@ class Translator:
             raise Refused(f"has {tree.sql('spark')}, which is not known here", self.instead)
         return found(self, tree)
 
-    # --- leaves -------------------------------------------------------------------------------------
+    # --- leaves -----------------------------------------------------------------------------------
     def _literal(self, tree: Any) -> Made:
         text = str(tree.this)
         return Made(quoted(text), STRING, literal=text) if tree.is_string else _number(text)
@@ -130,7 +131,7 @@ class Translator:
         """What was translated already."""
         return Made(tree.sql("duckdb"), tree.meta.get("kind"), True)
 
-    # --- operators ----------------------------------------------------------------------------------
+    # --- operators --------------------------------------------------------------------------------
     def _paren(self, tree: Any) -> Made:
         inner = self._node(tree.unnest())
         return Made(f"({inner.sql})", inner.kind, inner.raises, inner.literal, inner.bare)
@@ -149,7 +150,8 @@ class Translator:
         return Made(f"(NOT {of.sql})", BOOLEAN, of.raises)
 
     def _connected(self, tree: Any) -> Made:
-        """What may be an error is computed of the rows only that what is before it has not decided, as Spark does."""
+        """What may be an error is computed of the rows only that what is before it has not decided,
+        as Spark does."""
         is_and = isinstance(tree, exp.And)
         word = "AND" if is_and else "OR"
         parts = [self.true(self._node(part), word) for part in flat(tree)]
@@ -311,7 +313,7 @@ class Translator:
             raise Refused("has ~ of what is no whole number", "Cast it to BIGINT.")
         return Made(f"(~ {of.sql})", of.kind, of.raises)
 
-    # --- conditions ---------------------------------------------------------------------------------
+    # --- conditions -------------------------------------------------------------------------------
     def _between(self, tree: Any) -> Made:
         if tree.args.get("symmetric"):
             raise Refused("has BETWEEN SYMMETRIC", "Write two comparisons.")
@@ -391,7 +393,7 @@ class Translator:
     def _matches(self, tree: Any) -> Made:
         return self._bound(FUNCTIONS["rlike"], "RLIKE", [tree.this, tree.expression])
 
-    # --- choice -------------------------------------------------------------------------------------
+    # --- choice -----------------------------------------------------------------------------------
     def _case(self, tree: Any) -> Made:
         operand = tree.args.get("this")
         of = None if operand is None else self._node(operand)
@@ -428,7 +430,7 @@ class Translator:
         assert kind is not None
         return [self._as(v, kind) if v.kind != kind else v for v in values]
 
-    # --- casts --------------------------------------------------------------------------------------
+    # --- casts ------------------------------------------------------------------------------------
     def _cast(self, tree: Any) -> Made:
         of, kind = self._node(tree.this), kind_written(tree.to)
         tried = isinstance(tree, exp.TryCast) and bool(tree.args.get("safe"))
@@ -443,7 +445,7 @@ class Translator:
             return Made(sql, kind, False, of.literal)
         return made
 
-    # --- calls --------------------------------------------------------------------------------------
+    # --- calls ------------------------------------------------------------------------------------
     def _call(self, tree: Any) -> Made:
         name = tree.name.lower()
         if name == "struct_extract" and tree.meta.get("own"):
@@ -593,7 +595,7 @@ class Translator:
         may = may or (letter in "TZ" and isinstance(one.literal, str))
         return self._as(one, to) if may else f"it takes no {spark_name(kind)}"
 
-    # --- of many rows -------------------------------------------------------------------------------
+    # --- of many rows -----------------------------------------------------------------------------
     def _aggregate(self, tree: Any, name: str, only: str = "") -> Made:
         given, distinct, found = list(tree.expressions), "", AGGREGATES[name]
         if len(given) == 1 and isinstance(given[0], exp.Distinct):

@@ -22,10 +22,10 @@ from hoodoo_metadata.table.metadata_table import OWN_MADE, MetadataTable, listed
 
 
 def made_at(snapshot: Snapshot, partition: str) -> str | None:
-    """The completion of the newest indexing action on ``timeline`` that made ``partition`` of the metadata
-    table (in version 6: the instant up to which it was made of all), as
-    :func:`~hoodoo.timeline.instants.order_key` has it; None where there is none. Reads the indexing actions; of
-    Hoodoo's own partitions the properties say it."""
+    """The completion of the newest indexing action on ``timeline`` that made ``partition`` of the
+    metadata table (in version 6: the instant up to which it was made of all), as
+    :func:`~hoodoo.timeline.instants.order_key` has it; None where there is none. Reads the indexing
+    actions; of Hoodoo's own partitions the properties say it."""
     made = made_noted(snapshot.config).get(partition)
     made = made or newest_made(snapshot, partition)
     return None if made is None else order_key(made)

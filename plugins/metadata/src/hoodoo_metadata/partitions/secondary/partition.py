@@ -36,8 +36,8 @@ Pair = tuple[FileSlice | None, FileSlice | None]
 
 @frozen
 class SecondaryPartition(OfKeys):
-    """What the file slices that an action changes held before and hold after it, told as what came and went. See
-    :class:`hoodoo_metadata.partitions.api.Partition`."""
+    """What the file slices that an action changes held before and hold after it, told as what came
+    and went. See :class:`hoodoo_metadata.partitions.api.Partition`."""
 
     name: str
     keys: bool = True

@@ -1,8 +1,10 @@
-r"""Secondary: the partitions ``secondary_index_*``, which say which record keys have a value of a column, as Hudi's do.
+r"""Secondary: the partitions ``secondary_index_*``, which say which record keys have a value of a
+column, as Hudi's do.
 
-An entry's key is the value, ``$`` and the record key, each with ``\\`` before what would be mistaken. Its file group
-is told by the hash of all up to the ``$``, in Hudi's first version of these indexes by that of the whole key. Values are texts as Java writes them. Source: ``SecondaryIndexKeyUtils`` of
-Hudi, and tables of Hudi 1.2.
+An entry's key is the value, ``$`` and the record key, each with ``\\`` before what would be
+mistaken. Its file group is told by the hash of all up to the ``$``, in Hudi's first version of
+these indexes by that of the whole key. Values are texts as Java writes them. Source:
+``SecondaryIndexKeyUtils`` of Hudi, and tables of Hudi 1.2.
 """
 
 from __future__ import annotations
