@@ -64,6 +64,15 @@ def _run(keys: pa.Array, hashes: int, size: int, bits: Bytes, found: Bytes | Non
         return
     at, size_of_data = (0, 0) if data is None else (data.address, data.size)
     _bloom.with_keys(
-        offsets.address, keys.type in _WIDE, at, size_of_data, 0 if valid is None else valid.address, keys.offset,
-        len(keys), hashes, size, bits.ctypes.data, 0 if found is None else found.ctypes.data,
-    )  # fmt: skip
+        offsets.address,
+        keys.type in _WIDE,
+        at,
+        size_of_data,
+        0 if valid is None else valid.address,
+        keys.offset,
+        len(keys),
+        hashes,
+        size,
+        bits.ctypes.data,
+        0 if found is None else found.ctypes.data,
+    )

@@ -21,7 +21,8 @@ INLINE = Option(
 )
 STRATEGY = Option(
     "hoodie.partition.ttl.management.strategy.type",
-    "What the age of a partition is counted from: its newest write, its first one, or the date in its path.",
+    "What the age of a partition is counted from: its newest write, its first one, or the date in "
+    "its path.",
     BY_TIME,
     kind=Choice(BY_TIME, BY_CREATION, BY_EVENT),
 )
@@ -49,7 +50,8 @@ MOST = Option(
 )
 FORMAT = Option(
     "hoodie.partition.ttl.strategy.event.time.format",
-    "How the path spells the date, of yyyy, MM, dd, HH, mm and what is no letter; a / means that it goes on in "
+    "How the path spells the date, of yyyy, MM, dd, HH, mm and what is no letter; a / means that "
+    "it goes on in "
     "the next directory.",
     "yyyy-MM-dd",
     kind=Text(empty=False),

@@ -46,7 +46,8 @@ class Rule:
         if re.search("[A-Za-z]", re.sub("%.", "", pattern)) or "%d" not in pattern:
             raise ConfigError(
                 f"option {keys.FORMAT.key}",
-                f"is made of yyyy, MM, dd, HH, mm and what is no letter, with dd at least, not {text!r}.",
+                "is made of yyyy, MM, dd, HH, mm and what is no letter, with dd at least, not "
+                f"{text!r}.",
                 "Write it like yyyy-MM-dd or yyyyMMdd/HH.",
             )
         first = keys.SEGMENT.read(options)

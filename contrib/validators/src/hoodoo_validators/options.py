@@ -9,16 +9,19 @@ TABLE = "<TABLE_NAME>"
 
 VALIDATORS = Option(
     _PREFIX,
-    "Checks of the rows of a write before it is committed, by name or Java class, separated by commas.",
+    "Checks of the rows of a write before it is committed, by name or Java class, separated by "
+    "commas.",
     kind=NAMES,
 )
 EQUAL = Option(
     f"{_PREFIX}.equality.sql.queries",
-    f"Queries that must answer the same before and after the write, separated by semicolons; {TABLE} is the table.",
+    "Queries that must answer the same before and after the write, separated by semicolons; "
+    f"{TABLE} is the table.",
 )
 UNEQUAL = Option(
     f"{_PREFIX}.inequality.sql.queries",
-    f"Queries that must not answer the same before and after the write, separated by semicolons; {TABLE} is the table.",
+    "Queries that must not answer the same before and after the write, separated by semicolons; "
+    f"{TABLE} is the table.",
 )
 SINGLE = Option(
     f"{_PREFIX}.single.value.sql.queries",

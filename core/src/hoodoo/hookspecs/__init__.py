@@ -62,11 +62,15 @@ USUAL: dict[str, tuple[str, ...]] = {
 }
 # Those that have a member which is no usual one: for errors alone.
 MEMBERS = {
-    ("action", "retention"): "hoodoo-retention", ("clustering", "route_geography"): "hoodoo-route-geography",
-    ("index", "sqlite"): "hoodoo-sqlite-index", ("key_generator", "folded"): "hoodoo-folded-key",
-    ("merger", "keep_first"): "hoodoo-keep-first", ("serializer", "arrow_lz4"): "hoodoo-lz4-serializer",
-    ("file_format", "LANCE"): "hoodoo-lance", ("file_format", "ARROW"): "hoodoo-arrow-format",
-}  # fmt: skip
+    ("action", "retention"): "hoodoo-retention",
+    ("clustering", "route_geography"): "hoodoo-route-geography",
+    ("index", "sqlite"): "hoodoo-sqlite-index",
+    ("key_generator", "folded"): "hoodoo-folded-key",
+    ("merger", "keep_first"): "hoodoo-keep-first",
+    ("serializer", "arrow_lz4"): "hoodoo-lz4-serializer",
+    ("file_format", "LANCE"): "hoodoo-lance",
+    ("file_format", "ARROW"): "hoodoo-arrow-format",
+}
 # What pip installs where it is not the distribution alone.
 _EXTRAS = {"hoodoo-spark": '"hoodoo[spark]"', "hoodoo-cloud": '"hoodoo[cloud]"'}
 

@@ -11,7 +11,13 @@ from hoodoo.hookspecs.family import Family
 from hoodoo.hookspecs.registration import hookspec
 
 # The last step of an action -> its outcome. Every other step is on the way there.
-_OUTCOMES = {"committed": "done", "done": "done", "deleted": "done", "skipped": "skipped", "failed": "failed"}  # fmt: skip
+_OUTCOMES = {
+    "committed": "done",
+    "done": "done",
+    "deleted": "done",
+    "skipped": "skipped",
+    "failed": "failed",
+}
 
 
 @frozen

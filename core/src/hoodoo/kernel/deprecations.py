@@ -24,6 +24,7 @@ def warn_of_old(entry: Deprecated, user: str) -> None:
         return
     _warned.add((entry, user))
     warn(
-        f"{user} uses {entry}, which is deprecated since Hoodoo {entry.since} and will be removed in {entry.until}. "
+        f"{user} uses {entry}, which is deprecated since Hoodoo {entry.since} and will be removed "
+        f"in {entry.until}. "
         f"Fix: use {entry.new!r}."
     )

@@ -92,7 +92,8 @@ def _ordered(points: list[tuple[Plugin, EntryPoint]]) -> list[tuple[Plugin, Entr
                 f"two distributions define this entry point in the group {GROUP!r}: "
                 f"{one.distribution} {one.version} ({one.module}) and "
                 f"{other.distribution} {other.version} ({other.module}).",
-                f"Uninstall one of them, disable one with {DISABLE}=<its distribution>, or rename the entry point if you maintain one of them.",
+                f"Uninstall one of them, disable one with {DISABLE}=<its distribution>, or rename "
+                "the entry point if you maintain one of them.",
             )
     return ordered
 

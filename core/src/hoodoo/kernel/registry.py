@@ -176,7 +176,8 @@ class Kernel:
                 known = f"Hooks: {', '.join(self.hooks)}, and those of families that you install."
                 raise PluginError(
                     f"hook {caller.name!r} of {plugin}",
-                    f"there is no hook of this name; {plugin.module} implements it, but it is never called.",
+                    f"there is no hook of this name; {plugin.module} implements it, but it is "
+                    "never called.",
                     f"Did you mean {near[0]!r}?" if near else known,
                 )
         names = {caller.name for caller in answered}
@@ -206,18 +207,22 @@ class Kernel:
             if text in taken:
                 raise PluginError(
                     f"{offer.family} {text!r}",
-                    f"two plugins register this name or alias in hook {hook!r}: by {taken[text].name!r} of "
+                    f"two plugins register this name or alias in hook {hook!r}: by "
+                    f"{taken[text].name!r} of "
                     f"{taken[text].plugin} and by {offer.name!r} of {offer.plugin}.",
-                    "Uninstall one of the distributions, or change the name if you maintain one of them.",
+                    "Uninstall one of the distributions, or change the name if you maintain one of "
+                    "them.",
                 )
             taken[text] = offer
         self._offers[offer.family].append(offer)
         for verb, function in offer.registration.verbs.items():
             if self.verbs.setdefault(verb, function) != function:
                 raise PluginError(
-                    f"method {verb!r} of {offer}", f"is taken already, by {self.verbs[verb]}.",
-                    "Uninstall one of the distributions, or change the name if you maintain one of them.",
-                )  # fmt: skip
+                    f"method {verb!r} of {offer}",
+                    f"is taken already, by {self.verbs[verb]}.",
+                    "Uninstall one of the distributions, or change the name if you maintain one of "
+                    "them.",
+                )
         for option in offer.registration.options:
             before = self.options.setdefault(option.key, option)
             if before.kind == TEXT:  # who declares a type knows more
@@ -225,7 +230,8 @@ class Kernel:
             if before.table_property != option.table_property:
                 raise PluginError(
                     f"option {option.key!r} of {offer}",
-                    "another plugin declares it too, and only one of them declares it as a table property.",
+                    "another plugin declares it too, and only one of them declares it as a table "
+                    "property.",
                     "Declare `table_property` as the other plugin does.",
                 )
 
@@ -291,7 +297,8 @@ def kernel() -> Kernel:
         warnings.warn(f"left out: {one.error}", HoodooWarning, stacklevel=2)
     if found.unknown:
         warnings.warn(
-            f"{DISABLE} names {', '.join(found.unknown)}, but no plugin and no distribution has this name. "
+            f"{DISABLE} names {', '.join(found.unknown)}, but no plugin and no distribution has "
+            "this name. "
             "Fix: see `hoodoo plugins`.",
             HoodooWarning,
             stacklevel=2,

@@ -126,7 +126,8 @@ def make(offer: Offer, settings: Settings) -> Any:
         raise PluginError(
             str(offer),
             f"its factory {factory} failed: {type(exc).__name__}: {exc}.",
-            f"Repair the distribution {offer.plugin.distribution}, or choose another {offer.family}.",
+            f"Repair the distribution {offer.plugin.distribution}, or choose another "
+            f"{offer.family}.",
         ) from exc
     if isinstance(made, Checked):  # an object that the factory had from another plugin
         return made

@@ -43,9 +43,15 @@ class Operation(str, enum.Enum):
         )  # fmt: skip
 
 
-_SERVICES = frozenset({
-    Operation.CLUSTER, Operation.COMPACT, Operation.LOG_COMPACT, Operation.INDEX, Operation.BUCKET_RESCALE,
-})  # fmt: skip
+_SERVICES = frozenset(
+    {
+        Operation.CLUSTER,
+        Operation.COMPACT,
+        Operation.LOG_COMPACT,
+        Operation.INDEX,
+        Operation.BUCKET_RESCALE,
+    }
+)
 
 
 @frozen

@@ -75,7 +75,10 @@ class FileSlice:
         base = "no base file" if self.base_file is None else "a base file"
         logs = f" and {len(self.log_files)} log files" if self.log_files else ""
         where = f" in {brief.cut(self.partition_path, 80)}" if self.partition_path else ""
-        return f"<FileSlice {self.file_id} at {self.instant}{where}: {base}{logs}, {brief.size(self.size)}>"
+        return (
+            f"<FileSlice {self.file_id} at {self.instant}{where}: {base}{logs}, "
+            f"{brief.size(self.size)}>"
+        )
 
     @property
     def row_logs(self) -> tuple[LogFile, ...]:

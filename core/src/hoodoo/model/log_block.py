@@ -116,7 +116,10 @@ class Damage:
 
     def __str__(self) -> str:
         if not self.size:
-            return f"log file {self.path}: the block at offset {self.offset} is damaged, but was read, because {self.reason}."
+            return (
+                f"log file {self.path}: the block at offset {self.offset} is damaged, but "
+                f"was read, because {self.reason}."
+            )
         return (
             f"log file {self.path}: {self.size} bytes at offset {self.offset} were skipped, "
             f"because {self.reason}."

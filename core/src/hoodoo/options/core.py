@@ -17,7 +17,8 @@ SMALL_FILE_LIMIT = Option(
 )
 LOG_BLOCKS = Option(
     "hoodie.logfile.data.block.format",
-    "The format of blocks in new log files; every format can be read. By default parquet, but avro if an ordering column is text, or beside Lance files.",
+    "The format of blocks in new log files; every format can be read. By default parquet, but avro "
+    "if an ordering column is text, or beside Lance files.",
     kind=PluginName("log_block"),
 )
 

@@ -83,7 +83,8 @@ class Option(Generic[T]):
                 raise ConfigError(
                     f"table property {name}",
                     f"{error.rule}, not {text!r}.",
-                    "Correct it in hoodie.properties if the value is wrong. Otherwise this kind of table is not supported.",
+                    "Correct it in hoodie.properties if the value is wrong. Otherwise this kind of "
+                    "table is not supported.",
                 ) from error
         return None
 

@@ -63,12 +63,14 @@ DROP_COLUMNS = Option(
 )
 INDEX_CLASS = Option(
     "hoodie.index.class",
-    "The index, named by a Java class that a plugin declares as an alias. It is used instead of hoodie.index.type.",
+    "The index, named by a Java class that a plugin declares as an alias. It is used instead of "
+    "hoodie.index.type.",
     kind=PluginName("index"),
 )
 CDC = Option(
     "hoodie.table.cdc.enabled",
-    "A write that rewrites base files also writes change data logs, which Spark Hudi's change queries need.",
+    "A write that rewrites base files also writes change data logs, which Spark Hudi's change "
+    "queries need.",
     "false",
     table_property=True,
     kind=FLAG,
@@ -91,19 +93,25 @@ NANOSECONDS = Option(
 )
 WIDEN_INTEGERS = Option(
     "hoodoo.schema.widen.integers",
-    "true: an integer column becomes a floating-point column when floating-point values arrive, if no stored value loses digits. false: such values must be whole numbers. Key, partition and ordering columns never change.",
+    "true: an integer column becomes a floating-point column when floating-point values arrive, if "
+    "no stored value loses digits. false: such values must be whole numbers. Key, partition and "
+    "ordering columns never change.",
     "false",
     kind=FLAG,
 )
 ADD_COLUMNS = Option(
     "hoodie.datasource.write.reconcile.schema",
-    "true: columns that rows have and the table lacks are added to it, and decimals get more digits (argument add_columns). false: such rows are refused. True, too, where the options name the table, as those of a Spark Hudi job do.",
+    "true: columns that rows have and the table lacks are added to it, and decimals get more "
+    "digits (argument add_columns). false: such rows are refused. True, too, where the options "
+    "name the table, as those of a Spark Hudi job do.",
     "false",
     kind=FLAG,
 )
 FILL_COLUMNS = Option(
     "hoodie.write.set.null.for.missing.columns",
-    "true: columns that rows lack are null in them. false: such rows are refused. If not set: true; false where the options name the table, as those of a Spark Hudi job do, and do not reconcile schemas.",
+    "true: columns that rows lack are null in them. false: such rows are refused. If not set: "
+    "true; false where the options name the table, as those of a Spark Hudi job do, and do not "
+    "reconcile schemas.",
     kind=FLAG,
 )
 # Said by who opens a store, to its factory; no option of users.

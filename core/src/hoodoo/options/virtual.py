@@ -45,7 +45,8 @@ CONCATENATOR = Option(
 )
 KEPT_META = Option(
     "hoodoo.meta.fields.kept",
-    "The meta columns that rows store although record keys are virtual; by default _hoodie_commit_time, if hoodie.recordkey.virtual.enabled made the keys virtual.",
+    "The meta columns that rows store although record keys are virtual; by default "
+    "_hoodie_commit_time, if hoodie.recordkey.virtual.enabled made the keys virtual.",
     table_property=True,
     kind=Names("columns", of=_META),
 )

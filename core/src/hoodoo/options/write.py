@@ -16,13 +16,15 @@ COMBINE = Option(
 )
 DUPLICATES = Option(
     "hoodie.datasource.insert.dup.policy",
-    "What insert does with keys that are already in the table: none (insert them again), drop or fail.",
+    "What insert does with keys that are already in the table: none (insert them again), drop or "
+    "fail.",
     "none",
     kind=Choice("none", "drop", "fail"),
 )
 DROPS = Option(
     "hoodie.datasource.write.insert.drop.duplicates",
-    "Insert drops rows whose keys are already in the table: the older form of hoodie.datasource.insert.dup.policy=drop.",
+    "Insert drops rows whose keys are already in the table: the older form of "
+    "hoodie.datasource.insert.dup.policy=drop.",
     "false",
     kind=FLAG,
 )
@@ -44,13 +46,15 @@ SERIALIZER = Option(
 )
 MEMORY = Option(
     "hoodoo.memory.bytes",
-    "Bytes that a task takes for rows, open files and sorts; beyond it rows wait on local disk. By default a part of "
+    "Bytes that a task takes for rows, open files and sorts; beyond it rows wait on local disk. By "
+    "default a part of "
     "what the machine, the container or the executor has for each task, at most 1 GiB.",
     kind=Size(1 << 20),
 )
 LOCK = Option(
     "hoodie.write.lock.provider",
-    "The lock that is held while commits are decided. By default none: it is needed only if other engines write to the table too.",
+    "The lock that is held while commits are decided. By default none: it is needed only if other "
+    "engines write to the table too.",
     kind=PluginName("lock"),
 )
 LOCK_WAIT = Option(
@@ -67,7 +71,8 @@ REPEATS = Option(
 )
 CONFLICTS = Option(
     "hoodie.write.lock.conflict.resolution.strategy",
-    "Which two writes conflict; by default file_groups, unless hoodie.write.concurrency.mode chooses another strategy.",
+    "Which two writes conflict; by default file_groups, unless hoodie.write.concurrency.mode "
+    "chooses another strategy.",
     kind=PluginName("conflict"),
 )
 

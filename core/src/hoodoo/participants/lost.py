@@ -95,9 +95,10 @@ def refuse_lost(
             return
         if not fresh.timeline.contains_or_before_start(instant):
             raise CommitConflictError(
-                f"{snapshot.root}/{path}", "its commit was rolled back while the files were listed.",
+                f"{snapshot.root}/{path}",
+                "its commit was rolled back while the files were listed.",
                 "Read again.",
-            )  # fmt: skip
+            )
         if gone is None:
             gone = removed_files(fresh)
         if not was_removed(gone, path):
@@ -122,9 +123,13 @@ def refuse_unknown(
     late = () if undoing(fresh) else _uncleaned(fresh.timeline, gone)
     for (path, file_id), instant in late:
         raise CorruptTableError(
-            f"{snapshot.root}/{fresh.path(instant)}", f"it replaced file group {file_id} of {path or 'the table'}, of which there is no file, though no clean has deleted any since: what this commit did replace would be read again.",
-            "This file is damaged: restore it from a copy, or restore the table to an instant before it (table.restore).",
-        )  # fmt: skip
+            f"{snapshot.root}/{fresh.path(instant)}",
+            f"it replaced file group {file_id} of {path or 'the table'}, of which there is no "
+            "file, though no clean has deleted any since: what this commit did replace would be "
+            "read again.",
+            "This file is damaged: restore it from a copy, or restore the table to an instant "
+            "before it (table.restore).",
+        )
 
 
 def _uncleaned(timeline: Timeline, gone: Mapping[Key, str]) -> list[tuple[Key, Instant]]:

@@ -101,7 +101,8 @@ class Participants:
             if config.get(name) and name not in answered:
                 raise UnsupportedTableError(
                     f"table {config.name}",
-                    f"has {name} = {config.get(name)}, and no installed plugin updates it when rows are written.",
+                    f"has {name} = {config.get(name)}, and no installed plugin updates it when "
+                    "rows are written.",
                     f"Install a plugin that does: {_BRINGS}. Reading works without it.",
                 )
 

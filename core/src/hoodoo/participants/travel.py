@@ -146,7 +146,8 @@ def view_as_of(
         raise ConfigError(
             f"as_of={bound}",
             f"the table had the file {path} then, and the clean {gone[path]} has deleted it",
-            "ask for a later point in time; to keep more history, raise hoodie.clean.commits.retained, set hoodie.clean.policy=by_hours, or make a savepoint.",
+            "ask for a later point in time; to keep more history, raise "
+            "hoodie.clean.commits.retained, set hoodie.clean.policy=by_hours, or make a savepoint.",
         )
     if source.whole:
         refuse_unknown(Snapshot(source.storage, taken.timeline), view, paths)

@@ -16,7 +16,10 @@ from hoodoo.errors import CorruptTableError
 
 # What an error says of a file that a later instant may have taken away.
 NOT_THERE = "the timeline names this file, but it does not exist."
-OF_LOST_FILES = "Restore the file from a copy, or restore the table to an instant before that commit (table.restore); table.verify() lists all such files."
+OF_LOST_FILES = (
+    "Restore the file from a copy, or restore the table to an instant before that "
+    "commit (table.restore); table.verify() lists all such files."
+)
 Reader = TypeVar("Reader")
 
 
@@ -28,7 +31,9 @@ def open_named(storage: Storage, path: str, obj: str) -> pa.NativeFile:
         raise CorruptTableError(
             obj,
             NOT_THERE,
-            "If a clean deleted it during the read, read again. Otherwise restore the file from a copy, or restore the table to an instant before it (table.restore); table.verify() lists all lost files.",
+            "If a clean deleted it during the read, read again. Otherwise restore the file from a "
+            "copy, or restore the table to an instant before it (table.restore); table.verify() "
+            "lists all lost files.",
         ) from error
 
 

@@ -47,7 +47,8 @@ class AfterWrites:
             except Exception as error:  # the rows have landed: this is no failure of the write
                 timeline = None
                 warn(
-                    f"table {table.config.name}: the write is done, but the inline {service.what} after it failed ({error}); {service.by_hand} finishes it."
+                    f"table {table.config.name}: the write is done, but the inline {service.what} "
+                    f"after it failed ({error}); {service.by_hand} finishes it."
                 )
         if timeline is not None:
             timeline.note_replaced(table.storage)
@@ -78,7 +79,11 @@ class AfterWrites:
         """What may be due, and its options are checked: called before anything is written. Made
         once for the table's properties and options as they are now."""
         now, made, self.seen = self.table.settings, self._made, None
-        if made is None or made[0] is not kernel() or not (made[1].table is now.table and made[1].options == now.options):  # fmt: skip
+        if (
+            made is None
+            or made[0] is not kernel()
+            or not (made[1].table is now.table and made[1].options == now.options)
+        ):
             # A copy of the options: who changes those of the handle gets others.
             made = (kernel(), Settings(now.table, dict(now.options)), _made(self.table))
             self._made = made

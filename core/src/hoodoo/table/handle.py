@@ -312,7 +312,8 @@ class TableHandle:
                 known = self._timeline
                 seen = partial(self._stands, known, False)
                 shown = stack.enter_context(looking(self.storage, "read", seen, self._asks()))
-                self.refresh()  # the keys may have become virtual: rows that were written since lack them
+                # The keys may have become virtual: rows that were written since lack them.
+                self.refresh()
                 source = self.source()
                 if shown and not (known and known.has_writes_like(source.timeline)):
                     stack.close()  # it has made a commit visible that the listings may lack
@@ -348,9 +349,10 @@ class TableHandle:
             if not checked or not taken_since(Snapshot(self.storage, timeline)):
                 return timeline, slices
         raise CommitConflictError(
-            f"table {self.config.name}", f"files were deleted {SNAPSHOT_ATTEMPTS} times while they were listed.",
+            f"table {self.config.name}",
+            f"files were deleted {SNAPSHOT_ATTEMPTS} times while they were listed.",
             "Repeat the write.",
-        )  # fmt: skip
+        )
 
     def on_snapshot(
         self,

@@ -69,19 +69,24 @@ def check_index(settings: Settings, argument: Any = None) -> None:
         own = resolve("index", stored, settings).instance
     except (PluginError, ConfigError) as error:
         if settings.table.get(HUDI_INDEX) and kernel().find("index", stored) is None:
-            return  # an index that only other engines have: whoever names another one here answers for it
+            # An index that only other engines have: whoever names another one answers for it.
+            return
         raise OptionConflictError(
             f"index {found.ref.name!r}",
-            f"is not the table's, which is {stored!r}; it is not known here whether all writers must use that index ({error}).",
-            "Install the plugin that offers the table's index, or give the index as an object; table.switch_index changes it.",
+            f"is not the table's, which is {stored!r}; it is not known here whether all writers "
+            f"must use that index ({error}).",
+            "Install the plugin that offers the table's index, or give the index as an object; "
+            "table.switch_index changes it.",
         ) from error
     if not binds(own) or alike(own, found.instance) or _beside(own, found.instance):
         return
     kind = "is global" if own.is_global else "says where rows lie"
     raise OptionConflictError(
         f"index {found.ref.name!r}",
-        f"contradicts the table, whose index {stored!r} {kind}: rows would be duplicated or not found.",
-        "Leave this index out; table.switch_index(...), or hoodoo switch-index, changes the index of the table.",
+        f"contradicts the table, whose index {stored!r} {kind}: rows would be duplicated or not "
+        "found.",
+        "Leave this index out; table.switch_index(...), or hoodoo switch-index, changes the index "
+        "of the table.",
     )
 
 
@@ -140,5 +145,6 @@ def loaded(settings: Settings, argument: Any = None) -> Resolved:
         raise PluginError(
             f"index {asked!r}",
             "is the index of the table, and no installed plugin offers it.",
-            "Install the distribution that offers it, or give the index as an object: hoodoo.open(path, index=...). table.switch_index(...) changes the index.",
+            "Install the distribution that offers it, or give the index as an object: "
+            "hoodoo.open(path, index=...). table.switch_index(...) changes the index.",
         ) from error

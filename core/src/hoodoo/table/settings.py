@@ -52,10 +52,12 @@ def check_engine(engine: Any) -> None:
         offers = (offer.name for offer in kernel().offers("engine"))
         names = sorted(name for name in offers if not name.startswith("source:"))
         raise PluginError(
-            f"engine {engine!r}", "no installed plugin offers it.",
-            f"Use one of {', '.join(names)}; libraries such as duckdb and polars read a table through "
+            f"engine {engine!r}",
+            "no installed plugin offers it.",
+            f"Use one of {', '.join(names)}; libraries such as duckdb and polars read a table "
+            "through "
             "table.read().",
-        )  # fmt: skip
+        )
 
 
 def arrow_schema(given: Any) -> pa.Schema:

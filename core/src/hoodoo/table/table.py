@@ -292,8 +292,10 @@ def _new_config(wanted: NewTable) -> TableConfig:
                 f"Repair the distribution {plugin.distribution}.",
             )  # fmt: skip
     raise PluginError(
-        f"table {wanted.path}", "no installed plugin can create tables.", "pip install hoodoo-standard."
-    )  # fmt: skip
+        f"table {wanted.path}",
+        "no installed plugin can create tables.",
+        "pip install hoodoo-standard.",
+    )
 
 
 def _instead(storage: Storage, at: Callable[[str], Storage]) -> Found | None:

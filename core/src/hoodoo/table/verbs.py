@@ -41,8 +41,10 @@ class Offered:
     def __call__(self, *_args: Any, **_kwargs: Any) -> Any:
         """A method that no installed plugin brings."""
         raise PluginError(
-            f"table.{self.name}", "no installed plugin offers this method.", f"pip install {self.distribution}."
-        )  # fmt: skip
+            f"table.{self.name}",
+            "no installed plugin offers this method.",
+            f"pip install {self.distribution}.",
+        )
 
 
 def offered(name: str) -> Any:

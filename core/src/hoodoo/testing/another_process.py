@@ -60,7 +60,8 @@ except (ImportError, AttributeError):
 storage.put(f"ready/{me}", b"")
 while storage.head("go") is None:
     pass
-sys.stdout.buffer.write(pickle.dumps([name for name in names if storage.put_if_absent(name, me.encode())]))
+won = [name for name in names if storage.put_if_absent(name, me.encode())]
+sys.stdout.buffer.write(pickle.dumps(won))
 """
 
 

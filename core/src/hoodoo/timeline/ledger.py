@@ -49,7 +49,8 @@ LOCK = "table"
 _NUMBER = re.compile(r"(\d{12})(\.done)?")
 _INSTANT = re.compile(r".*/\d+(?=[^/]*$)")  # a file of a timeline, up to its requested time
 _LONGEST = 600.0  # seconds in which a decision is tried
-_ASLEEP = 2.0  # seconds from a number to its files, in which others may have gone so far that its mark is deleted
+# Seconds from a number to its files, in which others may have gone so far that its mark is deleted.
+_ASLEEP = 2.0
 log = get_logger(__name__)
 File = tuple[str, bytes]  # path, content
 
@@ -142,9 +143,10 @@ def _locked(storage: GuardedStorage, unguarded: Snapshot) -> Iterator[Held]:
     held = storage.lock.acquire(storage.inner, LOCK, storage.wait)
     if held is None:
         raise CommitConflictError(
-            f"{storage.root}: the table's lock", f"could not be acquired within {storage.wait:g} seconds.",
+            f"{storage.root}: the table's lock",
+            f"could not be acquired within {storage.wait:g} seconds.",
             "Try again; if the process that holds it has ended, see docs/many-writers.md.",
-        )  # fmt: skip
+        )
     try:
         if held.from_dead:
             # Its holder may only have slept: what it is about to decide has to look again, and
@@ -479,7 +481,9 @@ def _decode(storage: Storage, number: int) -> tuple[str, Decision]:
         return str(record["token"]), decision
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CorruptTableError(
-            f"{storage.root}/{_path(number)}", "it does not contain a decision about the table",
-            "Compare with `hoodoo timeline`, then delete this file: if a commit was lost with it, its "
+            f"{storage.root}/{_path(number)}",
+            "it does not contain a decision about the table",
+            "Compare with `hoodoo timeline`, then delete this file: if a commit was lost with it, "
+            "its "
             "instant is pending, and the next write undoes it.",
-        ) from error  # fmt: skip
+        ) from error

@@ -101,9 +101,10 @@ def check_supported(config: TableConfig, where: str) -> None:
         )
     if config.table_type not in TYPES:
         raise UnsupportedTableError(
-            where, f"its hoodie.table.type is {config.table_type!r}; {' and '.join(TYPES)} are read.",
+            where,
+            f"its hoodie.table.type is {config.table_type!r}; {' and '.join(TYPES)} are read.",
             "Correct hoodie.properties.",
-        )  # fmt: skip
+        )
     if layout != known.layout:
         raise UnsupportedTableError(
             where,

@@ -412,7 +412,8 @@ def _refuse_unkept(seen: Timeline, fresh: Timeline, instant: Instant) -> None:
         if other.action == INDEXING and (other.requested, other.is_completed) not in known:
             raise CommitConflictError(
                 f"instant {instant.requested}",
-                f"indexing {other.requested} is adding partitions to the metadata table at the same time.",
+                f"indexing {other.requested} is adding partitions to the metadata table at the "
+                "same time.",
                 "Repeat the write: then it updates these partitions too.",
             )
 

@@ -303,7 +303,8 @@ def load(storage: Storage, config: TableConfig) -> Timeline:
     if not names and config.timeline_path not in _USUAL and not storage.list(config.timeline_path):
         raise CorruptTableError(
             f"{storage.root}/.hoodie/hoodie.properties",
-            f"its properties say that the timeline is in {config.timeline_path}, but this directory does not exist.",
+            f"its properties say that the timeline is in {config.timeline_path}, but this "
+            "directory does not exist.",
             "Correct hoodie.timeline.path; the usual value is timeline.",
         )
     known = remembered(storage.root, config.timeline_path)

@@ -15,7 +15,8 @@ def _text(key: str, summary: str, *aliases: str) -> Option[str]:
 
 TIMEOUT = Option(
     "hoodoo.cloud.timeout",
-    "Seconds for which one operation on an object store is tried, again and again where that helps.",
+    "Seconds for which one operation on an object store is tried, again and again where that "
+    "helps.",
     "60",
     kind=Duration("s", 0.1, whole=False),
 )

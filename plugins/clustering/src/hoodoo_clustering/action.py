@@ -398,7 +398,8 @@ def _for_table(table: TableHandle, part: Any, name: Any) -> Callable[[Timeline],
     if isinstance(plugins.index, PathIndex):
         raise UnsupportedTableError(
             f"clustering by {name!r}",
-            "would move rows away from the file groups where the index of the table looks for them.",
+            "would move rows away from the file groups where the index of the table looks for "
+            "them.",
             f"Leave it out: this table is clustered by {in_role('clustering_plan', RESIZES)!r}.",
         )
     return lambda timeline: part

@@ -117,6 +117,7 @@ def hoodoo_commands() -> Iterable[Registration]:
         Registration(
             "layout",
             "hoodoo_clustering.commands.layout:layout",
-            summary="Show, or draw, how the values of columns are spread over the files of a table.",
+            summary="Show, or draw, how the values of columns are spread over the files of a "
+            "table.",
         ),
     ]

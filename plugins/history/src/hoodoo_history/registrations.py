@@ -36,7 +36,8 @@ def hoodoo_query_types() -> Iterable[Registration]:
         Registration(
             "changes",
             "hoodoo_history.changes.plan:Changes.from_settings",
-            summary="What each commit did: inserted, updated and deleted rows, before and after it.",
+            summary="What each commit did: inserted, updated and deleted rows, before and after "
+            "it.",
             verbs={"changes": "hoodoo_history.verbs:changes"},
         ),
     ]
@@ -53,6 +54,7 @@ def hoodoo_commands() -> Iterable[Registration]:
         Registration(
             "history",
             "hoodoo_history.commands.history:history",
-            summary="Show what happened to one record key: commits, files, values before and after.",
+            summary="Show what happened to one record key: commits, files, values before and "
+            "after.",
         ),
     ]

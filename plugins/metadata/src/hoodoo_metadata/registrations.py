@@ -41,7 +41,8 @@ def hoodoo_query_types() -> Iterable[Registration]:
     return [
         Registration(
             "location_changes",
-            "hoodoo_metadata.partitions.record_index.location_changes:LocationChanges.from_settings",
+            "hoodoo_metadata.partitions.record_index.location_changes"
+            ":LocationChanges.from_settings",
             summary="Where record keys came to lie, and which went, in a stretch of the timeline: "
             "by a record index.",
             verbs={"location_changes": "hoodoo_metadata.verbs:location_changes"},
@@ -61,7 +62,8 @@ def hoodoo_pruners() -> Iterable[Registration]:
         Registration(
             "by_record_index",
             "hoodoo_metadata.pruner:KeyPruner.from_settings",
-            summary="the file groups of the record keys that a filter asks for, by the record index",
+            summary="the file groups of the record keys that a filter asks for, by the record "
+            "index",
         ),
         Registration(
             "by_column_stats",

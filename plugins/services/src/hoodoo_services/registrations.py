@@ -216,7 +216,8 @@ def hoodoo_commands() -> Iterable[Registration]:
         ("restore", "Undo everything after INSTANT, permanently."),
         (
             "savepoint",
-            "Protect a write and its files from clean and archive; also list and delete savepoints.",
+            "Protect a write and its files from clean and archive; also list and delete "
+            "savepoints.",
         ),
     ):
         yield Registration(name, f"hoodoo_services.commands.{name}:{name}", summary=summary)

@@ -163,7 +163,8 @@ def check_all_stored(
                 if reason := _not_stored(batch, generator, keys, slice_.base_file.path):
                     raise ConfigError(
                         f"base file {slice_.base_file.path}",
-                        f"has rows that {reason}: the keys of its table can't be stored ones again.",
+                        f"has rows that {reason}: the keys of its table can't be stored ones "
+                        "again.",
                         "copy the rows into a table that stores its keys.",
                     )
 

@@ -268,8 +268,9 @@ if limits is None:
             return found
 
 else:
+    _Limited = limits.SupportsTriggerAvailableNow
 
-    class StreamReader(_StreamReader, limits.SupportsTriggerAvailableNow):  # type: ignore[no-redef, misc]
+    class StreamReader(_StreamReader, _Limited):  # type: ignore[no-redef, misc]
         """Of a Spark that asks for no more than it can take."""
 
         def getDefaultReadLimit(self) -> Any:

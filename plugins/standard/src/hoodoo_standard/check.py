@@ -86,7 +86,8 @@ def _space(base: str) -> Iterator[Finding]:
             "local.space",
             base,
             f"only {free >> 20} MB are free, and a new base file may take 120 MB",
-            "Free space on the file system, or run `hoodoo clean`, which deletes older file slices.",
+            "Free space on the file system, or run `hoodoo clean`, which deletes older file "
+            "slices.",
         )
     if hasattr(os, "statvfs"):
         system = os.statvfs(base)

@@ -94,10 +94,12 @@ def refuse_unless_newest(snapshot: Snapshot, instant: Instant) -> None:
     later = [i for i in snapshot.writes() if _later(snapshot, i, instant)]
     if later:
         raise ConfigError(
-            obj, f"is not the newest completed write: {later[-1]} came after it.",
-            "Roll back the later writes first, beginning with the newest, or undo all of them at once: "
+            obj,
+            f"is not the newest completed write: {later[-1]} came after it.",
+            "Roll back the later writes first, beginning with the newest, or undo all of them at "
+            "once: "
             "table.restore(instant), where instant is the last write that you want to keep.",
-        )  # fmt: skip
+        )
     waiting = [
         i for i in snapshot.pending()
         if i.completes_as_write and order_key(i.requested) > order_key(instant.requested)

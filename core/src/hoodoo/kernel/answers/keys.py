@@ -125,7 +125,8 @@ def _blame_path(ask: Ask, batch: pa.RecordBatch, bad: pa.Array) -> None:
         if column is not None and column.filter(bad).null_count == pc.sum(bad).as_py():
             raise DataError(
                 f"partition column {name}",
-                f"is null in {column.null_count} of {len(column)} rows of a batch, and {ask.who} makes no "
+                f"is null in {column.null_count} of {len(column)} rows of a batch, and {ask.who} "
+                "makes no "
                 "partition path of that.",
                 _FILL,
             )
@@ -145,8 +146,10 @@ def _check_fit(paths: pa.Array, ask: Ask, batch: pa.RecordBatch) -> None:
             if pc.any(pc.match_substring_regex(column, _UNFIT)).as_py():
                 raise DataError(
                     f"partition column {name}",
-                    f"makes the partition path {path!r}, which can't be a directory of rows of the table.",
-                    "Encode the paths: hoodie.datasource.write.partitionpath.urlencode=true, or change "
+                    f"makes the partition path {path!r}, which can't be a directory of rows of the "
+                    "table.",
+                    "Encode the paths: hoodie.datasource.write.partitionpath.urlencode=true, or "
+                    "change "
                     "the values.",
                 )
         raise Wrong(f"the path {path!r}", "paths of directories of rows of the table")

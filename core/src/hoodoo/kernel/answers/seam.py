@@ -174,7 +174,8 @@ def wrapped(kind: Kind, obj: Any, who: Who, terms: Any = None) -> Any:
     """``obj`` behind the seam of ``kind``. What is there already stays."""
     if isinstance(obj, Checked):
         return obj
-    there, lacking, is_dynamic = _on_class(kind.name, type(obj))  # type: ignore[arg-type]  # mypy: no Hashable
+    made: Any = type(obj)  # Any: mypy takes a class for no Hashable
+    there, lacking, is_dynamic = _on_class(kind.name, made)
     own = lacking if is_dynamic else lacking.intersection(getattr(obj, "__dict__", ()))
     if own:
         there |= {(name, name) for name in own if not is_dynamic or _has(obj, name)}

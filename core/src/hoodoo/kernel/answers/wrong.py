@@ -59,9 +59,11 @@ class Who:
         """The error for an object that can't travel to a worker."""
         return PluginError(
             str(self),
-            f"can't be pickled ({type(error).__name__}: {error}); expected: an object that can be sent to "
+            f"can't be pickled ({type(error).__name__}: {error}); expected: an object that can be "
+            "sent to "
             "the workers of an engine.",
-            "Leave locks, open files, connections and sessions out of its state: make them on first use.",
+            "Leave locks, open files, connections and sessions out of its state: make them on "
+            "first use.",
         )
 
     def _error(self, member: str, rule: str) -> PluginError:

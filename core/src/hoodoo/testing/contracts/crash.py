@@ -5,10 +5,12 @@ Usage::
     class TestCrashes(CrashTrials):
         table = {"index": "mine"}  # more arguments of hoodoo.create
 
-        def options(self, folder):  # of create and open; what your plugin stores by itself lies in ``folder``
+        # Options of create and open; what your plugin stores by itself lies in ``folder``.
+        def options(self, folder):
             return {"mine.index.path": f"{folder}/mine.db"}
 
-        def check(self, table):  # what your plugin promises, after each crash and after the next write
+        # What your plugin promises, after each crash and after the next write.
+        def check(self, table):
             assert table.compare_indexes("mine", "simple").same
 
 The suite makes small tables of the columns ``id``, ``v`` and ``region``, one of each ``kind``, and

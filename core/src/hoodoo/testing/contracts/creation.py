@@ -12,6 +12,7 @@ Usage::
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -49,5 +50,6 @@ class CreationContract:
 
     @pytest.mark.parametrize("argument", ["record_key", "partition_by", "ordering"])
     def test_columns_that_do_not_exist(self, new_table: New, argument: str) -> None:
+        arguments: dict[str, Any] = {argument: "none"}
         with pytest.raises(HoodooError):
-            new_table(NewTable("trips", _SCHEMA, {}, **{argument: "none"}))  # type: ignore[arg-type]
+            new_table(NewTable("trips", _SCHEMA, {}, **arguments))

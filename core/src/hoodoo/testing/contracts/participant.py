@@ -6,12 +6,13 @@ Usage::
     class TestMine(ParticipantContract):
         @pytest.fixture
         def table(self, tmp_path):
-            return hoodoo.create(str(tmp_path / "t"), ParticipantContract.SCHEMA, record_key="id",
-            options=...)
+            schema = ParticipantContract.SCHEMA
+            return hoodoo.create(str(tmp_path / "t"), schema, record_key="id", options=...)
 
         @pytest.fixture
         def said(self):
-            return lambda table: ...  # what your participant says of the table now, as a value that can be compared
+            # What your participant says of the table now, as a value that can be compared.
+            return lambda table: ...
 
 The table is one that the participant has to do with; the plugin is installed.
 """

@@ -87,7 +87,10 @@ def _parsed(text: bytes) -> Any:
     """The schema of a file. Raises ValueError for what is none of Hudi's."""
     avro = json.loads(text)
     name = str(avro["name"]).rpartition(".")[2]
-    if avro["type"] != "record" or not resources.files("hoodoo.timeline").joinpath(f"schemas/{name}.avsc").is_file():  # fmt: skip
+    if (
+        avro["type"] != "record"
+        or not resources.files("hoodoo.timeline").joinpath(f"schemas/{name}.avsc").is_file()
+    ):
         raise ValueError(f"its record is a {name}, which is none of Hudi's timeline")
     check_bounded(avro)
     return fastavro.parse_schema(avro)

@@ -56,7 +56,11 @@ def _walk(avro: Any, named: dict[str, Any], left: list[int], level: int, around:
         named[avro["name"].rpartition(".")[2]] = avro
         within = [field["type"] for field in avro["fields"]]
         around = around + 1 if len(within) == 1 else 1
-    little = kind == "null" or (kind == "record" and not within) or (kind == "fixed" and not avro.get("size"))  # fmt: skip
+    little = (
+        kind == "null"
+        or (kind == "record" and not within)
+        or (kind == "fixed" and not avro.get("size"))
+    )
     if little or around > _AROUND:
         raise ValueError(f"its schema has a {kind} whose values take too few bytes")
     for part in within:

@@ -22,7 +22,8 @@ def layout_of(config: TableConfig) -> TimelineLayout:
     if found is None:
         raise UnsupportedTableError(
             f"table {config.name}",
-            f"its timeline has the layout {config.layout_version}; {' and '.join(map(str, LAYOUTS))} are read.",
+            f"its timeline has the layout {config.layout_version}; "
+            f"{' and '.join(map(str, LAYOUTS))} are read.",
             "Correct hoodie.timeline.layout.version.",
         )
     return found

@@ -21,7 +21,8 @@ def create(
         typer.Option(
             "--schema",
             metavar="COLUMNS",
-            help="Names and types, 'id bigint, city string', or the path of an Avro schema (.avsc).",
+            help="Names and types, 'id bigint, city string', or the path of an Avro schema "
+            "(.avsc).",
         ),
     ] = None,
     source: Annotated[

@@ -202,7 +202,8 @@ def _written(found: TableStats) -> list[str]:
     if not done.commits:
         return []
     lines = [
-        f"{show.count(done.commits, 'commit')} of the active timeline wrote {show.size(done.bytes)}",
+        f"{show.count(done.commits, 'commit')} of the active timeline wrote "
+        f"{show.size(done.bytes)}",
         f"{show.count(done.changed_rows, 'changed row')}, about {show.size(done.changed_bytes)}",
     ]
     if done.amplification is not None:

@@ -23,7 +23,8 @@ _THINNEST = 0.9
 _MANY = 300
 
 _STYLE = """
-text { font-family: system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: #24303c; }
+text { font-family: system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif;
+  fill: #24303c; }
 .paper { fill: #ffffff; } .panel { fill: #f4f6f8; }
 .title { font-size: 17px; font-weight: 600; }
 .head { font-size: 13px; font-weight: 600; }

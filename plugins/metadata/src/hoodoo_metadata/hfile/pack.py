@@ -82,6 +82,7 @@ def _check_order(keys: pa.Array, before: bytes | None) -> None:
     if found is not None:
         raise DataError(
             f"key {found[1][:80]!r}",
-            f"it follows key {found[0][:80]!r}; the keys of an HFile ascend, and none occurs twice.",
+            f"it follows key {found[0][:80]!r}; the keys of an HFile ascend, and none occurs "
+            "twice.",
             "Sort the entries by the bytes of their keys, and make one of those that are equal.",
         )

@@ -141,7 +141,8 @@ def refuse_impossible(config: TableConfig, partition: str, what: str) -> None:
     if not is_possible(config, partition):
         raise UnsupportedTableError(
             f"table {config.name} of version {config.version}: {what}",
-            f"lies in the metadata partition {partition}, which tables of this version do not have.",
+            f"lies in the metadata partition {partition}, which tables of this version do not "
+            "have.",
             'Use table_version=9, or another index, such as index="simple".'
             if partition in (VIRTUAL_INDEX, VIRTUAL_PATH_INDEX)
             else 'Use table_version=9, or index="record_index".',

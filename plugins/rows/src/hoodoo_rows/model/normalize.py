@@ -67,7 +67,8 @@ def without_index(schema: pa.Schema, kept: Collection[str] = ()) -> pa.Schema:
     return pa.schema([field for field in schema if field.name not in index]) if index else schema
 
 
-NO_VALUES = b"hoodoo.no.values"  # in the metadata of a field: what brought it knows that it holds nulls alone
+# In the metadata of a field: what brought it knows that it holds nulls alone.
+NO_VALUES = b"hoodoo.no.values"
 
 
 def known_type(field: pa.Field, kind: pa.DataType) -> pa.DataType:
@@ -134,7 +135,8 @@ def _check_names(names: Iterable[str], parent: str) -> None:
         if not _LEGAL_NAME.fullmatch(name):
             raise SchemaError(
                 f"column {path!r}",
-                "the name of a Hudi column has letters, digits and _ only, and does not start with a digit.",
+                "the name of a Hudi column has letters, digits and _ only, and does not start with "
+                "a digit.",
                 f"Rename it, for example to {re.sub(r'[^A-Za-z0-9_]', '_', '_' + name)!r}.",
             )
         if not parent and name.startswith("_hoodie_") and name not in (IS_DELETED, OPERATION):
@@ -175,7 +177,8 @@ def _type(field: pa.Field, path: str, leaf: Leaf, check: bool) -> pa.DataType:
     if extension and check and extension not in _AS_STORED:
         raise SchemaError(
             f"column {path}",
-            f"is of Arrow's extension type {extension}, which Hudi tables lack: readers would get its {kind} alone.",
+            f"is of Arrow's extension type {extension}, which Hudi tables lack: readers would get "
+            f"its {kind} alone.",
             f"Write its values as text, or its storage, cast to {kind}, if that says enough.",
         )
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):

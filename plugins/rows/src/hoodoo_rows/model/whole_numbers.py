@@ -29,16 +29,20 @@ def whole_numbers(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
     if (value := _first(array, broken)) is not None:
         raise SchemaError(
             f"column {path}",
-            f"the table's type is {kind}, and the incoming {found} value {value} is not a whole number.",
-            f"Correct the values; or write with {WIDEN_INTEGERS.key}=true: a column that is neither of the "
+            f"the table's type is {kind}, and the incoming {found} value {value} is not a whole "
+            "number.",
+            f"Correct the values; or write with {WIDEN_INTEGERS.key}=true: a column that is "
+            "neither of the "
             f"key, nor of the partition path, nor orders rows then becomes {found}.",
         )
     if (value := _first(array, pc.greater_equal(pc.abs(array), 2.0**digits))) is not None:
         raise SchemaError(
             f"column {path}",
-            f"the table's type is {kind}, and the incoming {found} value {value} may have lost digits: "
+            f"the table's type is {kind}, and the incoming {found} value {value} may have lost "
+            "digits: "
             f"from 2**{digits} on, {found} does not hold every whole number.",
-            "Make it a column of integers in its source (in pandas, use Int64, which allows nulls).",
+            "Make it a column of integers in its source (in pandas, use Int64, which allows "
+            "nulls).",
         )
     top = 2.0 ** (kind.bit_width - 1)
     outside = pc.or_(pc.less(array, -top), pc.greater_equal(array, top))
@@ -46,7 +50,8 @@ def whole_numbers(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
         raise SchemaError(
             f"column {path}",
             f"the table's type is {kind}, and the incoming {found} value {value} does not fit it.",
-            "Correct the values; or cast the column to int64: a column of the table that is neither of the key nor "
+            "Correct the values; or cast the column to int64: a column of the table that is "
+            "neither of the key nor "
             "of the partition path then becomes int64, too.",
         )
     return array.cast(kind, safe=False)

@@ -39,7 +39,8 @@ def stats_batch(stats: Iterable[WriteStat]) -> pa.RecordBatch:
     rows = []
     for stat in stats:
         row = {name: getattr(stat, name, None) for name in STATS_SCHEMA.names}
-        for path, size in (stat.extra.get(STATS) or {}).items():  # type: ignore[attr-defined]  # our own
+        change_logs: dict[str, int] = stat.extra.get(STATS) or {}  # type: ignore[assignment]
+        for path, size in change_logs.items():
             row |= {"change_log": path, "change_log_size": size}
         rows.append(row)
     return pa.RecordBatch.from_pylist(rows, schema=STATS_SCHEMA)

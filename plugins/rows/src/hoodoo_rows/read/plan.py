@@ -294,10 +294,11 @@ def merge_rule(
     UnsupportedTableError without a plugin."""
     config = source.config
     if source.merger is None:
+        merging = (f"{k}={v}" for k, v in config.properties.items() if k.startswith(_MERGING))
         raise UnsupportedTableError(
             f"table {config.name}",
             "no installed plugin of the family merger offers the merger that its properties name "
-            f"({', '.join(f'{k}={v}' for k, v in config.properties.items() if k.startswith(_MERGING))})",
+            f"({', '.join(merging)})",
             'install such a plugin, or read with mode="read_optimized" (without the log files).',
         )
     if not config.populate_meta_fields:

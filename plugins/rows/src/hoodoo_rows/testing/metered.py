@@ -2,7 +2,8 @@
 
 Usage, with any engine and any serializer::
 
-    engine = MeteredEngine(LocalEngine())        # or MeteredEngine(SparkEngine(spark), AvroSerializer())
+    # or MeteredEngine(SparkEngine(spark), AvroSerializer())
+    engine = MeteredEngine(LocalEngine())
     hoodoo.open(path, engine=engine).upsert(data)
     for exchange in engine.exchanges:            # in the order in which they were planned
         print(exchange.schema, exchange.read())

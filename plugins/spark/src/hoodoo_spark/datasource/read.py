@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any
 
 import hoodoo
@@ -68,11 +69,9 @@ def scan_of(
     if wanted.mode == CHANGES:
         return table.changes(since, wanted.end, columns=wanted.columns)
     if wanted.mode == INCREMENTAL:
-        read: Callable[..., Scan] = lambda **asked: table.incremental(  # noqa: E731
-            since, wanted.end, **asked
-        )
+        read: Callable[..., Scan] = partial(table.incremental, since, wanted.end)
     else:
-        read = lambda **asked: table.read(as_of=wanted.as_of, mode=wanted.mode, **asked)  # noqa: E731
+        read = partial(table.read, as_of=wanted.as_of, mode=wanted.mode)
     if names is None:
         names = columns_of(read().plan.stored, wanted, table.path)
     return read(columns=list(names), where=where)

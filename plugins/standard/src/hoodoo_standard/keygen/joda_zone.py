@@ -91,7 +91,8 @@ class Zone:
         if not known:
             raise ConfigError(
                 f"option {option}={name!r}",
-                "is no time zone that is known here; Hudi takes UTC for those that it doesn't know.",
+                "is no time zone that is known here; Hudi takes UTC for those that it doesn't "
+                "know.",
                 "give an id like Europe/Berlin, GMT+08:00 or UTC.",
             )
         return cls(name, place)

@@ -20,7 +20,10 @@ from hoodoo_rows.api import Batches, Reads, ScanPlan, StoredFiles
 from hoodoo_cli.reports.verify.doubles import SHOWN, some
 
 _AT_ONCE = 4
-_FIX = f"upsert these rows with an index that moves keys, or set {Reads.FOLLOWS}=false in hoodie.properties."
+_FIX = (
+    f"upsert these rows with an index that moves keys, or set {Reads.FOLLOWS}=false in "
+    "hoodie.properties."
+)
 
 
 def check_placement(source: ReadSource, progress: Progress) -> Found:

@@ -100,7 +100,8 @@ def opened_to_write(storage: Storage, seen: Timeline, how: str, partition: str) 
             raise
         raise CommitConflictError(
             f"table {storage.root}",
-            "the record index, by which keys are looked up, is being made again by another process.",
+            "the record index, by which keys are looked up, is being made again by another "
+            "process.",
             "Repeat the write.",
         ) from error
 
