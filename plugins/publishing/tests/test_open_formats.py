@@ -293,11 +293,11 @@ def test_a_file_of_several_values_is_in_no_partition(tmp_path: Path) -> None:
 def test_a_later_spec_leaves_old_snapshots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = str(tmp_path / "t")
     table = made(tmp_path / "t")
-    module = "hoodoo_publishing.iceberg.metadata."
+    module = "hoodoo_publishing.iceberg."
     with monkeypatch.context() as patch:
-        patch.setattr(module + "with_spec", lambda *given: Spec())
+        patch.setattr(module + "metadata.with_spec", lambda *given: Spec())
         commits = [table.upsert(some_rows(range(9), value)) for value in (1, 2)]
-    monkeypatch.setattr(module + "_SMALL", 2)
+    monkeypatch.setattr(module + "snapshots._SMALL", 2)
     commits += [table.upsert(some_rows(range(value), value)) for value in (7, 8, 3)]
     found = StaticTable.from_metadata(path)
     assert [field.name for field in found.spec().fields] == ["place"]
@@ -323,9 +323,10 @@ def test_a_long_log_has_checkpoints(tmp_path: Path) -> None:
 @pytest.mark.sampled(1, among="long")
 def test_metadata_follows_the_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small manifests are merged, and what no snapshot and no log names is deleted."""
-    module = "hoodoo_publishing.iceberg.metadata."
-    for name, value in (("_SMALL", 5), ("_SNAPSHOTS", 6), ("_VERSIONS", 4)):
-        monkeypatch.setattr(module + name, value)
+    module = "hoodoo_publishing.iceberg."
+    monkeypatch.setattr(module + "snapshots._SMALL", 5)
+    monkeypatch.setattr(module + "metadata._SNAPSHOTS", 6)
+    monkeypatch.setattr(module + "store._VERSIONS", 4)
     monkeypatch.setattr("hoodoo_publishing.delta.log._VERSIONS", 10)
     table, path = made(tmp_path / "t", partition_by=()), tmp_path / "t"
     reads, read = [0], manifests.read

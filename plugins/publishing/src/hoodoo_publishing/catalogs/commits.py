@@ -12,7 +12,8 @@ from hoodoo.errors import CommitConflictError, ConfigError, PluginError
 from hoodoo.storage.api import Storage
 
 from hoodoo_publishing.files import Head
-from hoodoo_publishing.iceberg.metadata import INSTANT, pointer
+from hoodoo_publishing.iceberg.snapshots import INSTANT
+from hoodoo_publishing.iceberg.store import pointer
 
 _TRIES = 5
 

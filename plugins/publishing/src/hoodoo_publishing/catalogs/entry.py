@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hoodoo.errors import ConfigError, PluginError
 
 from hoodoo_publishing.files import Head
-from hoodoo_publishing.iceberg.metadata import pointer, version_at
+from hoodoo_publishing.iceberg.store import pointer, version_at
 
 if TYPE_CHECKING:
     from hoodoo_publishing.catalogs.faces import Face, Seen
