@@ -22,7 +22,8 @@ from hoodoo.errors import ConfigError, DataError, SchemaError
 from hoodoo_statements.evaluate import Evaluator
 from hoodoo_statements.find_changes import together
 from hoodoo_statements.spark_sql.functions import FUNCTIONS
-from hoodoo_statements.spark_sql.translate import ARITHMETIC, BITS, COMPARISONS
+from hoodoo_statements.spark_sql.operators import ARITHMETIC, BITS
+from hoodoo_statements.spark_sql.translate import COMPARISONS
 from hoodoo_statements.text.parse import parsed
 from hoodoo_statements.text.scope import Scope
 

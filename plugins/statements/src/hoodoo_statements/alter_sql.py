@@ -23,7 +23,8 @@ _NAME = r"(?:`[^`]+`|\w+)(?:\s*\.\s*(?:`[^`]+`|\w+))*"
 # What sqlglot leaves as text: fields within columns, and places.
 _OF_COLUMN = re.compile(
     rf"\s*TABLE\s+(?P<table>{_NAME})\s+(?:ALTER|CHANGE)\s+(?:COLUMN\s+)?(?P<column>{_NAME})\s+"
-    r"(?:(?:SET\s+DATA\s+)?TYPE\s+(?P<type>.+)|(?P<null>DROP\s+NOT\s+NULL)|(?P<must>SET\s+NOT\s+NULL)"
+    r"(?:(?:SET\s+DATA\s+)?TYPE\s+(?P<type>.+)"
+    r"|(?P<null>DROP\s+NOT\s+NULL)|(?P<must>SET\s+NOT\s+NULL)"
     rf"|COMMENT\s+(?P<comment>['\"].*)|(?P<place>FIRST|AFTER\s+{_NAME}))\s*",
     re.I | re.S,
 )
@@ -148,7 +149,8 @@ class Asked:
         if must:
             raise SchemaError(
                 f"column {name}",
-                "can't be made NOT NULL: rows that are there may have nulls, and nobody would look.",
+                "can't be made NOT NULL: rows that are there may have nulls, and nobody would "
+                "look.",
                 "Check rows before they are written.",
             )
 

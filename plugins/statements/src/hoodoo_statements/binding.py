@@ -157,7 +157,8 @@ class Binder:
             raise SchemaError(
                 f"the source of {wanted.called}",
                 f"lacks columns of the table: {', '.join(lacking)}.",
-                'Add them to the source, or say which columns are taken: {column: "source.column"}.',
+                "Add them to the source, or say which columns are taken: {column: "
+                '"source.column"}.',
             )
         return {n: exp.column(f.name, table=SOURCE, quoted=True) for n, f in theirs.items() if f}
 

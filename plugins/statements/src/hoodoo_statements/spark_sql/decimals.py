@@ -123,7 +123,10 @@ def quotient(a: Made, b: Made, kind: pa.DataType | None = None) -> Made | None:
     ten = "1" + "0" * shift
     size = f"((abs({above}) * {ten}::HUGEINT * 2 + abs({below})) // (2 * abs({below})))"
     whole_part, fraction = (f"{size} {sign} {10**kind.scale}::HUGEINT" for sign in ("//", "%"))
-    text = f"CAST({whole_part} AS VARCHAR) || '.' || lpad(CAST({fraction} AS VARCHAR), {kind.scale}, '0')"
+    text = (
+        f"CAST({whole_part} AS VARCHAR) || '.' || lpad(CAST({fraction} AS VARCHAR), "
+        f"{kind.scale}, '0')"
+    )
     sign = f"CASE WHEN ({above} < 0) <> ({below} < 0) THEN '-' ELSE '' END"
     made = f"CAST({sign} || {text} AS {duckdb_name(kind)})"
     by_zero = f"{below} = 0 AND {above} IS NOT NULL"  # of NULL, it is NULL
