@@ -28,7 +28,8 @@ from hoodoo.testing.stores import (
     RecordingStorage,
 )
 from hoodoo.timeline import create, publish
-from hoodoo.timeline.ledger import FOLDER, KEPT, LOCK, Decision, Whole, barrier, decide, settle
+from hoodoo.timeline.decision import FOLDER, Decision, Whole
+from hoodoo.timeline.ledger import KEPT, LOCK, barrier, decide, settle
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load
 

@@ -32,8 +32,8 @@ import re
 
 from attrs import define, frozen
 from hoodoo.testing.stores import MUTATING
+from hoodoo.timeline.decision import FOLDER as LEDGER
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
-from hoodoo.timeline.ledger import FOLDER as LEDGER
 from schedules import Step
 
 _REQUESTED = re.compile(r"/\d{17}\.(commit|deltacommit|replacecommit)\.requested$")

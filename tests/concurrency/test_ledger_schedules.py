@@ -12,7 +12,8 @@ from gates import Everything
 from hoodoo.errors import StorageUnknownError
 from hoodoo.testing.stores import GatedStorage
 from hoodoo.timeline import ledger, properties
-from hoodoo.timeline.ledger import Decision, decide
+from hoodoo.timeline.decision import Decision
+from hoodoo.timeline.ledger import decide
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load
 from memory_store import MemoryStorage, Objects

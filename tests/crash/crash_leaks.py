@@ -16,8 +16,8 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Entry
 from hoodoo.storage.temporaries import TEMP_DIR
 from hoodoo.timeline import properties, replaced_note
+from hoodoo.timeline.decision import FOLDER as LEDGER
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
-from hoodoo.timeline.ledger import FOLDER as LEDGER
 from hoodoo.timeline.ledger import KEPT
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.snapshot import Snapshot

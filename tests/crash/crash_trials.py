@@ -25,8 +25,8 @@ from hoodoo.storage.temporaries import DAY, TEMP_DIR
 from hoodoo.table.table import Table
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
 from hoodoo.timeline import properties
+from hoodoo.timeline.decision import FOLDER as LEDGER
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
-from hoodoo.timeline.ledger import FOLDER as LEDGER
 from hoodoo.timeline.markers import MARKERS
 from hoodoo_rows.testing.tables import Maker
 from hoodoo_standard.engine.local import LocalEngine

@@ -17,7 +17,7 @@ from hoodoo.errors import (
     HoodooWarning,
     UnsupportedTableError,
 )
-from hoodoo.timeline import properties, publish
+from hoodoo.timeline import fence, properties, publish
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.publish import withdraw
 from hoodoo.timeline.snapshot import Snapshot
@@ -166,7 +166,7 @@ def test_none_is_read_while_somebody_else_makes_them(tmp_path: Path) -> None:
     timeline = hoodoo.open(str(path)).timeline()
     config = properties.update(storage, timeline.config, told_as((), ALL))
     with Beating(storage) as beats:
-        other = publish.request(Snapshot(storage, timeline), publish.INDEXING, b"", named=beats.add)
+        other = publish.request(Snapshot(storage, timeline), fence.INDEXING, b"", named=beats.add)
         assert finish(storage, config, ALL, ["v"]).metadata_partitions == ()
         withdraw(Snapshot(storage, timeline), other)
     assert finish(storage, config, ALL, ["v"]).metadata_partitions == ALL

@@ -13,7 +13,7 @@ import pytest
 from hoodoo.errors import HoodooWarning, StorageError
 from hoodoo.model.instant import Instant, State
 from hoodoo.testing.stores import Crash, GatedStorage
-from hoodoo.timeline.ledger import FOLDER
+from hoodoo.timeline.decision import FOLDER
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import load
 from hoodoo.timeline.view import build

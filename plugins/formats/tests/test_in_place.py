@@ -19,7 +19,7 @@ import pytest
 from attrs import evolve
 from hoodoo.errors import CorruptTableError, StorageError
 from hoodoo.model.meta import FILE_NAME, META_COLUMNS, RECORD_KEY, with_meta
-from hoodoo.testing.contracts.file_format import FLAT, NESTED, rows
+from hoodoo.testing.contracts.file_format_rows import FLAT, NESTED, rows
 from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import Delegating
 from hoodoo_formats.bloom import BloomOptions

@@ -17,7 +17,8 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY, with_meta
 from hoodoo.model.schema.avro import arrow_schema, avro_text
-from hoodoo.testing.contracts.file_format import FLAT, NESTED, FileFormatContract, rows
+from hoodoo.testing.contracts.file_format import FileFormatContract
+from hoodoo.testing.contracts.file_format_rows import FLAT, NESTED, rows
 from hoodoo_formats.parquet.format import ParquetFormat
 from hoodoo_formats.parquet.writer import ParquetWriter, WriterOptions
 from hoodoo_standard.storage.local import LocalStorage

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
+from hoodoo.timeline.fence import INDEXING
 from hoodoo.timeline.heartbeat import Beating
-from hoodoo.timeline.publish import INDEXING, request
+from hoodoo.timeline.publish import request
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_metadata.table.metadata_table import OWN_MADE, building, listed
 from hoodoo_rows.testing.tables import Maker

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from hoodoo.storage.api import Entry
 from hoodoo_rows.testing import engine_steps as steps
-from hoodoo_rows.testing.contracts.engine import ROWS, rows
+from hoodoo_rows.testing.contracts.engine_streams import ROWS, rows
 
 pytestmark = pytest.mark.spark
 

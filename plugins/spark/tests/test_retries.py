@@ -10,7 +10,7 @@ import pytest
 from hoodoo.errors import DataError, EngineError, StorageError
 from hoodoo.hookspecs.engine import PART, Workspace
 from hoodoo_rows.testing import engine_steps as steps
-from hoodoo_rows.testing.contracts.engine import ROWS, by_key, rows
+from hoodoo_rows.testing.contracts.engine_streams import ROWS, by_key, rows
 
 pytestmark = pytest.mark.spark
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hoodoo.hookspecs.engine import PART
 from hoodoo_rows.testing import engine_steps as steps
-from hoodoo_rows.testing.contracts.engine import ROWS, by_key, rows
+from hoodoo_rows.testing.contracts.engine_streams import ROWS, by_key, rows
 
 pytestmark = [pytest.mark.spark, pytest.mark.sampled(4)]
 

@@ -11,7 +11,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import DataError
-from hoodoo_rows.testing.contracts.engine import ROWS, by_key, rows
+from hoodoo_rows.testing.contracts.engine_streams import ROWS, by_key, rows
 from hoodoo_spark.sources import DecodeRows, ReadFragments, planned
 
 

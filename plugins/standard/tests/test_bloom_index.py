@@ -16,7 +16,8 @@ from hoodoo.hookspecs.index import IndexContext, LookupIndex
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.storage.api import Storage
-from hoodoo.testing.contracts.index import LookupIndexContract, file_id
+from hoodoo.testing.contracts.index import LookupIndexContract
+from hoodoo.testing.contracts.index_files import file_id
 from hoodoo_formats import bloom as filters
 from hoodoo_formats import record_keys
 from hoodoo_formats.bloom import BloomOptions

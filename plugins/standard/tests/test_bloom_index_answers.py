@@ -16,7 +16,7 @@ from attrs import frozen
 from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA, IndexContext
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY, with_meta
-from hoodoo.testing.contracts.index import ColumnKeys, file_id
+from hoodoo.testing.contracts.index_files import ColumnKeys, file_id
 from hoodoo_formats.bloom import DYNAMIC, SIMPLE, BloomOptions
 from hoodoo_formats.parquet.format import ParquetFormat
 from hoodoo_formats.parquet.writer import WriterOptions

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from hoodoo.hookspecs.engine import Engine, Workspace
 from hoodoo_rows.testing import engine_steps as steps
-from hoodoo_rows.testing.contracts.engine import ROWS, EngineContract, by_key, rows
+from hoodoo_rows.testing.contracts.engine import EngineContract
+from hoodoo_rows.testing.contracts.engine_streams import ROWS, by_key, rows
 from hoodoo_rows.testing.metered import MeteredEngine
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.serialize.packed import ArrowSerializer

@@ -15,7 +15,8 @@ from hoodoo.hookspecs.index import LookupIndex
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.storage.api import Storage
-from hoodoo.testing.contracts.index import LookupIndexContract, file_id
+from hoodoo.testing.contracts.index import LookupIndexContract
+from hoodoo.testing.contracts.index_files import file_id
 from hoodoo_standard.index import matching
 from hoodoo_standard.index.plan import file_tasks, read_payload
 from hoodoo_standard.index.simple import SimpleIndex, global_from_settings

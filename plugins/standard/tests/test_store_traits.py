@@ -13,7 +13,7 @@ from hoodoo.errors import HoodooError, StorageError
 from hoodoo.storage.api import has_plain_files, is_shared
 from hoodoo.testing.stores import Delegating
 from hoodoo_rows.engine.spill import Spill
-from hoodoo_rows.testing.contracts.engine import ROWS, rows
+from hoodoo_rows.testing.contracts.engine_streams import ROWS, rows
 from hoodoo_rows.testing.engine_steps import Refuse, Route
 from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage

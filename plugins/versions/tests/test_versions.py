@@ -19,7 +19,7 @@ from hoodoo.errors import (
 )
 from hoodoo.kernel.archived import load_archived
 from hoodoo.testing.stores import Crash, GatedStorage
-from hoodoo.timeline.ledger import FOLDER as LEDGER
+from hoodoo.timeline.decision import FOLDER as LEDGER
 from hoodoo.timeline.names import parse_path
 from lived_tables import ARCHIVING, INDEXED, KINDS, SCHEMA, answers, batch, check, lived
 

@@ -22,9 +22,9 @@ from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile, path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import OF_LOST_FILES, Storage, another_file
 from hoodoo.timeline.codec.large import LazyStats
+from hoodoo.timeline.fence import undoing
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.publish import undoing
 from hoodoo.timeline.removed import Removed, removed_by, was_removed
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline

@@ -12,11 +12,9 @@ take numbers: other engines that write at the same time need a lock (docs/many-w
 
 from __future__ import annotations
 
-import json
 import re
 import time
 import uuid
-from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
@@ -26,7 +24,6 @@ from attrs import evolve, frozen
 
 from hoodoo.errors import (
     CommitConflictError,
-    CorruptTableError,
     PluginError,
     StorageError,
     StorageUnknownError,
@@ -37,11 +34,12 @@ from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage, get_if_there, names_in
 from hoodoo.storage.lock import GuardedStorage, Held
 from hoodoo.storage.together import at_once, discard, together
+from hoodoo.timeline.decision import FOLDER as FOLDER
+from hoodoo.timeline.decision import Decision, Whole, decode_decision, encode_decision, number_path
 from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load, reload
 
-FOLDER = ".hoodie/.hoodoo/ledger"
 # Numbers that are kept. They reveal a writer whose look at the table is that many decisions old.
 KEPT = 8
 # The lock, where one is configured, under which decisions are made.
@@ -52,33 +50,6 @@ _LONGEST = 600.0  # seconds in which a decision is tried
 # Seconds from a number to its files, in which others may have gone so far that its mark is deleted.
 _ASLEEP = 2.0
 log = get_logger(__name__)
-File = tuple[str, bytes]  # path, content
-
-
-@frozen
-class Whole:
-    """An action that is decided from its request to its end: its requested, inflight and completed
-    file, and the files of the table that are ``gone`` before the last one. Each step may be
-    repeated, by whomever. Or its request alone. ``kept``: files of the timeline that keep files of
-    the table (savepoints), as far as they were known."""
-
-    files: tuple[File, ...]
-    gone: tuple[str, ...]
-    kept: tuple[str, ...] = ()
-
-
-@frozen
-class Decision:
-    """``content`` appears at ``path``, a file of a timeline; an empty path decides nothing but that
-    whoever looked before has to look again. ``needs``: files of the timeline without which it is
-    void. ``before``: further files and their contents, which appear first (what the metadata table
-    says of the commit that ``path`` makes visible). ``then``: what is done next."""
-
-    path: str = ""
-    content: bytes = b""
-    needs: tuple[str, ...] = ()
-    before: tuple[File, ...] = ()
-    then: Whole | None = None
 
 
 def decide(snapshot: Snapshot, make: Callable[[Timeline], Decision]) -> tuple[Decision, bool]:
@@ -219,7 +190,7 @@ def settle(
     if not last or last in taken.done:
         return last
     try:
-        token, decision = _decode(storage, last)
+        token, decision = decode_decision(storage, last)
     except FileNotFoundError:  # taken back by a writer that had slept
         return settle(storage, config, reads=reads)
     folder = decision.path.rpartition("/")[0] or config.timeline_path
@@ -298,7 +269,7 @@ class _Taken:
 
 def _claim(storage: Storage, last: int, decision: Decision, token: str) -> _Taken | None:
     """The listing after this writer took the next number; None if another writer took it."""
-    if not _put(storage, last + 1, _encode(token, decision), token):
+    if not _put(storage, last + 1, encode_decision(token, decision), token):
         return None
     try:
         return _stands(storage, last + 1, token)
@@ -318,12 +289,12 @@ def _stands(storage: Storage, own: int, token: str) -> _Taken | None:
         if storage.get(_done(own)) == token.encode():
             return taken
     # A mark is deleted after its number: a number that exists without it was not carried out.
-    if storage.head(_path(own)) is None:
+    if storage.head(number_path(own)) is None:
         raise StorageUnknownError(
-            f"{storage.root}/{_path(own)}", "was deleted with the old numbers before it was read.",
+            f"{storage.root}/{number_path(own)}", "was deleted with the old numbers before it was read.",
             "Look at the timeline.",
         )  # fmt: skip
-    storage.delete(_path(own))
+    storage.delete(number_path(own))
     return None
 
 
@@ -333,9 +304,9 @@ def _put(storage: Storage, number: int, data: bytes, token: str) -> bool:
     unknown: StorageError | None = None
     for _ in range(2):
         try:
-            if storage.put_if_absent(_path(number), data):
+            if storage.put_if_absent(number_path(number), data):
                 return True
-            return unknown is not None and _decode(storage, number)[0] == token
+            return unknown is not None and decode_decision(storage, number)[0] == token
         except StorageUnknownError as error:
             if isinstance(error, PluginError):
                 raise  # it would answer no better if asked again
@@ -345,7 +316,7 @@ def _put(storage: Storage, number: int, data: bytes, token: str) -> bool:
                 raise
             unknown = error
     with suppress(StorageError, FileNotFoundError):
-        return _decode(storage, number)[0] == token
+        return decode_decision(storage, number)[0] == token
     assert unknown is not None
     raise StorageUnknownError(unknown.obj, unknown.rule, unknown.fix) from unknown
 
@@ -372,7 +343,7 @@ def _mark(
     """Say that ``number`` is carried out, and take away what was old when it was taken."""
     past = [old for old in taken.numbers if old <= number - KEPT]
     marks = sorted(taken.done.difference(taken.numbers))
-    gone = [*map(_path, past), *map(_done, marks)]
+    gone = [*map(number_path, past), *map(_done, marks)]
     if (
         at_once(storage) < 2
     ):  # a mark goes after its number: across a network with the next decision
@@ -439,51 +410,5 @@ def _numbers(storage: Storage) -> _Taken:
     return _Taken(tuple(numbers), frozenset(int(m[1]) for m in matches if m[2]))
 
 
-def _path(number: int) -> str:
-    return f"{FOLDER}/{number:012d}"
-
-
 def _done(number: int) -> str:
-    return f"{_path(number)}.done"
-
-
-def _encode(token: str, decision: Decision) -> bytes:
-    """A line of JSON, then the contents."""
-    head = {"token": token, "path": decision.path, "needs": decision.needs}
-    if decision.before:
-        sizes = [[path, len(content)] for path, content in decision.before]
-        head["before"] = sizes  # type: ignore[assignment]  # JSON takes it
-    if decision.then is not None:
-        small = [[path, b64encode(content).decode()] for path, content in decision.then.files]
-        then = {"files": small, "gone": decision.then.gone, "kept": decision.then.kept}
-        head["then"] = then  # type: ignore[assignment]
-    contents = b"".join(content for _path, content in decision.before) + decision.content
-    return json.dumps(head).encode() + b"\n" + contents
-
-
-def _decode(storage: Storage, number: int) -> tuple[str, Decision]:
-    """Token and decision of a number. Raises FileNotFoundError, and CorruptTableError naming the
-    file."""
-    data = storage.get(_path(number))
-    try:
-        head, _, content = data.partition(b"\n")
-        record = json.loads(head)
-        needs = tuple(str(path) for path in record["needs"])
-        before = []
-        for path, size in record.get("before", ()):
-            before.append((str(path), content[:size]))
-            content = content[size:]
-        then: Whole | None = None
-        if whole := record.get("then"):
-            files = tuple((str(path), b64decode(text)) for path, text in whole["files"])
-            then = Whole(files, tuple(whole["gone"]), tuple(whole.get("kept", ())))
-        decision = Decision(str(record["path"]), content, needs, tuple(before), then)
-        return str(record["token"]), decision
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise CorruptTableError(
-            f"{storage.root}/{_path(number)}",
-            "it does not contain a decision about the table",
-            "Compare with `hoodoo timeline`, then delete this file: if a commit was lost with it, "
-            "its "
-            "instant is pending, and the next write undoes it.",
-        ) from error
+    return f"{number_path(number)}.done"

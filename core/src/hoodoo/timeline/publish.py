@@ -29,9 +29,10 @@ from hoodoo.model.action import named as named_action
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage, get_if_there
 from hoodoo.storage.together import together
-from hoodoo.timeline import codec
+from hoodoo.timeline.decision import Decision, Whole
+from hoodoo.timeline.fence import completed_as, fenced, refuse_unkept, same, standing_files
 from hoodoo.timeline.instants import next_instant, order_key
-from hoodoo.timeline.ledger import Decision, Whole, decided, locked, put_file
+from hoodoo.timeline.ledger import decided, locked, put_file
 from hoodoo.timeline.names import completed_action
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, reload
@@ -67,7 +68,6 @@ class Following:
     whole: bool = True
 
 
-INDEXING = "indexing"
 log = get_logger(__name__)
 
 
@@ -294,17 +294,17 @@ def complete(
             newest.extend(() if beside is None else [beside.newest()])
 
     def make(fresh: Timeline) -> Decision:
-        known = _completed(fresh, instant)
+        known = completed_as(fresh, instant)
         if known is not None:
             # From an earlier attempt of this writer, if the bytes are equal.
             own_bytes = content if isinstance(content, bytes) else made[-1][1] if made else b""
             raise _Settled(_compare(snapshot.at(fresh), known, instant, own_bytes))
-        if reason := _fenced(snapshot.storage, fresh, instant):
+        if reason := fenced(snapshot.storage, fresh, instant):
             raise _Settled(Outcome(Result.CONFLICTED, instant, reason))
         if check is not None:
             check(fresh)
         if instant.traits.changes_files:
-            _refuse_unkept(snapshot.timeline, fresh, instant)
+            refuse_unkept(snapshot.timeline, fresh, instant)
         completed = None
         if fresh.layout.names_completion:
             reported = newest.pop() if newest else None if beside is None else beside.newest()
@@ -315,14 +315,14 @@ def complete(
         done = Instant(instant.requested, action, State.COMPLETED, completed)
         made.append((done, content if isinstance(content, bytes) else content(fresh)))
         looked[:] = [fresh]
-        held = tuple(fresh.path(step) for step in _held(instant))
+        held = tuple(fresh.path(step) for step in standing_files(instant))
         followed[:], whole = (), None
         if then is not None and (next_one := then(seen := fresh.followed_by(done), done)):
             followed[:], whole = _whole(seen, next_one, now)
         before = () if beside is None else beside.files(done)
         return Decision(fresh.path(done), made[-1][1], held, before, whole)
 
-    seen = snapshot.timeline.followed_by(*_held(instant)) if known else snapshot.timeline
+    seen = snapshot.timeline.followed_by(*standing_files(instant)) if known else snapshot.timeline
     try:
         decision, mark = decided(
             snapshot.at(seen), make, lambda: together(snapshot.storage, ahead, look_ahead), known
@@ -403,21 +403,6 @@ def refuse_unknown(outcome: Outcome, what: str, fix: str) -> None:
         raise CommitUnknownError(what, f"its outcome is unknown: {outcome.reason}.", fix)
 
 
-def _refuse_unkept(seen: Timeline, fresh: Timeline, instant: Instant) -> None:
-    """CommitConflictError where a partition of the metadata table was made, or began to be rebuilt,
-    since the timeline ``seen``: whoever decides from then on has to keep it, and what it was begun
-    with may be gone."""
-    known = {(i.requested, i.is_completed) for i in seen.instants if i.action == INDEXING}
-    for other in fresh.instants:
-        if other.action == INDEXING and (other.requested, other.is_completed) not in known:
-            raise CommitConflictError(
-                f"instant {instant.requested}",
-                f"indexing {other.requested} is adding partitions to the metadata table at the "
-                "same time.",
-                "Repeat the write: then it updates these partitions too.",
-            )
-
-
 class _Settled(Exception):
     """Ends the asking for a decision: there is nothing left to decide."""
 
@@ -429,7 +414,7 @@ class _Settled(Exception):
 def _look_again(snapshot: Snapshot, instant: Instant, content: bytes) -> Outcome:
     """After an unknown answer: committed where the completed file shows it, else unknown."""
     with suppress(StorageError):
-        known = _completed(snapshot.reload().timeline, instant)
+        known = completed_as(snapshot.reload().timeline, instant)
         if known is not None:
             return _compare(snapshot, known, instant, content)
     return Outcome(Result.UNKNOWN, instant, "the store gave no clear answer, and there is no file")
@@ -449,66 +434,6 @@ def _compare(snapshot: Snapshot, done: Instant, instant: Instant, content: bytes
     return Outcome(Result.CONFLICTED, instant, "another writer completed the instant")
 
 
-def _completed(timeline: Timeline, instant: Instant) -> Instant | None:
-    writes = filter(None, [timeline.find(instant.requested)])
-    done = (i for i in (*writes, *timeline.others()) if i.is_completed)
-    return next((i for i in done if same(i, instant)), None)
-
-
-def _held(instant: Instant) -> list[Instant]:
-    """The files of ``instant`` that stand until it is undone or archived."""
-    held = [instant.at(State.REQUESTED)] if not instant.traits.keeps else []
-    if instant.state is not State.REQUESTED:
-        held.append(instant.at(State.INFLIGHT))
-    return held
-
-
-def _fenced(storage: Storage, fresh: Timeline, instant: Instant) -> str:
-    """Why ``instant`` may not be completed any more; empty if it may."""
-    for step in _held(instant):
-        if not fresh.has_file(step):
-            return f"{fresh.path(step)} does not exist any more: another writer rolled it back"
-    # Indexing is of the table as it is when it completes, whatever its own time.
-    others = () if instant.action == INDEXING else fresh.others()
-    for other in others:
-        later = order_key(other.requested) > order_key(instant.requested)
-        # Compactions that were planned before the point of a restore stay: what they read does,
-        # too.
-        restored = other.traits.rewinds and instant.traits.is_undone
-        if restored and (later or not other.is_completed):
-            return f"restore {other.requested} was requested"
-        if not later:
-            continue
-        if (
-            other.action == "rollback"
-            and target_of(Snapshot(storage, fresh), other) == instant.requested
-        ):
-            return f"rollback {other.requested} of it was requested"
-    return ""
-
-
-def target_of(snapshot: Snapshot, rollback: Instant) -> str | None:
-    """The instant that a rollback undoes, by its plan; None if the plan was deleted."""
-    path = snapshot.path(rollback.at(State.REQUESTED))
-    data = get_if_there(snapshot.storage, path)
-    plan = codec.decode(data, f"{snapshot.root}/{path}") if data else {}
-    found = (plan.get("instantToRollback") or {}).get("commitTime")
-    return None if found is None else str(found)
-
-
-def undoing(snapshot: Snapshot) -> bool:
-    """Whether somebody is about to undo what is completed on ``timeline``: until it is, what it
-    replaced looks old, and nothing of it may be put where it is for good."""
-    for instant in snapshot.pending():
-        if instant.traits.rewinds:
-            return True
-        if instant.action == "rollback":
-            target = target_of(snapshot, instant)
-            if target is None or snapshot.find(target) is not None:
-                return True
-    return False
-
-
 def _put_requested(snapshot: Snapshot, instant: Instant, plan: bytes, last: bool = False) -> bool:
     try:
         return snapshot.storage.put_if_absent(snapshot.path(instant), plan)
@@ -517,12 +442,6 @@ def _put_requested(snapshot: Snapshot, instant: Instant, plan: bytes, last: bool
             raise
         # An empty file may be another writer's: leave it to be rolled back.
         return False
-
-
-def same(one: Instant, other: Instant) -> bool:
-    """Whether both are one instant, in any state."""
-    names = {completed_action(instant.action) for instant in (one, other)}
-    return one.requested == other.requested and len(names) == 1
 
 
 def _at(now: datetime | None) -> datetime:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 from hoodoo.actions.rollback.recovery import recover
@@ -18,18 +18,15 @@ from hoodoo.errors import (
     CommitUnknownError,
     ConfigError,
     HoodooError,
-    UnsupportedTableError,
 )
 from hoodoo.hookspecs.action import AfterWrite
 from hoodoo.hookspecs.engine import Engine
-from hoodoo.hookspecs.index import ComputedIndex, PathIndex
-from hoodoo.hookspecs.registration import Registration, Settings
-from hoodoo.kernel.registry import kernel
+from hoodoo.hookspecs.index import PathIndex
+from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import in_role, resolve
 from hoodoo.model.commit import Operation
 from hoodoo.model.instant import State
 from hoodoo.model.outcome import RolledBack
-from hoodoo.options.option import Option
 from hoodoo.participants.listing import build_whole
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.instants import order_key
@@ -40,27 +37,29 @@ from hoodoo.timeline.timeline import Timeline
 from hoodoo_rows.api import Commit, StoredFiles, Writes
 
 from hoodoo_clustering import options as keys
-from hoodoo_clustering.bounds import kind_of
+from hoodoo_clustering.given import (
+    are_paths,
+    check_clusterable,
+    check_there,
+    execution_of,
+    given_columns,
+    made_for,
+    plan_strategy,
+)
 from hoodoo_clustering.hookspecs.clustering import (
     RESIZES,
-    ClusteredTable,
-    Clustering,
     OfTable,
 )
 from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter
 from hoodoo_clustering.left_out import sentences
 from hoodoo_clustering.outcome import PendingClustering
 from hoodoo_clustering.plan import CLUSTERING, ClusteringPlan, pending_clusterings
-from hoodoo_clustering.run import NOT_PENDING, ClusteringExecution, ClusteringRun, run
+from hoodoo_clustering.run import NOT_PENDING, ClusteringRun, run
 from hoodoo_clustering.schedule import Scope, make_plan
 from hoodoo_clustering.settings import ClusteringSettings, filter_name
 
 if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle
-
-# Hudi's own strategy, and the orders that it knows as layouts.
-_SORTS = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
-_LAYOUTS = ("linear", "zorder", "hilbert")
 
 
 @frozen
@@ -162,13 +161,15 @@ class ClusteringAction:
     ) -> Commit:
         table.check_writable()
         table.refresh()
-        _check_clusterable(table)
+        check_clusterable(table)
         chosen = engine or table.default_engine
         given = order if order is not None and not isinstance(order, str) else None
         look = partial(table.write_target, None, chosen, spare=(instant,))
         request = table.write_request(Writes.UPSERT, look)
         return run(
-            ClusteringRun(requested=instant, request=request, how=partial(_how, table, given))
+            ClusteringRun(
+                requested=instant, request=request, how=partial(execution_of, table, given)
+            )
         )
 
     def cancel(self, table: TableHandle, instant: str) -> RolledBack:
@@ -206,7 +207,7 @@ class ClusteringAction:
         runs, plans = keys.INLINE.read(table.options), keys.SCHEDULED.read(table.options)
         if not runs and not plans:
             return None
-        _check_clusterable(table)
+        check_clusterable(table)
         every = keys.EVERY.read(table.options)
 
         def due(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
@@ -234,8 +235,8 @@ def _scheduled(
     reasons: list[str] = [] if left_out is None else left_out
     table.check_writable()
     table.refresh()
-    _check_clusterable(table)
-    given = _given(columns, target_file_size, partitions)
+    check_clusterable(table)
+    given = given_columns(columns, target_file_size, partitions)
     given.update(table.check_options(options or {}))
     # Who asks has a reason to: partitions that did not change may get another order.
     merged = {keys.INCREMENTAL.key: "false", **table.options, **given}
@@ -245,17 +246,17 @@ def _scheduled(
         resizes = isinstance(table.plugins().index, PathIndex)
         wanted = in_role("clustering_plan", RESIZES) if resizes else keys.PLANNER.initial
     planner, ref = resolve("clustering_plan", wanted, Settings(table.config, merged))
-    wanted_paths = filter_name(merged) if _are_paths(partitions) else partitions
+    wanted_paths = filter_name(merged) if are_paths(partitions) else partitions
     only, _ref = resolve("partition_filter", wanted_paths, Settings(table.config, merged))
-    how, named, strategy, params = _strategy(
+    how, named, strategy, params = plan_strategy(
         table, planner.order if order is None else order, merged
     )
     # What an object goes by is not in a plan: what it has laid out may be laid out otherwise.
     order_name = named if order is None or isinstance(order, str) else None
     recover(table.storage, table.config)
-    _check_there(table, (*planner.bounds_of, *how.columns))
-    for_table = _for_table(table, planner, wanted)
-    _for_table(table, how, named)(table.timeline())
+    check_there(table, (*planner.bounds_of, *how.columns))
+    for_table = made_for(table, planner, wanted)
+    made_for(table, how, named)(table.timeline())
     if isinstance(planner, OfTable):  # it knows best what is large
         settings = evolve(settings, small=sys.maxsize, with_logs=True)
 
@@ -328,94 +329,6 @@ def _announced(
     return None if instant is None else instant.requested
 
 
-def _strategy(
-    table: TableHandle, order: Any, options: Mapping[str, str]
-) -> tuple[Clustering, str, str, dict[str, str]]:
-    """What lays out the rows, its name, how the plan names it, and all that it goes by."""
-    columns = keys.SORT_COLUMNS.given(options) or ()
-    default = keys.EXECUTION.given(options) or (
-        keys.LAYOUT.read(options).lower() if columns else "combine"
-    )
-    wanted = default if order is None else order
-    asked = dict(options)
-    if wanted in _LAYOUTS:
-        _check_columns(columns, wanted)
-        asked[keys.LAYOUT.key] = wanted.upper()
-    found, ref = resolve("clustering", wanted, Settings(table.config, asked))
-    offer = kernel().find("clustering", ref.name)
-    registration = None if offer is None else offer.registration
-    params = {keys.TARGET.key: str(keys.TARGET.read(options))}
-    if columns and ref.name != "combine":
-        params[keys.SORT_COLUMNS.key] = keys.SORT_COLUMNS.spell(columns)
-    declared = () if registration is None else registration.options
-    params |= {o.key: o.spell(o.read(options)) for o in declared if o.is_in(options)}
-    if ref.name in (*_LAYOUTS, "combine"):
-        if ref.name != "combine":
-            params[keys.LAYOUT.key] = ref.name.upper()
-        return found, ref.name, _SORTS, params
-    if ref.name == "single_file" and keys.LAYOUT.is_in(options):
-        params[keys.LAYOUT.key] = keys.LAYOUT.read(options)
-    return found, ref.name, _java_name(registration) or ref.name, params
-
-
-def _how(table: TableHandle, given: Any, plan: ClusteringPlan) -> ClusteringExecution:
-    # The plan alone says it; another tool's doesn't say all.
-    options = dict(plan.params)
-    own: tuple[Option, ...] = () if PLANNER in plan.extra else (keys.TARGET, keys.LAYOUT)
-    for option in own:
-        said = option.given(table.options)
-        if said is not None and not option.is_in(options):
-            options[option.key] = option.spell(said)
-    found, ref = resolve("clustering", given or plan.strategy, Settings(table.config, options))
-    strategy: Clustering = _for_table(table, found, plan.strategy)(table.timeline())
-    name = ref.name
-    if plan.strategy == _SORTS:
-        name = keys.LAYOUT.read(options).lower() if strategy.columns else "combine"
-    memory = keys.MEMORY.given(table.options)
-    return ClusteringExecution(strategy, name, keys.TARGET.read(options), memory)
-
-
-def _check_clusterable(table: TableHandle) -> None:
-    index = table.plugins().index
-    if isinstance(index, ComputedIndex):
-        raise UnsupportedTableError(
-            f"table {table.config.name}",
-            "has an index that computes the file group of a key, and clustering would move rows "
-            "away "
-            "from there",
-            "leave its layout to the index, or copy the rows into a table with another one.",
-        )
-
-
-def _for_table(table: TableHandle, part: Any, name: Any) -> Callable[[Timeline], Any]:
-    """``part``, a planner or an order, as of a timeline of the table. UnsupportedTableError where
-    it is not for the table's index."""
-    plugins = table.plugins()
-    if isinstance(part, OfTable):
-        return lambda timeline: part.of_table(
-            ClusteredTable(table.storage, timeline, table.config, plugins.index)
-        )
-    if isinstance(plugins.index, PathIndex):
-        raise UnsupportedTableError(
-            f"clustering by {name!r}",
-            "would move rows away from the file groups where the index of the table looks for "
-            "them.",
-            f"Leave it out: this table is clustered by {in_role('clustering_plan', RESIZES)!r}.",
-        )
-    return lambda timeline: part
-
-
-def _check_there(table: TableHandle, columns: Iterable[str]) -> None:
-    schema = table.schema
-    for name in columns:
-        if name not in schema.names and kind_of(schema, name) is None:
-            raise ConfigError(
-                f"clustering by column {name}",
-                f"the table has no such column (it has {', '.join(schema.names)}).",
-                "Name columns that there are.",
-            )
-
-
 def _commits_since(table: TableHandle, timeline: Timeline) -> int:
     """Completed writes since the newest clustering that is completed, or was planned."""
     pending = pending_clusterings(Snapshot(table.storage, timeline))
@@ -429,67 +342,3 @@ def _commits_since(table: TableHandle, timeline: Timeline) -> int:
             break
         count += 1
     return count
-
-
-def _given(
-    columns: str | Sequence[str] | None,
-    target_file_size: int | None,
-    partitions: str | Sequence[str] | PartitionFilter | None,
-) -> dict[str, str]:
-    """Arguments as the options that they stand for."""
-    given: dict[str, str] = {}
-    for key, value in (
-        (keys.SORT_COLUMNS.key, columns),
-        (keys.SELECTED.key, partitions),
-    ):
-        if _are_paths(value) and value is not None:
-            texts = [value] if isinstance(value, str) else list(value)
-            if not all(isinstance(text, str) for text in texts):
-                raise ConfigError(
-                    f"{key}={texts!r}", "holds what is no text.", "Give a list of texts."
-                )
-            if key == keys.SELECTED.key and not texts:
-                raise ConfigError(
-                    f"{key}=[]",
-                    "names no partition path.",
-                    "Leave it out for all of them; or do not call cluster where there is nothing "
-                    "to do.",
-                )
-            if key == keys.SELECTED.key and any(text != text.strip() for text in texts):
-                raise ConfigError(
-                    f"{key}={texts!r}",
-                    "has a space at the end of a name, and options lose it.",
-                    "Choose partition paths by a plugin: partitions= takes a PartitionFilter, too.",
-                )
-            if not isinstance(value, str) and any("," in text for text in texts):
-                raise ConfigError(
-                    f"{key}={texts!r}",
-                    "has a comma in a name, and commas separate them.",
-                    "Choose partition paths by a plugin: partitions= takes a PartitionFilter, too.",
-                )
-            given[key] = ",".join(texts)
-    if target_file_size is not None:
-        given[keys.TARGET.key] = str(target_file_size)
-    return given
-
-
-def _are_paths(
-    partitions: str | Sequence[str] | PartitionFilter | None,
-) -> TypeGuard[str | Sequence[str] | None]:
-    """Else it is a filter of partitions."""
-    return partitions is None or isinstance(partitions, (str, Iterable))
-
-
-def _check_columns(columns: Sequence[str], name: str) -> None:
-    if not columns:
-        raise ConfigError(
-            f"order {name}",
-            "has no columns to sort by.",
-            f"Name some: columns=[...], or the option {keys.SORT_COLUMNS.key}.",
-        )
-
-
-def _java_name(registration: Registration | None) -> str | None:
-    """The class that Spark Hudi knows it by."""
-    aliases = () if registration is None else registration.aliases
-    return next((alias for alias in aliases if alias.startswith("org.apache.hudi.")), None)

@@ -23,9 +23,9 @@ from hoodoo.storage.together import side_by_side
 from hoodoo.table.call_action import installed_action
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline import properties
+from hoodoo.timeline.fence import INDEXING
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import layout_of
-from hoodoo.timeline.publish import INDEXING
 from hoodoo.timeline.removed import taken_since
 from hoodoo.timeline.snapshot import Snapshot
 

@@ -20,10 +20,10 @@ from hoodoo.model.findings import Finding
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.together import at_once
 from hoodoo.timeline import properties
+from hoodoo.timeline.fence import INDEXING
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.ledger import settle
-from hoodoo.timeline.publish import INDEXING
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load
 

@@ -23,9 +23,9 @@ from hoodoo.storage.temporaries import scratch_file
 from hoodoo.storage.together import discard
 from hoodoo.storage.uri import local_path
 from hoodoo.timeline.codec import avro as codec_avro
+from hoodoo.timeline.fence import same
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path, pending_action
-from hoodoo.timeline.publish import same
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import list_data

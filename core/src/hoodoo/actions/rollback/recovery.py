@@ -29,12 +29,13 @@ from hoodoo.model.outcome import RolledBack
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.together import discard, together
+from hoodoo.timeline.fence import INDEXING, target_of
 from hoodoo.timeline.heartbeat import FOLDER, Liveness, store_time
 from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.markers import MARKERS
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans import PLANNER, is_clustering, pending_clusterings, planned_logs
-from hoodoo.timeline.publish import INDEXING, target_of, withdraw
+from hoodoo.timeline.publish import withdraw
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.task_fence import fence_of
 from hoodoo.timeline.timeline import Timeline

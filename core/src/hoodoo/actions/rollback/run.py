@@ -26,7 +26,7 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.model.outcome import RolledBack, removed_figures
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
-from hoodoo.timeline import publish
+from hoodoo.timeline import fence, publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.snapshot import Snapshot
@@ -52,7 +52,7 @@ def check(snapshot: Snapshot, requested: str) -> None:
     """Raises what a rollback of the instant ``requested`` raises before it changes anything."""
     found = undoable(snapshot, requested)
     begun = (i for i in snapshot.pending() if i.action == "rollback")
-    if all(publish.target_of(snapshot, mine) != requested for mine in begun):
+    if all(fence.target_of(snapshot, mine) != requested for mine in begun):
         _refuse(snapshot, found)
 
 
@@ -163,7 +163,7 @@ def target_of(snapshot: Snapshot, mine: Instant) -> tuple[Instant, dict[str, Any
 
 def found_now(snapshot: Snapshot, instant: Instant) -> Instant | None:
     """``instant`` as the timeline shows it now."""
-    return next((i for i in snapshot.reload().timeline.instants if publish.same(i, instant)), None)
+    return next((i for i in snapshot.reload().timeline.instants if fence.same(i, instant)), None)
 
 
 def execute(
@@ -210,7 +210,7 @@ def _begun(snapshot: Snapshot, instant: Instant) -> RolledBack | None:
     """The rollback of ``instant`` that somebody left half done, finished. CommitConflictError if it
     is being done right now."""
     for mine in (i for i in snapshot.pending() if i.action == "rollback"):
-        if publish.target_of(snapshot, mine) != instant.requested:
+        if fence.target_of(snapshot, mine) != instant.requested:
             continue
         if Liveness(snapshot.storage).is_alive(mine.requested):
             raise CommitConflictError(

@@ -45,9 +45,9 @@ from hoodoo.testing.crashes import one_thread
 from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import MUTATING, Crash, CrashingStorage, GatedStorage, RecordingStorage
 from hoodoo.timeline import properties
+from hoodoo.timeline.decision import FOLDER as LEDGER
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
 from hoodoo.timeline.heartbeat import THREAD as HEARTBEAT
-from hoodoo.timeline.ledger import FOLDER as LEDGER
 
 SCHEMA = pa.schema([("id", pa.int64()), ("v", pa.string()), ("region", pa.string())])
 Row = tuple[int, str, str]

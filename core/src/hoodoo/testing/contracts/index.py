@@ -17,7 +17,6 @@ index that can't work with virtual keys sets ``virtual_keys = False``.
 
 from __future__ import annotations
 
-import os
 import pickle
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from attrs import evolve, frozen
+from attrs import evolve
 
 from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.engine import Engine
@@ -44,14 +43,17 @@ from hoodoo.hookspecs.index import (
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.answers import plain
 from hoodoo.kernel.resolve import declared_options, resolve
-from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
-from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, with_meta
+from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.storage.api import Storage
 from hoodoo.testing.another_process import answered
+from hoodoo.testing.contracts.index_files import (
+    INSTANT,
+    ColumnKeys,
+    Stored,
+    file_id,
+    write_base_file,
+)
 
-_INSTANT = "20240101000000000"
-# (partition path, number of the file group) -> the keys stored there.
-Stored = Mapping[tuple[str, int], Sequence[str]]
 Found = set[tuple[str, str, str]]
 STORED: Stored = {
     ("p=1", 1): ["a", "b", "c", "k1"],
@@ -60,55 +62,6 @@ STORED: Stored = {
     ("p=3", 4): ["only-here"],
     ("p=3", 5): [],
 }
-
-
-def file_id(number: int) -> str:
-    return f"{number:08d}-0000-4000-8000-000000000000-0"
-
-
-@frozen
-class ColumnKeys:
-    """A key generator for tables with virtual keys: the key is the column ``id``."""
-
-    record_key_fields: tuple[str, ...] = ("id",)
-    partition_fields: tuple[str, ...] = ()
-
-    def record_keys(self, batch: pa.RecordBatch) -> pa.Array:
-        return batch.column("id")
-
-    def partition_paths(self, batch: pa.RecordBatch) -> pa.Array:
-        return pa.repeat("", batch.num_rows)
-
-    def partition_values(self, path: str, schema: pa.Schema) -> Mapping[str, Any] | None:
-        return None
-
-
-def write_base_file(
-    storage: Storage,
-    file_format: BaseFileFormat,
-    path: str,
-    number: int,
-    keys: Sequence[str],
-    virtual: bool = False,
-) -> FileSlice:
-    """A base file whose rows have ``keys``, in a column ``id`` and, unless ``virtual``, as keys."""
-    base = BaseFile(path, file_id(number), _INSTANT, "0-0-0", file_format.extension)
-    schema = with_meta(pa.schema([("id", pa.string()), ("v", pa.int64())]))
-    columns: dict[str, Any] = {n: pa.nulls(len(keys), pa.string()) for n in META_COLUMNS}
-    columns["id"], columns["v"] = (
-        pa.array(keys, pa.string()),
-        pa.array(range(len(keys)), pa.int64()),
-    )
-    if not virtual:
-        columns[RECORD_KEY] = columns["id"]
-        columns[PARTITION_PATH] = pa.repeat(path, len(keys))
-    local = os.path.join(storage.scratch(), f"{number}.building")
-    writer = file_format.writer(local, schema, len(keys))
-    writer.write(pa.table(columns, schema=schema))
-    size = writer.close()
-    assert storage.put_file_if_absent(base.path, local)
-    base = BaseFile(path, base.file_id, _INSTANT, "0-0-0", file_format.extension, size)
-    return FileSlice(path, base.file_id, _INSTANT, base)
 
 
 def _picklable(index: Index) -> None:
@@ -152,8 +105,8 @@ class LookupIndexContract:
             write_base_file(storage, file_format, path, number, keys, virtual)
             for (path, number), keys in stored.items()
         ]
-        log = LogFile("p=1", file_id(99), _INSTANT, 1, "0-0-0")
-        slices.append(FileSlice("p=1", file_id(99), _INSTANT, None, (log,)))
+        log = LogFile("p=1", file_id(99), INSTANT, 1, "0-0-0")
+        slices.append(FileSlice("p=1", file_id(99), INSTANT, None, (log,)))
         generator = ColumnKeys() if virtual else None
         return IndexContext(engine, storage, slices, file_format, generator)
 

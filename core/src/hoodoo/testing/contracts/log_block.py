@@ -30,7 +30,7 @@ from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model.change_data import SUFFIX
 from hoodoo.model.log_block import BlockKind, Header, LogBlock
 from hoodoo.model.schema.avro import avro_text
-from hoodoo.testing.contracts.file_format import FLAT, rows
+from hoodoo.testing.contracts.file_format_rows import FLAT, rows
 from hoodoo.testing.directory import DirectoryStorage
 
 _INSTANT = "20250101000000001"

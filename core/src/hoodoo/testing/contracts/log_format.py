@@ -20,7 +20,7 @@ from hoodoo.errors import CorruptTableError, UnsupportedTableError
 from hoodoo.hookspecs.log_format import LogFileReader, LogFormat
 from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model.log_block import BlockKind
-from hoodoo.testing.contracts.file_format import FLAT, rows
+from hoodoo.testing.contracts.file_format_rows import FLAT, rows
 from hoodoo.testing.directory import DirectoryStorage
 
 _INSTANT, _TARGET = "20250101000000002", "20250101000000001"

@@ -24,10 +24,11 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import NOT_THERE, Storage
 from hoodoo.timeline import partitions, properties, publish
 from hoodoo.timeline.codec import avro as codec_avro
+from hoodoo.timeline.fence import INDEXING
 from hoodoo.timeline.heartbeat import Beating, Liveness
 from hoodoo.timeline.instants import from_datetime, order_key, to_datetime
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.publish import INDEXING, CoupledCommit
+from hoodoo.timeline.publish import CoupledCommit
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load, reload
 from hoodoo_rows.api import Pending

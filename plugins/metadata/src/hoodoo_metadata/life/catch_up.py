@@ -11,7 +11,7 @@ from hoodoo.model.commit import Operation, WriteStat
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
-from hoodoo.timeline import publish
+from hoodoo.timeline import fence
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
@@ -52,7 +52,7 @@ def covers(storage: Storage, look: Timeline, fresh: Timeline) -> None:
     round; CommitConflictError while something is being undone that it may have."""
     if _told(look) != _told(fresh):
         raise Behind("metadata table", "others have written meanwhile.", "Catch up.")
-    if publish.undoing(Snapshot(storage, fresh)):
+    if fence.undoing(Snapshot(storage, fresh)):
         raise CommitConflictError(
             f"metadata table of {fresh.config.name}",
             "a commit is being undone while it is built.",

@@ -11,9 +11,9 @@ from hoodoo.model.findings import Finding, Found
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties
+from hoodoo.timeline.fence import INDEXING
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.publish import INDEXING
 from hoodoo.timeline.timeline import Timeline, load
 
 from hoodoo_metadata.life.beginnings import is_beginning

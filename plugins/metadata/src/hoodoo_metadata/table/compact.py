@@ -17,9 +17,9 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant, State
 from hoodoo.model.payload import pack_slices, unpack_slices
 from hoodoo.storage.api import Storage
-from hoodoo.timeline import ledger, publish
+from hoodoo.timeline import fence, ledger, publish
+from hoodoo.timeline.decision import Decision
 from hoodoo.timeline.instants import next_instant, order_key
-from hoodoo.timeline.ledger import Decision
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.plans import encode_compaction, pending_compactions, read_plan
 from hoodoo.timeline.snapshot import Snapshot
@@ -127,7 +127,7 @@ def schedule(storage: Storage, data: Timeline, partitions: Sequence[str]) -> Ins
         undecided = {i.requested for i in fresh.pending()}
         told = {i.requested for i in table.timeline.writes()}
         waits = told & undecided or pending_compactions(table.timeline)
-        if waits or publish.undoing(Snapshot(storage, fresh)):
+        if waits or fence.undoing(Snapshot(storage, fresh)):
             return Decision()
         by_slice = table.timeline.layout.log_names_slice
         requested = _behind_newest(table) if by_slice else None

@@ -21,11 +21,11 @@ from hoodoo.options.virtual import POPULATE
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.together import at_once
 from hoodoo.timeline import properties, view
+from hoodoo.timeline.fence import INDEXING
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.partitions import path_of
-from hoodoo.timeline.publish import INDEXING
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from hoodoo_rows import of_table, plan_bounds, writes
-from hoodoo_rows.write import commit, conflicts, operation, run
+from hoodoo_rows.write import changes, commit, conflicts, operation, run
 
 
 class Writes:
@@ -29,6 +29,6 @@ class Writes:
     drop_partitions = staticmethod(run.drop_partitions)
     begin_joined = staticmethod(commit.begin_joined)
     taken_files_conflict = staticmethod(conflicts.taken_files_conflict)
-    change_of = staticmethod(conflicts.change_of)
+    change_of = staticmethod(changes.change_of)
     plugins = staticmethod(of_table.load_plugins)
     without_bounds = staticmethod(plan_bounds.without_bounds)

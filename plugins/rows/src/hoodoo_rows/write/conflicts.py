@@ -6,7 +6,7 @@ comes in between (timeline/ledger.py). Each other write is looked at once, howev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Protocol, runtime_checkable
 
@@ -21,7 +21,6 @@ from hoodoo.errors import (
 )
 from hoodoo.hookspecs.clustering_updates import DoublesRows, PendingPlan
 from hoodoo.hookspecs.conflict import Change, ConflictStrategy, Group
-from hoodoo.hookspecs.index import ComputedIndex
 from hoodoo.kernel.archived import load_archived
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
@@ -31,7 +30,7 @@ from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import NOT_THERE, Storage
 from hoodoo.storage.together import at_once
-from hoodoo.timeline import properties, publish
+from hoodoo.timeline import fence, properties
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.plans import pending_clusterings, pending_compactions, read_plan
@@ -39,6 +38,7 @@ from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_rows.write import batches
+from hoodoo_rows.write.changes import appended_groups, change_of, grouping, replaced_partitions
 from hoodoo_rows.write.evolve import outgrown
 from hoodoo_rows.write.operation import Replaces, WriteKind
 from hoodoo_rows.write.target import WriteTarget
@@ -86,8 +86,10 @@ class CommitCheck:
             metadata = fresh.metadata(storage, other)
             if mine is None:
                 replaced = self.replaced if self.kind.replaces is not Replaces.NOTHING else ()
-                mine = change_of(self.instant, self.metadata, replaced, _grouping(self.target))
-            theirs = change_of(other, metadata, _replaced(metadata), _grouping(self.target))
+                mine = change_of(self.instant, self.metadata, replaced, grouping(self.target))
+            theirs = change_of(
+                other, metadata, replaced_partitions(metadata), grouping(self.target)
+            )
             if reason := self._read_rows(theirs) or self.strategy.conflict(mine, theirs):
                 raise self._conflict(other, reason)
             self._same_schema(other, metadata)
@@ -117,7 +119,7 @@ class CommitCheck:
         look again."""
         if undone := fresh.undone_since(self.target.timeline):
             raise self._undone(undone[0])
-        if publish.undoing(Snapshot(self.target.storage, fresh)):
+        if fence.undoing(Snapshot(self.target.storage, fresh)):
             raise CommitConflictError(
                 f"instant {self.instant.requested}",
                 "a rollback is undoing what this write has read.",
@@ -226,7 +228,7 @@ class CommitCheck:
 
     def _read_rows(self, change: Change) -> str | None:
         """A service changes no row; any other change of rows that this write has read conflicts."""
-        group = _grouping(self.target) if self.read and not change.is_service else None
+        group = grouping(self.target) if self.read and not change.is_service else None
         changed = group and {group(*read) for read in self.read} & change.touched
         return (
             f"it changed file group {min(changed)[1]}, whose rows this write used"
@@ -262,7 +264,7 @@ class CommitCheck:
         if not self.kind.looks_up or not metadata.operation.can_change_schema:
             return  # a service brings no key
         # A row that is appended beside its delete comes back, and the other may have moved it.
-        mine, theirs = _appended(self.metadata, computes), _appended(metadata, computes)
+        mine, theirs = appended_groups(self.metadata, computes), appended_groups(metadata, computes)
         for group in mine.keys() & theirs.keys():
             if mine[group] or theirs[group]:
                 raise self._conflict(
@@ -308,76 +310,12 @@ class CommitCheck:
         )
 
 
-def change_of(
-    instant: Instant,
-    metadata: CommitMetadata,
-    replaced: Sequence[str] | None = (),
-    group: Callable[[str, str], Group] = lambda path, file_id: (path, file_id),
-) -> Change:
-    """What ``instant`` did to file groups, by its ``metadata``. ``replaced``: the partition paths
-    that it put itself in the place of (None: all). ``group`` names a file group by its partition
-    path and file id."""
-    stats = metadata.stats
-    appended = {group(s.partition_path, s.file_id) for s in stats if s.log_version is not None}
-    rewritten = {group(s.partition_path, s.file_id) for s in stats if s.log_version is None}
-    created = {
-        group(s.partition_path, s.file_id)
-        for s in stats
-        if (s.num_inserts if s.log_version is not None else s.prev_commit == "null")
-    }
-    gone = {group(path, file_id) for path, file_id in metadata.replaced_groups}
-    return Change(
-        instant=instant.requested,
-        action=instant.action,
-        operation=metadata.operation,
-        rewritten=frozenset(rewritten | gone),
-        appended=frozenset(appended),
-        replaced_partitions=None if replaced is None else frozenset(replaced),
-        partitions=frozenset({s.partition_path for s in stats} | set(metadata.replaced)),
-        created=frozenset(created),
-    )
-
-
-def _appended(metadata: CommitMetadata, by_key: bool) -> dict[tuple[str, str], int]:
-    """The file groups that got a log file, and how many rows these delete; ``by_key``: without
-    marked rows."""
-    logs = (s for s in metadata.stats if s.log_version is not None)
-    return {(s.partition_path, s.file_id): s.num_deletes - by_key * s.marks for s in logs}
-
-
-def _replaced(metadata: CommitMetadata) -> Sequence[str] | None:
-    """The partition paths whose rows a published write put its own in the place of; None: all."""
-    if metadata.operation is Operation.INSERT_OVERWRITE_TABLE:
-        return None
-    if metadata.operation in (Operation.INSERT_OVERWRITE, Operation.DELETE_PARTITION):
-        return sorted({s.partition_path for s in metadata.stats} | set(metadata.replaced))
-    return ()
-
-
-@runtime_checkable
-class NamesBuckets(Protocol):
-    """What a PathIndex has in addition whose new file groups are named by the write."""
-
-    def group_of(self, file_id: str) -> int:
-        """The bucket of a file group in its partition path."""
-
-
 @runtime_checkable
 class CountsBuckets(Protocol):
     """What a PathIndex has in addition whose numbers of buckets may become others."""
 
     def counts_of(self, snapshot: Snapshot) -> object:
         """The numbers of buckets as of a timeline: equal where they are the same."""
-
-
-def _grouping(target: WriteTarget) -> Callable[[str, str], tuple[str, str]]:
-    """What names a file group: with buckets, two new file groups of one bucket are the same."""
-    index = target.index
-    if isinstance(index, NamesBuckets):
-        return lambda path, file_id: (path, f"bucket {index.group_of(file_id)}")
-    if not isinstance(index, ComputedIndex):  # else the file id is that of the bucket
-        return lambda path, file_id: (path, file_id)
-    return lambda path, file_id: (path, f"bucket {index.bucket_of(file_id)}")
 
 
 def refuse_under_compaction(

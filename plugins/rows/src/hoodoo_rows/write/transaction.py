@@ -45,13 +45,13 @@ from hoodoo_rows.write.evolve import outgrown
 from hoodoo_rows.write.operation import Replaces
 from hoodoo_rows.write.pipeline import (
     Planned,
-    Prepared,
     alone,
     markers_of,
     paths_needed,
     prepare,
     replaced_partitions,
 )
+from hoodoo_rows.write.prepared import Prepared
 from hoodoo_rows.write.request import WRITE, WriteRequest
 from hoodoo_rows.write.target import WriteTarget
 

@@ -16,7 +16,7 @@ from hoodoo.actions.transaction import Plan, StalePlanError
 from hoodoo.model.instant import Instant
 from hoodoo.participants.listing import KnownFiles
 from hoodoo.storage.api import Entry, Storage
-from hoodoo.timeline import publish
+from hoodoo.timeline import fence
 from hoodoo.timeline.instants import next_instant, order_key, to_datetime
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.removed import READABLE
@@ -129,7 +129,7 @@ def make_plan(
             return None
     elif not writes:
         return None
-    if publish.undoing(snapshot):
+    if fence.undoing(snapshot):
         return None
     held = hold(snapshot, settings.window, now)
     if earliest is not None:

@@ -22,10 +22,10 @@ from hoodoo.table.call_action import action_run
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.participants import TableParticipants
 from hoodoo.timeline import properties
+from hoodoo.timeline.fence import INDEXING
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import barrier
 from hoodoo.timeline.plans import pending_clusterings
-from hoodoo.timeline.publish import INDEXING
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_rows.api import WriteTarget
 

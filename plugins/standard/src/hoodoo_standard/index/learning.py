@@ -29,9 +29,10 @@ from hoodoo.participants.of_table import nobody_makes
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties, publish
 from hoodoo.timeline.codec import avro as codec_avro
+from hoodoo.timeline.fence import INDEXING
 from hoodoo.timeline.heartbeat import Beating
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.publish import INDEXING, CoupledCommit
+from hoodoo.timeline.publish import CoupledCommit
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load
 

@@ -14,7 +14,7 @@ from hoodoo.errors import CommitConflictError, CorruptTableError
 from hoodoo.model.filegroup import path_of
 from hoodoo.storage.api import Entry
 from hoodoo.timeline import properties, view
-from hoodoo.timeline.publish import INDEXING
+from hoodoo.timeline.fence import INDEXING
 from hoodoo.timeline.removed import planned_files
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline

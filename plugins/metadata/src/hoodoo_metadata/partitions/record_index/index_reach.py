@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties
+from hoodoo.timeline.fence import INDEXING
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.publish import INDEXING
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
