@@ -1,4 +1,4 @@
-"""Fence: what keeps an action from its end: a rollback or a restore of it, and indexing beside it."""
+"""Fence: what keeps an action from its end: a rollback or restore of it, indexing beside it."""
 
 from __future__ import annotations
 

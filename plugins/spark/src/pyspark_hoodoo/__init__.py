@@ -268,9 +268,11 @@ if limits is None:
             return found
 
 else:
-    _Limited = limits.SupportsTriggerAvailableNow
 
-    class StreamReader(_StreamReader, _Limited):  # type: ignore[no-redef, misc]
+    class StreamReader(  # type: ignore[no-redef]
+        _StreamReader,
+        limits.SupportsTriggerAvailableNow,  # type: ignore[misc]
+    ):
         """Of a Spark that asks for no more than it can take."""
 
         def getDefaultReadLimit(self) -> Any:

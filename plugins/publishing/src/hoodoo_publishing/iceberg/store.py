@@ -1,4 +1,4 @@
-"""The files of an Iceberg table: versions of its metadata, what they name, and what nobody needs."""
+"""The files of an Iceberg table: versions of its metadata, and what they name."""
 
 from __future__ import annotations
 

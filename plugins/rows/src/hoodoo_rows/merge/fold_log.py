@@ -46,9 +46,9 @@ def fold_pieces(
     aside: frozenset[str] = frozenset(),
     by: str = RECORD_KEY,
 ) -> KeyJoin:
-    """``pieces`` in order of arrival, all in one schema (`_hoodie__op`, record key, columns). ``aside``: see
-    :class:`~hoodoo_rows.merge.meet.KeyJoin`. ``by``: the column that says which rows are of one
-    key."""
+    """``pieces`` in order of arrival, all in one schema (`_hoodie__op`, record key, columns).
+    ``aside``: see :class:`~hoodoo_rows.merge.meet.KeyJoin`. ``by``: the column that says which rows
+    are of one key."""
     pool = pa.concat_tables([piece.rows for piece in pieces])
     groups = codes(pool.column(by))
     partial = any(piece.present is not None for piece in pieces)

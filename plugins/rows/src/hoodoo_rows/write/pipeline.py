@@ -12,21 +12,18 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import evolve, frozen
-from hoodoo.errors import ConfigError, DuplicateKeyError
+from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.conflict import Group
-from hoodoo.hookspecs.engine import Stream, Workspace, result_bytes, runs_once
-from hoodoo.hookspecs.index import BucketPlace, ComputedIndex, LookupIndex, PathBuckets, PathIndex
+from hoodoo.hookspecs.engine import Stream, Workspace, runs_once
+from hoodoo.hookspecs.index import BucketPlace, ComputedIndex, PathBuckets, PathIndex
 from hoodoo.hookspecs.merger import delete_mark, keeps_absent
-from hoodoo.kernel.answers import check_groups
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import IS_DELETED, with_meta
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.options.table import BY_ARRIVAL, BY_EVENT_TIME
-from hoodoo.options.write import DUPLICATES, duplicates
 from hoodoo.storage.together import at_once
-from hoodoo.timeline.codec.large import LazyStats
 from hoodoo.timeline.markers import CREATE, MERGE, marker
 from hoodoo.timeline.task_fence import TaskFence
 
@@ -37,50 +34,29 @@ from hoodoo_rows.produce.log_names import LogPlan, may_delete
 from hoodoo_rows.produce.pending import Pending
 from hoodoo_rows.produce.slots import PlannedSlot, SlotPlan, new_uuid, plan_table
 from hoodoo_rows.produce.stats import read_stats
-from hoodoo_rows.produce.summary import Arrivals, Summarise, arrivals
-from hoodoo_rows.read.source import SKELETONS
+from hoodoo_rows.produce.summary import Arrivals
 from hoodoo_rows.write.conflicts import doubles_rows
 from hoodoo_rows.write.key import AddBuckets, AddKeys, AddPathBuckets
-from hoodoo_rows.write.located import compare_computed, context_of, living, locate_rows
+from hoodoo_rows.write.located import compare_computed, context_of, locate_rows
 from hoodoo_rows.write.new_files import WriteNewFiles
 from hoodoo_rows.write.operation import Replaces, WriteKind
-from hoodoo_rows.write.places import OnDriver, Places, in_tasks, tag, where_rows_stay
+from hoodoo_rows.write.places import OnDriver
 from hoodoo_rows.write.prepare import Conform, Only, has_column, only_arriving, target_schema
+from hoodoo_rows.write.prepared import Prepared
 from hoodoo_rows.write.repeated import one_row_per_key
 from hoodoo_rows.write.route import RouteToBuckets, RouteToSlots
-from hoodoo_rows.write.tag import LocatedDeletes, OnlyUntagged, UntaggedInserts
+from hoodoo_rows.write.tagging import (
+    arrivals_of,
+    found_in_tasks,
+    only_new_keys,
+    plan_places,
+    tag_rows,
+)
 from hoodoo_rows.write.target import ChangesRows, LogSettings, RowChanges, WriteTarget
 from hoodoo_rows.write.write_slots import WriteSlots
 
-# How much Parquet shrinks Arrow bytes, roughly: the size of a stored row before any commit shows it
-# (Hudi: hoodie.copyonwrite.record.size.estimate).
-_SHRINK = 0.35
-_SAMPLE = 1000  # files of a commit that say what a row costs
 # A task costs 54-120 core-ms before it does anything: a few per core balance well enough.
 _TASKS_PER_CORE = 2
-
-
-@frozen
-class Prepared:
-    """Keyed rows that wait to be written, each source row evaluated at most once."""
-
-    kind: WriteKind
-    schema: pa.Schema  # the table's schema after this write
-    keyed: Stream
-    staged: bool
-    arriving: Arrivals
-    partial: bool = False  # rows lack columns that keep their stored values
-    # Deletes that may lie in any partition path go through this index.
-    anywhere: LookupIndex | None = None
-    # What somebody who has read the table makes of its rows.
-    changes: RowChanges | None = None
-    # Where the places of the rows can be staged.
-    workspace: Workspace | None = None
-
-    @property
-    def places(self) -> Mapping[Group, int] | None:
-        """The rows by file group, where these are known; else None."""
-        return None if self.changes is None else self.changes.places
 
 
 @frozen
@@ -157,27 +133,22 @@ def prepare(
         return Prepared(kind, schema, keyed, False, Arrivals())
     staged = target.engine.stage(keyed, workspace)
     looks = kind.looks_up and (target.computed is None or anywhere is not None)
-    arriving = _summary(target, staged, looks)
+    arriving = arrivals_of(target, staged, looks)
     if looks and target.index.is_global and target.computed is None:
         single = one_row_per_key(target, staged, arriving.keys, workspace)
         if single is not staged:
-            staged, arriving = single, _summary(target, single, looks)
+            staged, arriving = single, arrivals_of(target, single, looks)
     partial = len(travels) < len(schema)
     return Prepared(
         kind.exchanged(), schema, staged, True, arriving, partial, anywhere, workspace=workspace
     )
 
 
-def _summary(target: WriteTarget, keyed: Stream, looks: bool = False) -> Arrivals:
-    step = Summarise(result_bytes(target.engine) if looks else 0)
-    return arrivals(target.engine.collect(target.engine.map(keyed, step)))
-
-
 def _prepare_changes(target: WriteTarget, kind: WriteKind, changes: RowChanges) -> Prepared:
     keyed = changes.rows
     if isinstance(target.computed, ComputedIndex):  # its key says where a row lies, too
         keyed = target.engine.map(keyed, AddBuckets(keyed.schema, target.computed))
-    return Prepared(kind, target.schema, keyed, True, _summary(target, keyed), changes=changes)
+    return Prepared(kind, target.schema, keyed, True, arrivals_of(target, keyed), changes=changes)
 
 
 def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
@@ -194,7 +165,7 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
         not prepared.kind.matches if computes else prepared.places is None
     ):
         by = target.plugins.by_path() if computes else prepared.anywhere or target.lookup()
-        found = _in_tasks(target, prepared, by)
+        found = found_in_tasks(target, prepared, by)
         sees = target.logs is not None and target.logs.notes_rows and prepared.kind.matches
         looked = found or OnDriver(
             target, by, keyed, *locate_rows(target, by, keyed, prepared.arriving, sees=sees)
@@ -203,11 +174,11 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
         if prepared.kind.looks_up:
             compare_computed(target, target.computed, keyed)
         if looked is not None:
-            keyed = _only_new(target, prepared, looked)
+            keyed = only_new_keys(target, prepared, looked)
         buckets: ComputedIndex | PathBuckets
         if isinstance(target.computed, PathIndex):
             buckets, keyed = _in_paths(target, target.computed, prepared, keyed, instant)
-            _plan_places(target, buckets, keyed, slices, slots, begun)
+            plan_places(target, buckets, keyed, slices, slots, begun)
         else:
             buckets = target.computed
             _plan_buckets(buckets, prepared, slices, slots, instant)
@@ -215,7 +186,7 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
         side = target.engine.side(plan_table(dealt))
         step: Any = RouteToBuckets(keyed.schema, side, buckets.buckets)
         return Planned(tuple(dealt), parts, target.engine.map(keyed, step))
-    tagged, misplaced = _tagged(target, prepared, slices, slots, looked)
+    tagged, misplaced = tag_rows(target, prepared, slices, slots, looked)
     dealt, parts = slots.deal(_tasks(target))
     side = target.engine.side(plan_table(dealt))
     step = RouteToSlots(prepared.keyed.schema, side)
@@ -408,128 +379,6 @@ def _in_paths(
         doubles,
     )
     return found, target.engine.map(keyed, AddPathBuckets(keyed.schema, found))
-
-
-def _plan_places(
-    target: WriteTarget,
-    buckets: PathBuckets,
-    keyed: Stream,
-    slices: Sequence[FileSlice],
-    slots: SlotPlan,
-    begun: dict[tuple[str, str], BucketPlace],
-) -> None:
-    held = {(s.partition_path, s.file_id) for s in slices}
-    for path, bucket, rows, puts in _summary(target, keyed).buckets:
-        place = buckets.place(path, bucket)
-        if place.begun is not None:
-            begun[path, place.file_id] = place
-        elif not puts and (path, place.file_id) not in held:
-            continue  # deletes of keys that are nowhere
-        slots.bucket(path, bucket, place.file_id, rows)
-
-
-def _tagged(
-    target: WriteTarget,
-    prepared: Prepared,
-    slices: tuple[FileSlice, ...],
-    slots: SlotPlan,
-    looked: Places | None,
-) -> tuple[Stream, bool]:
-    """The tagged rows; and whether some of them stay where their columns do not say. ``looked``:
-    where their keys lie (None: nobody looks)."""
-    arriving = prepared.arriving
-    new = dict(arriving.puts)
-    misplaced = False
-    if prepared.places is not None:
-        stream: Stream = prepared.keyed
-        for (path, file_id), puts in sorted(prepared.places.items()):
-            slots.existing(path, file_id)
-            new[path] = new.get(path, 0) - puts
-    elif looked is None:
-        stream = target.engine.map(prepared.keyed, UntaggedInserts(prepared.keyed.schema))
-    else:
-        index = looked.index
-        groups = looked.groups()
-        if prepared.kind.matches and not prepared.kind.deletes:
-            paths = {row["partition_path"] for row in groups}
-            stay, misplaced = where_rows_stay(target, looked, paths, prepared.keyed, arriving)
-            if stay is not looked:
-                looked, groups = stay, stay.groups()
-        check_groups(
-            index,
-            ((row["partition_path"], row["file_id"]) for row in groups),
-            {(s.partition_path, s.file_id) for s in target.slices} if groups else (),
-        )
-        if prepared.kind.deletes:
-            # The locations are the deletes: one row for each place where the key lies.
-            stream = target.engine.map(looked.stream(), LocatedDeletes(prepared.keyed.schema))
-        elif not prepared.kind.matches:
-            stream = _only_new(target, prepared, looked)
-        else:
-            stream = tag(target, looked, prepared.keyed)
-        for row in groups:
-            if prepared.kind.matches:
-                slots.existing(row["partition_path"], row["file_id"])
-            if not index.is_global or target.logs is not None:
-                left = new.get(row["partition_path"], 0) - row["rows"]
-                new[row["partition_path"]] = max(left, 0)
-    if not prepared.kind.deletes:
-        # Estimates may say that nothing is new where a row is: every path keeps a place for it. A
-        # table with log files keeps it in a new file group, as filling one means to rewrite it.
-        least = 1 if target.logs is None and prepared.places is None else 0
-        weights = {path: max(least, rows) for path, rows in new.items() if max(least, rows)}
-        plugins = target.plugins
-        layout = plugins.filling_layout if prepared.kind.fills else plugins.new_layout
-        busy = target.clustered
-        # A skeleton is small, and what it becomes when it is filled is not.
-        free = [
-            s
-            for s in slices
-            if (s.partition_path, s.file_id) not in busy
-            and (s.base_file is None or s.base_file.instant != SKELETONS)
-        ]
-        slots.add_slots(layout.plan(weights, free, _row_bytes(target, arriving)))
-        for path in sorted(new.keys() - weights.keys()):
-            slots.new(path, 1)
-    return stream, misplaced
-
-
-def _in_tasks(target: WriteTarget, prepared: Prepared, index: LookupIndex) -> Places | None:
-    kind = prepared.kind
-    stored = None if kind.matches else with_meta(prepared.schema)
-    return in_tasks(
-        target, index, prepared.keyed, prepared.arriving, prepared.workspace, kind.deletes, stored
-    )
-
-
-def _only_new(target: WriteTarget, prepared: Prepared, known: Places) -> Stream:
-    """An insert under a duplicate policy: known keys are dropped or refused."""
-    if isinstance(known, OnDriver):
-        stored = with_meta(prepared.schema)
-        known = evolve(known, found=living(target, known.index, known.found, stored))
-    if duplicates(target.options) == "fail":
-        rows = sum(group["rows"] for group in known.groups())
-        if rows:
-            raise DuplicateKeyError(
-                f"record key {known.first()!r}",
-                f"is in the table already (of the keys to insert, {rows} are).",
-                f"use upsert, or {DUPLICATES.key}=drop.",
-            )
-    tagged = tag(target, known, prepared.keyed, moves=False)
-    return target.engine.map(tagged, OnlyUntagged(tagged.schema))
-
-
-def _row_bytes(target: WriteTarget, arriving: Arrivals) -> float:
-    """Bytes on disk of one row: from the newest commit that wrote some, else guessed from
-    memory."""
-    for instant in target.timeline.writes()[:-4:-1]:
-        stats = target.timeline.metadata(target.storage, instant).stats
-        stats = stats.first(_SAMPLE) if isinstance(stats, LazyStats) else stats
-        stats = tuple(s for s in stats[:_SAMPLE] if s.log_version is None)
-        rows = sum(s.num_writes for s in stats)
-        if rows >= 1000:  # footers outweigh the rows of small files
-            return sum(s.file_size for s in stats) / rows
-    return max(1.0, _SHRINK * arriving.bytes / max(1, arriving.total))
 
 
 def _lacks_partition(target: WriteTarget, schema: pa.Schema) -> bool:

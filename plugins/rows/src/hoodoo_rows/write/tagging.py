@@ -26,6 +26,8 @@ from hoodoo_rows.write.target import WriteTarget
 # How much Parquet shrinks Arrow bytes, roughly: the size of a stored row before any commit shows it
 # (Hudi: hoodie.copyonwrite.record.size.estimate).
 _SHRINK = 0.35
+
+
 _SAMPLE = 1000  # files of a commit that say what a row costs
 
 
@@ -123,7 +125,7 @@ def tag_rows(
 
 
 def found_in_tasks(target: WriteTarget, prepared: Prepared, index: LookupIndex) -> Places | None:
-    """Look the keys up in tasks, each of which gets the files of some; None where that is no gain."""
+    """Find where the keys lie, in tasks; None where they are few enough for the driver."""
     kind = prepared.kind
     stored = None if kind.matches else with_meta(prepared.schema)
     return in_tasks(
