@@ -66,12 +66,14 @@ def schedule(
     saw: Callable[[Timeline], None] = lambda timeline: None,
     named: Callable[[str], bool] | None = None,
 ) -> Instant | None:
-    """Put a plan on the timeline; the pending instant. ``make`` makes it of the timeline as it is then, again where
-    other writers changed the table; or answers an instant that is pending already, or None where there is nothing to do.
-    ``first``: the timeline as it is now, where the caller has just read it. ``begin``: the plan is inflight at once;
-    ``saw`` is called with the timeline that has it; ``named`` as for :func:`~hoodoo.timeline.publish.request`.
+    """Put a plan on the timeline; the pending instant. ``make`` makes it of the timeline as it is
+    then, again where other writers changed the table; or answers an instant that is pending
+    already, or None where there is nothing to do. ``first``: the timeline as it is now, where the
+    caller has just read it. ``begin``: the plan is inflight at once; ``saw`` is called with the
+    timeline that has it; ``named`` as for :func:`~hoodoo.timeline.publish.request`.
 
-    Raises what the check of the plan raises; CommitConflictError where others come in faster than plans are made.
+    Raises what the check of the plan raises; CommitConflictError where others come in faster than
+    plans are made.
     """
     for attempt in range(ATTEMPTS):
         timeline = first if first is not None and not attempt else settled(storage, config)
@@ -97,10 +99,11 @@ def schedule(
 # --- from the request to the end ------------------------------------------------------------------
 @define
 class Transaction:
-    """One action that is on the timeline. Its steps are its methods, in their order. A planned action
-    begins with the instant of its plan. ``snapshot``: as the action saw the table. ``what``: the action, in
-    messages. ``retry``: what to do where it was not published; ``unknown``: where nobody knows. ``confirm`` says by
-    CommitConflictError that the instant is another one's, too; before any file bears it."""
+    """One action that is on the timeline. Its steps are its methods, in their order. A planned
+    action begins with the instant of its plan. ``snapshot``: as the action saw the table. ``what``:
+    the action, in messages. ``retry``: what to do where it was not published; ``unknown``: where
+    nobody knows. ``confirm`` says by CommitConflictError that the instant is another one's, too;
+    before any file bears it."""
 
     snapshot: Snapshot
     instant: Instant
@@ -137,8 +140,8 @@ class Transaction:
         retry: str = LOOK_AT_TIMELINE,
         unknown: str = RUN_AGAIN,
     ) -> Transaction:
-        """An action that is not planned before it is run: its request is on the timeline. ``later``:
-        now; the caller confirms the request beside other work."""
+        """An action that is not planned before it is run: its request is on the timeline.
+        ``later``: now; the caller confirms the request beside other work."""
         if later is not None and named is not None:
             found = publish.request_later(snapshot, action, plan, later, named)
             if found is not None:
@@ -147,28 +150,31 @@ class Transaction:
         return cls(snapshot, instant, what or action, retry, unknown)
 
     def inflight(self, content: bytes = b"") -> Instant:
-        """Inflight: from here on files may bear the instant. Harmless where an earlier run has begun it."""
+        """Inflight: from here on files may bear the instant. Harmless where an earlier run has
+        begun it."""
         requested = self.instant.at(State.REQUESTED)
         self.instant = publish.inflight(self.snapshot, requested, content)
         return self.instant
 
     def remove_unnamed(self, named: Collection[str], paths: Collection[str] | None) -> None:
-        """Base files of the instant that are not among those ``named`` are deleted from the partition ``paths``
-        (None: all): tasks that ran twice, an earlier run or another tool have left them, and readers that only
-        list must never see one. None is where another process has completed the instant."""
+        """Base files of the instant that are not among those ``named`` are deleted from the
+        partition ``paths`` (None: all): tasks that ran twice, an earlier run or another tool have
+        left them, and readers that only list must never see one. None is where another process has
+        completed the instant."""
         unnamed = self._unnamed(named, paths, BaseFile)
         # Looked at after the listing: if another one has completed it, these files may be its own.
         if unnamed and reload(self.storage, self.timeline).find(self.requested) is None:
             discard(self.storage, unnamed)
 
     def reconcile(self, named: Collection[str], paths: Collection[str]) -> None:
-        """As :meth:`remove_unnamed`, for an action that nobody else can complete: log files go, too."""
+        """As :meth:`remove_unnamed`, for an action that nobody else can complete: log files go,
+        too."""
         discard(self.storage, self._unnamed(named, paths, object))
 
     def reconcile_marked(self, named: Collection[str]) -> bool:
-        """As :meth:`reconcile`, of a write whose tasks named their files themselves, after its door is closed: each of
-        them has a marker. Whether there are others: a task that is late may yet put one of these, so the markers stay
-        until the next write has looked."""
+        """As :meth:`reconcile`, of a write whose tasks named their files themselves, after its door
+        is closed: each of them has a marker. Whether there are others: a task that is late may yet
+        put one of these, so the markers stay until the next write has looked."""
         unnamed = not_named(self.storage, self.requested, named)
         discard(self.storage, [*unnamed])
         return bool(unnamed)
@@ -197,10 +203,11 @@ class Transaction:
         known: bool = False,
         then: Callable[[Timeline, Instant], Following | None] | None = None,
     ) -> Outcome:
-        """The decision, and its outcome. CommitConflictError where it was not published, unless ``lost``, which is
-        called then, says that all is well: another process has completed it. CommitUnknownError where nobody
-        knows: nothing of it may be deleted then. ``ahead`` and ``known`` as for :func:`~hoodoo.timeline.ledger.decided`;
-        ``then`` as for :func:`~hoodoo.timeline.publish.complete`; ``after`` is called when it is published."""
+        """The decision, and its outcome. CommitConflictError where it was not published, unless
+        ``lost``, which is called then, says that all is well: another process has completed it.
+        CommitUnknownError where nobody knows: nothing of it may be deleted then. ``ahead`` and
+        ``known`` as for :func:`~hoodoo.timeline.ledger.decided`; ``then`` as for
+        :func:`~hoodoo.timeline.publish.complete`; ``after`` is called when it is published."""
         outcome = publish.complete(
             self.snapshot, self.instant, content, check=check, beside=beside,
             ahead=ahead, marks=False, known=known, then=then
@@ -215,14 +222,14 @@ class Transaction:
         return evolve(outcome, followed=together(self.storage, outcome.mark, *after)[0])
 
     def tidy(self) -> None:
-        """Take away the markers and the staged rows, once the end is settled. What is left is the next writer's
-        sweep's."""
+        """Take away the markers and the staged rows, once the end is settled. What is left is the
+        next writer's sweep's."""
         tidy(self.storage, self.requested)
 
     @contextmanager
     def undone_on_error(self, undo: Callable[[Instant], object]) -> Iterator[None]:
-        """What is done inside is undone if it fails, unless nobody knows whether it did. Failing to undo must not
-        hide the error: the next writer undoes what is left."""
+        """What is done inside is undone if it fails, unless nobody knows whether it did. Failing to
+        undo must not hide the error: the next writer undoes what is left."""
         try:
             yield
         except CommitUnknownError:
@@ -237,21 +244,23 @@ class Transaction:
 
 
 def tidy(storage: Storage, requested: str) -> None:
-    """Take away markers and staged rows of an instant whose end is settled; leftovers are the next sweep's."""
+    """Take away markers and staged rows of an instant whose end is settled; leftovers are the next
+    sweep's."""
     together(storage, *leftovers(storage, requested))
 
 
 def leftovers(
     storage: Storage, requested: str, staged: bool = True, markers: bool = True
 ) -> list[Callable[[], object]]:
-    """What takes away the ``markers`` and the rows that were ``staged``, to be called when the end is settled."""
+    """What takes away the ``markers`` and the rows that were ``staged``, to be called when the end
+    is settled."""
     left = [f"{STAGED}{requested}"] * staged + [f"{MARKERS}/{requested}"] * markers
     return [partial(_delete, storage, prefix) for prefix in left]
 
 
 def not_named(storage: Storage, requested: str, named: Collection[str]) -> dict[str, float]:
-    """Base files that tasks of the instant ``requested`` have put, or are about to put, and that are not ``named``;
-    with the store's time of their markers."""
+    """Base files that tasks of the instant ``requested`` have put, or are about to put, and that
+    are not ``named``; with the store's time of their markers."""
     markers = storage.list(f"{MARKERS}/{requested}", recursive=True)
     marked = {created(entry.path, requested): entry.modified for entry in markers}
     files = (parse_path(path) for path in marked if path and path not in named)
@@ -265,8 +274,9 @@ def _delete(storage: Storage, prefix: str) -> None:
 
 
 def schema_then(snapshot: Snapshot, requested: str, schema: pa.Schema) -> pa.Schema:
-    """The table's own schema when the action ``requested`` was planned, ``schema`` if nobody said one until
-    then: who reads as of it must be able to read its files, and what it rewrites is as old."""
+    """The table's own schema when the action ``requested`` was planned, ``schema`` if nobody said
+    one until then: who reads as of it must be able to read its files, and what it rewrites is as
+    old."""
     text = snapshot.timeline.latest_schema_text(snapshot.storage, requested)
     return schema if text is None else without_meta(arrow_schema(text))
 
@@ -274,8 +284,8 @@ def schema_then(snapshot: Snapshot, requested: str, schema: pa.Schema) -> pa.Sch
 def refuse_stale_plan(
     storage: Storage, before: Timeline, now: Timeline, groups: Collection[tuple[str, str]]
 ) -> None:
-    """StalePlanError if a write of ``groups`` (partition path, file id) has completed between the two, something
-    was undone, or a service has been planned, perhaps of the same."""
+    """StalePlanError if a write of ``groups`` (partition path, file id) has completed between the
+    two, something was undone, or a service has been planned, perhaps of the same."""
     known = {i.requested for i in (*before.writes(), *_planned(Snapshot(storage, before)))}
     if any(i.requested not in known for i in _planned(Snapshot(storage, now))):
         raise StalePlanError
@@ -297,7 +307,8 @@ def refuse_undoing(snapshot: Snapshot, what: str) -> None:
             raise CommitConflictError(
                 f"{snapshot.root}: {what}",
                 f"{other} is in progress, and may delete what a {what} planned now would read.",
-                "Schedule it when that has ended; if its process died, table.rollback() finishes it.",
+                "Schedule it when that has ended; if its process died, table.rollback() finishes "
+                "it.",
             )
 
 

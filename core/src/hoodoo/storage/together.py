@@ -1,4 +1,5 @@
-"""Together: operations that do not wait for each other, at the same time where each waits for a network."""
+"""Together: operations that do not wait for each other, at the same time where each waits for a
+network."""
 
 from __future__ import annotations
 
@@ -26,8 +27,9 @@ def at_once(storage: Storage) -> int:
 
 
 def together(storage: Storage, *calls: Callable[[], Any]) -> list[Any]:
-    """What each of ``calls`` answers; none may depend on another one. In their order, one after another, on a store
-    that does one at a time. All have ended when this returns; the first error, in their order, is raised then."""
+    """What each of ``calls`` answers; none may depend on another one. In their order, one after
+    another, on a store that does one at a time. All have ended when this returns; the first error,
+    in their order, is raised then."""
     most = min(at_once(storage), len(calls))
     if most < 2:
         answers = []
@@ -74,8 +76,9 @@ def _side_by_side(
 def read_ahead(
     storage: Storage, reads: Iterable[tuple[Callable[[], Iterator[T]], int]]
 ) -> Iterator[T]:
-    """All that each of ``reads`` gives, in their order; they come with the bytes of the files that they read. Many of
-    small files are read side by side, into memory; the others one after another, as far as somebody takes what they give."""
+    """All that each of ``reads`` gives, in their order; they come with the bytes of the files that
+    they read. Many of small files are read side by side, into memory; the others one after another,
+    as far as somebody takes what they give."""
     if at_once(storage) < 2:
         return chain.from_iterable(read() for read, _ in reads)
 
@@ -98,7 +101,8 @@ def discard(storage: Storage, paths: Sequence[str]) -> None:
 
 
 def opened_ahead(storage: Storage, files: Iterable[tuple[str, int]]) -> None:
-    """Read small files (path, size) side by side, where the store keeps them for who opens them next."""
+    """Read small files (path, size) side by side, where the store keeps them for who opens them
+    next."""
     keeps: int = getattr(storage, "keeps", 0)
     small = [path for path, size in files if 0 < size <= keeps]
     if len(small) > 1:
@@ -112,8 +116,8 @@ def _opened(storage: Storage, path: str) -> None:
 
 @contextmanager
 def beside(storage: Storage, call: Callable[[], Any]) -> Iterator[list[Any]]:
-    """What is done inside comes after ``call``, or at the same time. Both have ended at the end, and the list has the
-    answer; the error of ``call`` is raised first."""
+    """What is done inside comes after ``call``, or at the same time. Both have ended at the end,
+    and the list has the answer; the error of ``call`` is raised first."""
     answer: list[Any] = []
     if at_once(storage) < 2:
         answer.append(call())
@@ -139,9 +143,9 @@ def looking(
     unchanged: Callable[[Listed], bool] = lambda listed: True,
     first: Iterable[Asked] = (),
 ) -> Iterator[bool]:
-    """Inside, ``step`` looks at the table; whether that is as it was when it last did, as far as ``unchanged`` says of
-    the listings that were made again. ``first``: what it will ask if it has never done so. False for a store that
-    does not :meth:`recall` looks."""
+    """Inside, ``step`` looks at the table; whether that is as it was when it last did, as far as
+    ``unchanged`` says of the listings that were made again. ``first``: what it will ask if it has
+    never done so. False for a store that does not :meth:`recall` looks."""
     recall = getattr(storage, "recall", None)
     if recall is None:
         yield False

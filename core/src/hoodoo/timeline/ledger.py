@@ -291,9 +291,10 @@ def _stands(storage: Storage, own: int, token: str) -> _Taken | None:
     # A mark is deleted after its number: a number that exists without it was not carried out.
     if storage.head(number_path(own)) is None:
         raise StorageUnknownError(
-            f"{storage.root}/{number_path(own)}", "was deleted with the old numbers before it was read.",
+            f"{storage.root}/{number_path(own)}",
+            "was deleted with the old numbers before it was read.",
             "Look at the timeline.",
-        )  # fmt: skip
+        )
     storage.delete(number_path(own))
     return None
 

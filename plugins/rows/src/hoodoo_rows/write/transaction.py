@@ -111,8 +111,8 @@ class NothingToDoError(Exception):
 
 @define
 class WriteTransaction:
-    """One attempt of the write ``request`` on the table as ``target`` shows it. ``transaction``: its
-    instant. ``prepared`` and ``planned`` are None in a commit of files that others make.
+    """One attempt of the write ``request`` on the table as ``target`` shows it. ``transaction``:
+    its instant. ``prepared`` and ``planned`` are None in a commit of files that others make.
     ``replaced``: the file groups that leave the table, all those of ``replaced_paths`` (None: of
     all paths). ``late``: tasks may still put files after the commit. ``history``: what makes the
     history of schemas that ends with ``schema``, if columns get other names."""
