@@ -63,7 +63,7 @@ def assigned(made: Made, to: pa.DataType, what: str) -> Made:
 
 
 def _family(kind: pa.DataType) -> str | None:
-    """Types whose values Spark assigns to each other; None for those that are told apart later."""
+    """Types whose values Spark assigns to each other; None for those distinguished later."""
     t = pa.types
     families = {
         "a truth": t.is_boolean,
