@@ -33,6 +33,7 @@ GOALS = {
     "lines over 100 characters": 0,
     "public names without a docstring in core and rows": 0,
     "helpers named rows in tests": 10,
+    "names of insides in integration tests": 0,
 }
 
 
@@ -121,6 +122,28 @@ def _undocumented() -> int:
     return lacking
 
 
+# What tests of distributions together may use: the rest is inside core, or inside a distribution.
+_PUBLIC = ("api", "engine", "errors", "hookspecs", "options", "testing")
+
+
+def insides(module: ast.Module) -> list[str]:
+    """Names that a test imports from the inside of core or of a distribution, and private ones."""
+    found = []
+    for node in ast.walk(module):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            top, *inside = name.split(".")
+            ours = re.fullmatch(r"hoodoo(_\w+)?", top) and inside
+            if ours and ((inside[1:] and inside[0] not in _PUBLIC) or inside[-1].startswith("_")):
+                found.append(name)
+    return found
+
+
 MEASURES: dict[str, Callable[[], int]] = {
     "lines of core": lambda: sum(len(lines(path)) for path in core()),
     "lines of source": lambda: sum(len(lines(path)) for path in sources()),
@@ -144,6 +167,9 @@ MEASURES: dict[str, Callable[[], int]] = {
     "lines over 100 characters": lambda: sum(len(line) > 100 for path in sources() for line in lines(path)),
     "public names without a docstring in core and rows": _undocumented,
     "helpers named rows in tests": lambda: _count(tests(), r"^def rows\("),
+    "names of insides in integration tests": lambda: sum(
+        len(insides(tree(p))) for p in tests() if p.is_relative_to(REPO / "tests/integration")
+    ),
     "tables created in tests": lambda: _count(tests(), r"\bhoodoo\.create\("),
 }  # fmt: skip
 

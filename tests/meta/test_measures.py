@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import sys
 from pathlib import Path
@@ -23,3 +24,21 @@ def test_the_comparison_can_fail() -> None:
         "lines of core: 101, and 100 was noted"
     ]
     assert measures.worse({"lines of core": 99, "longest module": 1006}, noted)
+
+
+def test_what_is_inside() -> None:
+    source = """
+import hoodoo
+import hoodoo_rows.read.plan
+from hoodoo import Batch, _Moved
+from hoodoo.errors import ConfigError
+from hoodoo.timeline.instants import order_key
+from hoodoo_rows.api import Reads
+from hoodoo_spark.near import SMALL_BYTES
+"""
+    assert measures.insides(ast.parse(source)) == [
+        "hoodoo_rows.read.plan",
+        "hoodoo._Moved",
+        "hoodoo.timeline.instants.order_key",
+        "hoodoo_spark.near.SMALL_BYTES",
+    ]
