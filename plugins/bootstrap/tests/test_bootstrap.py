@@ -3,14 +3,19 @@ services."""
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import hoodoo
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hoodoo.errors import CommitConflictError
+from hoodoo.model.filegroup import BaseFile
 from hoodoo.timeline.codec import decode
-from hoodoo_bootstrap.index import FILES, PARTITIONS, BootstrapIndex
+from hoodoo_bootstrap import index
+from hoodoo_bootstrap.index import FILES, PARTITIONS, SKELETONS, BootstrapIndex, SourceFile
+from hoodoo_standard.storage.local import LocalStorage
 from parquet_folders import SCHEMA, changed, content, reopened, rows_of, source, upserted
 
 FIRST, SECOND = "00000000000001", "00000000000002"
@@ -361,3 +366,27 @@ def test_a_read_of_many_files_decodes_few_blocks_of_the_index(
     for file in sorted(each, key=lambda file: file.file_id):  # of both paths, in turns, as by tasks
         assert index.source_of(file) is not None
     assert calls.count("get_prefixes") == 2, calls
+
+
+def test_the_index_is_made_as_it_is_written(tmp_path: Path) -> None:
+    """No entry waits in memory: each takes 1,300 bytes, most of them its schema."""
+    storage, count = LocalStorage(str(tmp_path)), 4000
+    pairs = []
+    for number in range(count):
+        folder = f"p={number % 40:02}"
+        file = BaseFile(folder, f"{number:08}-0", SKELETONS, "0-0-0", ".parquet")
+        pairs.append((file, SourceFile(f"{folder}/f{number:06}.parquet", 10, 1.0)))
+    tracemalloc.start()
+    try:
+        index.write(storage, "/source", pairs)
+        _now, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < count * 1300
+    found = index.BootstrapIndex.open(storage)
+    assert found is not None
+    for file, of in pairs[:: count // 7]:
+        there = found.source_of(file)
+        assert there is not None and there.path == of.path
+    with pytest.raises(CommitConflictError):
+        index.write(storage, "/source", pairs[:3])

@@ -5,9 +5,9 @@ both exist. They are written once, before the commit of the bootstrap."""
 
 from __future__ import annotations
 
-import io
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from attrs import field, frozen
 from hoodoo.errors import CommitConflictError, CorruptTableError, UnsupportedTableError
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.storage.api import Storage
+from hoodoo.storage.temporaries import scratch_file
 from hoodoo.storage.uri import split
 from hoodoo_metadata.hfile import ENTRIES, FileWindow, HFile, write_hfile
 from hoodoo_rows.api import StoredFiles
@@ -30,6 +31,7 @@ _BLOCK = 1 << 20  # Hudi's
 # From this lookup in a partition path on its entries are read at once: each lookup by itself
 # decodes a whole block, of some 2,000 entries.
 _MANY = 4
+_AT_ONCE = 256  # entries that are made together
 _PATHS = 8  # whose entries stay in memory
 FIX = (
     "Restore the index from a copy of the table; without it the columns of the rows can't be found."
@@ -138,40 +140,45 @@ def write(
     files: Sequence[tuple[BaseFile, SourceFile]],
     block_size: int = 32 << 20,
 ) -> None:
-    """Write the index of ``files`` of the source ``base``. CommitConflictError if there is one."""
+    """Write the index of ``files`` of the source ``base``. CommitConflictError if there is one.
+
+    Entries are made when they are written, and the files grow on disk: an entry has the schema of its
+    record in it, and takes some 1,300 bytes. Memory: the keys, and the entry of the partition path
+    with the most files."""
     now = int(time.time() * 1000)
-    by_path: dict[str, dict[str, Any]] = {}
-    of_files: dict[str, bytes] = {}
-    for file, source in files:
-        status = _status(base, source, block_size)
-        by_path.setdefault(file.partition_path, {})[file.file_id] = status
+    folders: dict[str, list[int]] = {}
+    for number, (file, _source) in enumerate(files):
+        folders.setdefault(file.partition_path, []).append(number)
+
+    def of_path(key: bytes) -> bytes:
+        path = key.decode().removeprefix("part=")
+        found = {
+            file.file_id: _status(base, source, block_size)
+            for file, source in (files[number] for number in folders[path])
+        }
+        record = {
+            "version": None,
+            "bootstrapPartitionPath": path,
+            "partitionPath": path,
+            "fileIdToBootstrapFile": found,
+        }
+        return records.encode(records.PARTITION, record)
+
+    def of_file(number: int) -> bytes:
+        file, source = files[number]
         record = {
             "version": None,
             "bootstrapPartitionPath": source.folder,
-            "bootstrapFileStatus": status,
+            "bootstrapFileStatus": _status(base, source, block_size),
             "partitionPath": file.partition_path,
         }
-        key = f"part={file.partition_path};fileid={file.file_id}"
-        of_files[key] = records.encode(records.FILE, record)
-    of_paths = {
-        f"part={path}": records.encode(
-            records.PARTITION,
-            {
-                "version": None,
-                "bootstrapPartitionPath": path,
-                "partitionPath": path,
-                "fileIdToBootstrapFile": found,
-            },
-        )
-        for path, found in by_path.items()
-    }
-    for path, entries in ((PARTITIONS, of_paths), (FILES, of_files)):
-        if not storage.put_if_absent(path, _hfile(entries, base, now)):
-            raise CommitConflictError(
-                f"{storage.root}/{path}",
-                "exists: another process bootstraps this table.",
-                "Look at table.timeline(). If that process has died, run hoodoo.bootstrap again.",
-            )
+        return records.encode(records.FILE, record)
+
+    paths = sorted(f"part={path}".encode() for path in folders)
+    _put(storage, PARTITIONS, base, now, len(paths), ((key, of_path(key)) for key in paths))
+    keys = [f"part={file.partition_path};fileid={file.file_id}".encode() for file, _source in files]
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    _put(storage, FILES, base, now, len(keys), ((keys[n], of_file(n)) for n in order))
 
 
 def remove(storage: Storage) -> None:
@@ -196,20 +203,35 @@ def _status(base: str, source: SourceFile, block_size: int) -> dict[str, Any]:
     }
 
 
-def _hfile(entries: Mapping[str, bytes], base: str, now: int) -> bytes:
-    keys = sorted(key.encode() for key in entries)
-    values = [entries[key.decode()] for key in keys]
-    info = {"bootstrapBasePath": base, "createdTimestamp": now, "numKeys": len(keys)}
-    batch = pa.record_batch(
-        [pa.array(keys, pa.binary()), pa.array(values, pa.binary())], schema=ENTRIES
-    )
-    out = io.BytesIO()
-    write_hfile(
-        out,
-        [batch],
-        schema_text="",
-        codec="none",
-        block_bytes=_BLOCK,
-        info={_INFO: records.encode(records.INFO, info)},
-    )
-    return out.getvalue()
+def _put(
+    storage: Storage,
+    path: str,
+    base: str,
+    now: int,
+    count: int,
+    entries: Iterator[tuple[bytes, bytes]],
+) -> None:
+    """``entries``: keys in order, and values."""
+    info = {"bootstrapBasePath": base, "createdTimestamp": now, "numKeys": count}
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        while some := list(islice(entries, _AT_ONCE)):
+            columns = [pa.array(column, pa.binary()) for column in zip(*some, strict=True)]
+            yield pa.record_batch(columns, schema=ENTRIES)
+
+    with scratch_file(storage) as local:
+        with open(local, "wb") as sink:
+            write_hfile(
+                sink,
+                batches(),
+                schema_text="",
+                codec="none",
+                block_bytes=_BLOCK,
+                info={_INFO: records.encode(records.INFO, info)},
+            )
+        if not storage.put_file_if_absent(path, local):
+            raise CommitConflictError(
+                f"{storage.root}/{path}",
+                "exists: another process bootstraps this table.",
+                "Look at table.timeline(). If that process has died, run hoodoo.bootstrap again.",
+            )
