@@ -142,9 +142,9 @@ def write(
 ) -> None:
     """Write the index of ``files`` of the source ``base``. CommitConflictError if there is one.
 
-    Entries are made when they are written, and the files grow on disk: an entry has the schema of its
-    record in it, and takes some 1,300 bytes. Memory: the keys, and the entry of the partition path
-    with the most files."""
+    Entries are made when they are written, and the files grow on disk: an entry has the schema of
+    its record in it, and takes some 1,300 bytes. Memory: the keys, and the entry of the partition
+    path with the most files."""
     now = int(time.time() * 1000)
     folders: dict[str, list[int]] = {}
     for number, (file, _source) in enumerate(files):
