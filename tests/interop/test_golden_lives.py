@@ -25,8 +25,8 @@ from test_lives import newer, one_more, shown, unique_first  # noqa: E402
 def unpacked(name: str, folder: Path) -> Path:
     with zipfile.ZipFile(GOLDEN / f"data/tables/{name}.zip") as archive:
         archive.extractall(folder)
-    (path,) = [found.parent for found in folder.rglob(".hoodie") if found.parent.name != ".hoodie"]
-    return Path(shutil.move(path, folder / "t"))
+    table, *_metadata = sorted(folder.rglob(".hoodie"), key=lambda found: len(found.parts))
+    return Path(shutil.move(table.parent, folder / "t"))
 
 
 @pytest.mark.parametrize("name", READ)
