@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from hoodoo import Table
 from hoodoo.errors import HoodooError, PluginError
 from hoodoo.hookspecs.file_format import ColumnBounds
 from hoodoo.kernel.registry import kernel
-from hoodoo.table.table import Table
 from hoodoo.testing.contracts.file_format import FileFormatContract
 from hoodoo.testing.distributions import fake_distribution
 from hoodoo_clustering.layout.files import table_layout

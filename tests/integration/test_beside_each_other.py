@@ -15,8 +15,8 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 import pytest
+from hoodoo import Table
 from hoodoo.errors import CommitConflictError
-from hoodoo.table.table import Table
 from hoodoo.timeline import properties, publish
 from hoodoo_rows.testing.tables import tuples
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from attrs import frozen
+from hoodoo import Table
 from hoodoo.errors import (
     CommitConflictError,
     CommitUnknownError,
@@ -32,7 +33,6 @@ from hoodoo.errors import (
 from hoodoo.hookspecs.merger import Merged
 from hoodoo.storage.api import Storage
 from hoodoo.table.settings import open_storage
-from hoodoo.table.table import Table
 from hoodoo.testing.stores import Delegating
 from hoodoo.timeline import properties
 from hoodoo.timeline.codec import avro

@@ -8,9 +8,9 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 import pytest
+from hoodoo import Table
 from hoodoo.errors import ConfigError, HoodooError, OptionConflictError
 from hoodoo.model.meta import META_COLUMNS
-from hoodoo.table.table import Table
 from hoodoo.testing.stores import GatedStorage
 from hoodoo.timeline import properties
 from hoodoo_rows.testing.tables import Tuples

@@ -13,10 +13,10 @@ import hudi
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from hoodoo import Table
 from hoodoo.errors import DuplicateKeyError
 from hoodoo.kernel.log_files import log_files
 from hoodoo.model.log_block import BlockKind, LogBlock
-from hoodoo.table.table import Table
 from hoodoo.testing.stores import RecordingStorage
 from hoodoo_formats.parquet.reader import ParquetReader
 from hoodoo_standard.storage.local import LocalStorage

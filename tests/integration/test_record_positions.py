@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from attrs import evolve
+from hoodoo import Table
 from hoodoo.kernel.log_files import log_files
 from hoodoo.model.log_block import BlockKind, Header, LogBlock
 from hoodoo.model.meta import RECORD_KEY
-from hoodoo.table.table import Table
 from hoodoo_formats.log.writer import LogWriter
 from hoodoo_rows.api import Reads
 from hoodoo_rows.merge import log_rows

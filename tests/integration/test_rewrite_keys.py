@@ -13,10 +13,10 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 import pytest
+from hoodoo import Table
 from hoodoo.errors import CommitConflictError, ConfigError, HoodooWarning
 from hoodoo.model.config import STORED_UNTIL
 from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, RECORD_KEY
-from hoodoo.table.table import Table
 from hoodoo.timeline import publish
 from hoodoo_services import rewrite
 from virtual_tables import (

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from hoodoo import Table
 from hoodoo.errors import CommitConflictError
-from hoodoo.table.table import Table
 from hoodoo_rows.testing.tables import whole
 
 pytestmark = [pytest.mark.spark, pytest.mark.sampled(4)]

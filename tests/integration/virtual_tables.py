@@ -12,10 +12,10 @@ import hoodoo
 import hudi
 import pyarrow as pa
 import pyarrow.parquet as pq
+from hoodoo import Table
 from hoodoo.errors import HoodooWarning
 from hoodoo.model.config import KEPT_META, POPULATE, VIRTUAL
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
-from hoodoo.table.table import Table
 from hoodoo_rows.testing.tables import Maker
 from hoodoo_standard.creation.virtual import CLASS, COLUMNS, CONCATENATOR
 from noted_sizes import restat
