@@ -59,10 +59,13 @@ class Side:
 
 
 def in_turns(
-    ways: Mapping[str, Ask], texts: Mapping[str, str], runs: int, below: bool = False
+    title: str, ways: Mapping[str, Ask], texts: Mapping[str, str], runs: int, below: bool = False
 ) -> dict[str, Side]:
-    """``below``: other processes than this one work, too."""
+    """``below``: other processes than this one work, too. Prints a line of ratios for each query."""
     sides = {way: Side() for way in ways}
+    first_way, *more = sides
+    head = "".join(f" {way} | processor |" for way in more)
+    print(f"\n| {title} | {first_way} | processor |{head}\n|{'---|' * (3 + 2 * len(more))}")
     for query, text in texts.items():
         first, *others = [ask(text) for ask in ways.values()]
         for other in others:
@@ -73,7 +76,14 @@ def in_turns(
                 clock, used = _timed(partial(ways[way], text), below)
                 sides[way].clock.setdefault(query, []).append(clock)
                 sides[way].processor.setdefault(query, []).append(used)
+        print(_line(query, [side.median(query) for side in sides.values()]), flush=True)
     return sides
+
+
+def _line(name: str, figures: list[tuple[float, float]]) -> str:
+    (clock, used), *rest = figures
+    ratios = "".join(f" {c / clock:.2f} | {p / max(used, 1e-3):.2f} |" for c, p in rest)
+    return f"| {name} | {clock:.3f} s | {used:.2f} s |{ratios}"
 
 
 def alike(one: list[Any], other: list[Any]) -> bool:
@@ -102,16 +112,10 @@ def _timed(call: Callable[[], Any], below: bool) -> tuple[float, float]:
     return clock, processor.seconds
 
 
-def show(title: str, sides: Mapping[str, Side], goals: Mapping[str, float]) -> None:
-    """A table of ratios by query, then the totals beside ``goals``."""
+def show(sides: Mapping[str, Side], goals: Mapping[str, float]) -> None:
+    """The totals beside ``goals``."""
     first, *others = sides
-    head = "".join(f" {way} | processor |" for way in others)
-    print(f"\n| {title} | {first} | processor |{head}\n|{'---|' * (3 + 2 * len(others))}")
-    for query in (*sides[first].clock, "total"):
-        every = [s.total() if query == "total" else s.median(query) for s in sides.values()]
-        (clock, used), *rest = every
-        ratios = "".join(f" {c / clock:.2f} | {p / max(used, 1e-3):.2f} |" for c, p in rest)
-        print(f"| {query} | {clock:.3f} s | {used:.2f} s |{ratios}")
+    print(_line("total", [side.total() for side in sides.values()]))
     total = sides[first].total()
     for way in others:
         found, goal = sides[way].total()[0] / total[0], goals.get(way)
@@ -267,8 +271,8 @@ def main() -> None:
         print(f"scale {chosen.scale:g}, {many} files, medians of {chosen.runs}", flush=True)
         for part, goal in (("local", "hoodoo.sql"), ("dataset", "to_dataset")):
             if part in parts:
-                sides = in_turns(without_spark(tables, part), texts, chosen.runs)
-                show("without Spark", sides, {goal: 1.1})
+                ways = without_spark(tables, part)
+                show(in_turns("without Spark", ways, texts, chosen.runs), {goal: 1.1})
         if "key" in parts:
             for part in ("local", "dataset"):
                 ways = without_spark(tables, part)
@@ -291,13 +295,13 @@ def on_spark(
     spark = session(folder)
     ways = with_spark(spark, tables, False)
     if "spark" in parts:
-        show("Spark", in_turns(ways, texts, runs, True), {"session.sql": 1.1})
+        show(in_turns("Spark", ways, texts, runs, True), {"session.sql": 1.1})
     if "spark_key" in parts:
         key_beside_scan("Spark", ways, runs, True)
     if "format" in parts:
         ten = {query: text for query, text in texts.items() if int(query[1:]) in TEN}
-        sides = in_turns(with_spark(spark, tables, True), ten, runs, True)
-        show("Spark", sides, {"format, named columns": 1.3, "format": 2.5})
+        sides = in_turns("Spark", with_spark(spark, tables, True), ten, runs, True)
+        show(sides, {"format, named columns": 1.3, "format": 2.5})
     spark.stop()
 
 
