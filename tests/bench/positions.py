@@ -22,7 +22,7 @@ BY_KEYS = {"hoodie.merge.use.record.positions": "false"}
 _LAYERS, _SHARE = 10, 0.03
 
 
-def rows(ids: np.ndarray, ts: int) -> pa.Table:
+def made(ids: np.ndarray, ts: int) -> pa.Table:
     rng, count = np.random.default_rng(ts), len(ids)
     numbers = {f"f{n}": rng.random(count) for n in range(5)}
     numbers |= {f"i{n}": rng.integers(0, 1000, count) for n in range(4)}
@@ -38,7 +38,7 @@ def main() -> None:
     given = parser.parse_args()
     path = tempfile.mkdtemp(prefix="hoodoo-positions-")
     try:
-        first = rows(np.arange(given.rows), 1)
+        first = made(np.arange(given.rows), 1)
         table = hoodoo.create(
             f"{path}/t", first.schema, name="t", record_key="id", ordering="ts",
             table_type="MERGE_ON_READ", index=given.index,
@@ -47,7 +47,7 @@ def main() -> None:
         rng = np.random.default_rng(1)
         for layer in range(_LAYERS):
             ids = np.sort(rng.choice(given.rows, int(given.rows * _SHARE), replace=False))
-            table.upsert(rows(ids, layer + 2))
+            table.upsert(made(ids, layer + 2))
         columns = table.schema.names
         bases = [Path(path, "t", s.base_file.path) for s in table.file_slices() if s.base_file]
         calls: dict[str, Callable[[], object]] = {
