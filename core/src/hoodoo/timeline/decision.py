@@ -59,7 +59,7 @@ def encode_decision(token: str, decision: Decision) -> bytes:
         small = [[path, b64encode(content).decode()] for path, content in decision.then.files]
         then = {"files": small, "gone": decision.then.gone, "kept": decision.then.kept}
         head["then"] = then  # type: ignore[assignment]
-    contents = b"".join(content for number_path, content in decision.before) + decision.content
+    contents = b"".join(content for _path, content in decision.before) + decision.content
     return json.dumps(head).encode() + b"\n" + contents
 
 

@@ -169,7 +169,7 @@ class ParquetReader:
         With ``encoded``, columns that are dictionaries in the file stay so.
         """
         rows = 0
-        for batch in self._batches(columns, self._groups.left(where), batch_rows, encoded):
+        for batch in self._batches(columns, self.groups_left(where), batch_rows, encoded):
             rows += batch.num_rows
             yield batch
         if where is None and rows != self.num_rows:  # a damaged footer has no checksum
@@ -178,6 +178,8 @@ class ParquetReader:
     def groups_left(self, where: pc.Expression | None) -> list[int]:
         """The row groups that :meth:`batches` reads for ``where``, by number: see
         :meth:`groups`."""
+        if where is None:
+            return list(range(self._parquet.metadata.num_row_groups))
         return self._groups.left(where)
 
     def group_batches(

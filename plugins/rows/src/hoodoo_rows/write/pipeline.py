@@ -42,10 +42,10 @@ from hoodoo_rows.write.new_files import WriteNewFiles
 from hoodoo_rows.write.operation import Replaces, WriteKind
 from hoodoo_rows.write.places import OnDriver
 from hoodoo_rows.write.prepare import Conform, Only, has_column, only_arriving, target_schema
-from hoodoo_rows.write.prepared import Prepared
 from hoodoo_rows.write.repeated import one_row_per_key
 from hoodoo_rows.write.route import RouteToBuckets, RouteToSlots
 from hoodoo_rows.write.tagging import (
+    Prepared,
     arrivals_of,
     found_in_tasks,
     only_new_keys,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from attrs import evolve
+import pyarrow as pa
+from attrs import evolve, frozen
 from hoodoo.errors import DuplicateKeyError
-from hoodoo.hookspecs.engine import Stream, result_bytes
+from hoodoo.hookspecs.conflict import Group
+from hoodoo.hookspecs.engine import Stream, Workspace, result_bytes
 from hoodoo.hookspecs.index import BucketPlace, LookupIndex, PathBuckets
 from hoodoo.kernel.answers import check_groups
 from hoodoo.model.filegroup import FileSlice
@@ -18,10 +20,10 @@ from hoodoo_rows.produce.slots import SlotPlan
 from hoodoo_rows.produce.summary import Arrivals, Summarise, arrivals
 from hoodoo_rows.read.source import SKELETONS
 from hoodoo_rows.write.located import living
+from hoodoo_rows.write.operation import WriteKind
 from hoodoo_rows.write.places import OnDriver, Places, in_tasks, tag, where_rows_stay
-from hoodoo_rows.write.prepared import Prepared
 from hoodoo_rows.write.tag import LocatedDeletes, OnlyUntagged, UntaggedInserts
-from hoodoo_rows.write.target import WriteTarget
+from hoodoo_rows.write.target import RowChanges, WriteTarget
 
 # How much Parquet shrinks Arrow bytes, roughly: the size of a stored row before any commit shows it
 # (Hudi: hoodie.copyonwrite.record.size.estimate).
@@ -29,6 +31,29 @@ _SHRINK = 0.35
 
 
 _SAMPLE = 1000  # files of a commit that say what a row costs
+
+
+@frozen
+class Prepared:
+    """Keyed rows that wait to be written, each source row evaluated at most once."""
+
+    kind: WriteKind
+    schema: pa.Schema  # the table's schema after this write
+    keyed: Stream
+    staged: bool
+    arriving: Arrivals
+    partial: bool = False  # rows lack columns that keep their stored values
+    # Deletes that may lie in any partition path go through this index.
+    anywhere: LookupIndex | None = None
+    # What somebody who has read the table makes of its rows.
+    changes: RowChanges | None = None
+    # Where the places of the rows can be staged.
+    workspace: Workspace | None = None
+
+    @property
+    def places(self) -> Mapping[Group, int] | None:
+        """The rows by file group, where these are known; else None."""
+        return None if self.changes is None else self.changes.places
 
 
 def arrivals_of(target: WriteTarget, keyed: Stream, looks: bool = False) -> Arrivals:

@@ -51,8 +51,8 @@ from hoodoo_rows.write.pipeline import (
     prepare,
     replaced_partitions,
 )
-from hoodoo_rows.write.prepared import Prepared
 from hoodoo_rows.write.request import WRITE, WriteRequest
+from hoodoo_rows.write.tagging import Prepared
 from hoodoo_rows.write.target import WriteTarget
 
 
