@@ -30,7 +30,7 @@ def made(path: Path) -> hoodoo.Table:
     )
 
 
-def rows(*ids: int, n: int = 0) -> list[dict[str, Any]]:
+def trips(*ids: int, n: int = 0) -> list[dict[str, Any]]:
     return [{"id": number, "day": DAYS[number % 4], "n": n} for number in ids]
 
 
@@ -110,7 +110,7 @@ def test_a_catalog_that_fails_at_random(tmp_path: Path, fake: list[Any], seed: i
                 more += 1
                 table.alter(add={f"more{more}": "string"})
             else:
-                found = table.upsert(rows(*ids, n=turn))
+                found = table.upsert(trips(*ids, n=turn))
                 if action == "rollback":
                     table.rollback(found.instant)
                 else:
@@ -118,7 +118,7 @@ def test_a_catalog_that_fails_at_random(tmp_path: Path, fake: list[Any], seed: i
         assert {r["id"]: r["n"] for r in table.read().to_arrow().to_pylist()} == expected
     assert unsure.failed > 5
     unsure.share = 0
-    table.upsert(rows(1, n=99))
+    table.upsert(trips(1, n=99))
     is_up_to_date(works, table, seed)
     assert all(done.skipped for done in table.sync())
 
@@ -130,7 +130,7 @@ def test_a_process_ends_anywhere(tmp_path: Path, fake: list[Any], action: str, w
     """Between the commit and the entry, too: the next action of another process ends with both."""
     start = made(tmp_path / "start")
     for turn in range(3):
-        newest = start.upsert(rows(*range(8), n=turn))
+        newest = start.upsert(trips(*range(8), n=turn))
     stored = dict(fake[0].entries), {k: dict(v) for k, v in fake[0].stored.items()}
     (tmp_path / "start").rename(tmp_path / "kept")
     at = 0
@@ -145,7 +145,7 @@ def test_a_process_ends_anywhere(tmp_path: Path, fake: list[Any], action: str, w
         table.handle.storage = store
         try:
             if action == "upsert":
-                table.upsert(rows(8, 9, n=9))
+                table.upsert(trips(8, 9, n=9))
             elif action == "drop":
                 table.delete_partitions(["tue"])
             elif action == "rollback":
@@ -161,7 +161,8 @@ def test_a_process_ends_anywhere(tmp_path: Path, fake: list[Any], action: str, w
         if not store.crashed:
             break
         fresh = hoodoo.open(str(tmp_path / "start"))
-        fresh.upsert([{"id": 0, "day": "mon", "n": 50}])
+        # In a partition of its own: files of a clustering that is pending are not written.
+        fresh.upsert([{"id": 50, "day": "sun", "n": 50}])
         is_up_to_date(works, fresh, (action, when, at))
         shutil.rmtree(tmp_path / "start")
     assert at > 4

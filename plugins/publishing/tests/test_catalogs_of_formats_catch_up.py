@@ -113,7 +113,7 @@ def test_catalogs_that_fail_at_random(
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("action", ["upsert", "clean", "rollback", "cluster"])
+@pytest.mark.parametrize("action", ["upsert", "clean", "rollback"])
 def test_a_process_ends_anywhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str, when: Any
 ) -> None:
@@ -134,8 +134,6 @@ def test_a_process_ends_anywhere(
                 ending.upsert(some_rows(range(2, 6), 9))
             elif action == "clean":
                 ending.clean(commits_retained=1)
-            elif action == "cluster":
-                ending.cluster(order="linear", columns=["n"])
             else:
                 ending.rollback(newest.instant)
         except Crash:

@@ -27,7 +27,7 @@ from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_publishing import options
 from hoodoo_publishing.catalogs.faces import Faces, faces
-from hoodoo_publishing.files import Head
+from hoodoo_publishing.files import Head, completion
 from hoodoo_publishing.iceberg.file_ids import note_ids, with_ids
 from hoodoo_publishing.open_formats import AfterActions
 from hoodoo_publishing.sync import Again, Format, sync
@@ -58,7 +58,7 @@ class Publisher(AfterActions):
         """Publish new commits. Returns ``<format> <instant>`` of each new version."""
         news = True
         try:
-            done = publish(request, self.formats)
+            done = publish(request, self.formats, timeline)
             news = bool(done)
             note_ids(request.storage, request.config, self.formats, timeline.latest_schema_text)
             return done
@@ -136,16 +136,19 @@ def _needed(form: Format, storage: Storage, paths: Sequence[str]) -> str | None:
         return None
 
 
-def publish(request: RebuildRequest, formats: Sequence[Format]) -> tuple[str, ...]:
-    """Bring the metadata of ``formats`` up to the newest commit."""
-    done, errors = _published(request, formats)
+def publish(
+    request: RebuildRequest, formats: Sequence[Format], timeline: Timeline | None = None
+) -> tuple[str, ...]:
+    """Bring the metadata of ``formats`` up to the newest commit. ``timeline``: that of a moment
+    ago; where they show its newest commit, the table is not looked at."""
+    done, errors = _published(request, formats, timeline)
     for error in errors.values():
         raise error
     return done
 
 
 def _published(
-    request: RebuildRequest, formats: Sequence[Format]
+    request: RebuildRequest, formats: Sequence[Format], timeline: Timeline | None = None
 ) -> tuple[tuple[str, ...], dict[str, HoodooError]]:
     """The same; and the errors of formats, by their names. One that fails does not stop the
     others."""
@@ -156,6 +159,10 @@ def _published(
     ready = [(form, head) for form, head in heads if isinstance(head, Head)]
     # One look for all, after the heads: it is older than none of them.
     if not ready:
+        return (), errors
+    if timeline is not None and all(_is_newest(head, timeline) for _, head in ready):
+        for form, head in ready:
+            form.repair(request.storage, head)
         return (), errors
     state = tried(ready[0][0], request.look)
     if isinstance(state, HoodooError):
@@ -169,6 +176,13 @@ def _published(
         else:
             done += [f"{form.name} {instant}" for instant in found]
     return tuple(done), errors
+
+
+def _is_newest(head: Head, timeline: Timeline) -> bool:
+    """Whether ``head`` shows the write that completed last. In table version 6, which does not say
+    when writes completed, one that began earlier may have come since."""
+    newest = max(timeline.writes(), key=completion, default=None)
+    return newest is not None and bool(newest.completed) and newest.requested == head.instant
 
 
 def _tried(table: str, form: Format, work: Callable[[], T]) -> T | HoodooError:

@@ -55,24 +55,30 @@ _Action = dict[str, Any]
 
 @define
 class _Log:
-    """What the actions of a log say, one after another. ``adds``: by path."""
+    """What the actions of a log say, one after another. ``adds``, ``files``: by path."""
 
     adds: dict[str, _Action] = field(factory=dict)
+    files: dict[str, BaseFile] = field(factory=dict)
     metadata: _Action | None = None
     protocol: _Action | None = None
     txn: _Action | None = None
     instant: str = ""
 
     def copied(self) -> _Log:
-        return _Log(dict(self.adds), self.metadata, self.protocol, self.txn, self.instant)
+        return evolve(self, adds=dict(self.adds), files=dict(self.files))
 
     def apply(self, version: Iterable[_Action]) -> None:
         self.instant = ""
         for action in version:
             if add := action.get("add"):
-                self.adds[unquote(add["path"])] = add
+                path = unquote(add["path"])
+                self.adds[path], file = add, _file(path, add)
+                if file is not None:
+                    self.files[path] = file
             elif remove := action.get("remove"):
-                self.adds.pop(unquote(remove["path"]), None)
+                path = unquote(remove["path"])
+                self.adds.pop(path, None)
+                self.files.pop(path, None)
             self.metadata = action.get("metaData") or self.metadata
             self.protocol = action.get("protocol") or self.protocol
             txn = action.get("txn")
@@ -195,8 +201,7 @@ class DeltaLog:
 
 
 def _head(version: int, log: _Log) -> Head:
-    files = (_file(path, add) for path, add in log.adds.items())
-    return Head(version, {f.path: f for f in files if f is not None}, log.instant, log)
+    return Head(version, log.files, log.instant, log)
 
 
 def _actions(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
 from typing import Any
 
 import fastavro
 from attrs import frozen
+from hoodoo.model.filegroup import BaseFile
 
 from hoodoo_publishing.iceberg.partitions import Row, Spec
 
@@ -112,10 +113,17 @@ _LIST = fastavro.parse_schema(
 
 @frozen
 class Manifest:
-    """``row``: its row in manifest lists; ``entries``: its files, deleted ones, too."""
+    """``row``: its row in manifest lists; ``files``: the base files that are in the snapshot, by
+    path; ``load`` reads its entries, deleted files among them, which few commits need."""
 
     row: Row
-    entries: tuple[Row, ...]
+    files: Mapping[str, BaseFile]
+    load: Callable[[], tuple[Row, ...]]
+
+    @property
+    def count(self) -> int:
+        """How many files of it are in the snapshot."""
+        return int(self.row["added_files_count"] + self.row["existing_files_count"])
 
     @cached_property
     def live(self) -> list[Row]:
@@ -128,7 +136,7 @@ class Manifest:
                 "sequence_number": _first(entry["sequence_number"], inherited),
                 "file_sequence_number": _first(entry["file_sequence_number"], inherited),
             }
-            for entry in self.entries
+            for entry in self.load()
             if entry["status"] != DELETED
         ]
 

@@ -17,14 +17,14 @@ from hoodoo.model.filegroup import BaseFile
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo.storage.api import Storage, get_if_there
 from hoodoo.storage.together import discard
-from hoodoo.timeline.names import parse_path
 from hoodoo_rows.api import StoredFiles
 
 from hoodoo_publishing.files import Head, Step, applied
 from hoodoo_publishing.footers import Footer
 from hoodoo_publishing.iceberg import manifests
-from hoodoo_publishing.iceberg.manifests import DELETED, EXISTING
+from hoodoo_publishing.iceberg.manifests import EXISTING
 from hoodoo_publishing.iceberg.partitions import Row, with_spec
+from hoodoo_publishing.iceberg.remembered import files_of
 from hoodoo_publishing.iceberg.schema import (
     LAST,
     Ids,
@@ -53,12 +53,12 @@ from hoodoo_publishing.iceberg.store import (
     State,
     below_root,
     current_schema,
+    damaged,
     discard_unlisted,
     manifest_paths,
     metadata_path,
     metadata_versions,
     put_metadata,
-    read_entries,
     read_metadata,
     sweep,
 )
@@ -105,14 +105,9 @@ class IcebergMetadata:
         newest = versions[-1]
         if state is None:
             return Head(newest)
-        files = {}
+        files: dict[str, BaseFile] = {}
         for manifest in state.manifests:
-            for entry in manifest.live:
-                file = entry["data_file"]
-                path = below_root(state.metadata["location"], file["file_path"])
-                parsed = parse_path(path, file["file_size_in_bytes"])
-                if isinstance(parsed, BaseFile):
-                    files[path] = parsed
+            files |= manifest.files
         current = state.current
         return Head(newest, files, current["summary"].get(INSTANT, "") if current else "", state)
 
@@ -135,8 +130,13 @@ class IcebergMetadata:
         put = PutsManifests(storage, token, metadata, snapshot, sequence)
         root = metadata["location"]
         older = () if before is None else before.manifests
-        kept, deleted = without_files(older, step, snapshot, root, put)
-        kept = merged_manifests(kept, snapshot, put)
+        try:
+            kept, deleted = without_files(older, step, snapshot, root, put)
+            kept = merged_manifests(kept, snapshot, put)
+        except DAMAGE as error:  # of a manifest that was read before
+            if metadata_versions(storage)[-1:] == (head.version,):
+                raise damaged(storage, metadata_path(head.version), error) from error
+            return None  # others have published, and deleted what they replaced
         by_path = leaves(fields)
         added: dict[int, list[Row]] = {}
         for file in step.added:
@@ -374,9 +374,8 @@ def _named_files(
     try:
         for path in manifest_paths(storage, root, snapshot):
             if path not in read:
-                (entries,) = read_entries(storage, [path])
-                live = (e["data_file"] for e in entries if e["status"] != DELETED)
-                read[path] = {file["file_path"] for file in live}
+                (files,) = files_of(storage, root, [path])
+                read[path] = {f"{root}/{below}" for below in files}
             found |= read[path]
     except DAMAGE:  # expired by another process, or damaged
         return found

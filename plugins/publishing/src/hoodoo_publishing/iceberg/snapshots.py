@@ -16,10 +16,10 @@ from hoodoo_publishing.footers import Footer
 from hoodoo_publishing.iceberg import manifests
 from hoodoo_publishing.iceberg.manifests import ADDED, DELETED, EXISTING, Manifest
 from hoodoo_publishing.iceberg.partitions import Row, spec_of
+from hoodoo_publishing.iceberg.remembered import remembered
 from hoodoo_publishing.iceberg.store import (
     FOLDER,
     current_schema,
-    remember_entries,
 )
 from hoodoo_publishing.iceberg.values import metrics
 
@@ -58,8 +58,7 @@ class PutsManifests:
         uri = f"{self.metadata['location']}/{path}"
         numbers = (self.snapshot, self.sequence)
         row = manifests.manifest_row(uri, len(data), entries, spec, *numbers)
-        remember_entries(self.storage, path, tuple(entries))
-        return Manifest(row, tuple(entries))
+        return remembered(self.storage, self.metadata["location"], path, row, entries)
 
 
 def without_files(
@@ -68,16 +67,16 @@ def without_files(
     """The manifests of the next snapshot without the files that ``step`` removes; and these files'
     entries. A manifest that loses none of them is listed again as it is."""
     removed = {f"{root}/{file.path}" for file in step.removed}
+    paths = {file.path for file in step.removed}
     kept: list[Manifest] = []
     deleted: list[Row] = []
     for number, manifest in enumerate(before):
-        live = manifest.live
-        loses = [entry for entry in live if entry["data_file"]["file_path"] in removed]
-        if not loses:
-            if live:
+        if paths.isdisjoint(manifest.files):
+            if manifest.count:
                 kept.append(manifest)
             continue
-        deleted += loses
+        live = manifest.live
+        deleted += (entry for entry in live if entry["data_file"]["file_path"] in removed)
         entries = [
             {**entry, "status": DELETED, "snapshot_id": snapshot}
             if entry["data_file"]["file_path"] in removed
@@ -92,7 +91,7 @@ def merged_manifests(each: list[Manifest], snapshot: int, put: Any) -> list[Mani
     """``each``, the small ones of older snapshots than ``snapshot`` as few full ones, if there are
     many of them: each commit reads all manifests."""
     small = [
-        manifest.row["added_snapshot_id"] != snapshot and len(manifest.live) < _FILES // 2
+        manifest.row["added_snapshot_id"] != snapshot and manifest.count < _FILES // 2
         for manifest in each
     ]
     if sum(small) < _SMALL:

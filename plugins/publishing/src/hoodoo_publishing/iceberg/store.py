@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections.abc import Iterable
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 from attrs import frozen
 from hoodoo.errors import CorruptTableError
 from hoodoo.storage.api import Storage
-from hoodoo.storage.together import discard, together
+from hoodoo.storage.together import discard
 
 from hoodoo_publishing.files import Head
 from hoodoo_publishing.iceberg import manifests
 from hoodoo_publishing.iceberg.manifests import Manifest
 from hoodoo_publishing.iceberg.partitions import Row
+from hoodoo_publishing.iceberg.remembered import opened
 
 FOLDER = "metadata"
 
@@ -42,15 +41,6 @@ _PROPERTIES = {
 
 
 _LATE = 3600.0  # seconds after which nobody publishes what was put before
-
-
-_KNOWN = 10_000  # entries of manifests that a process remembers
-
-
-_known: dict[tuple[str, str], tuple[Row, ...]] = {}
-
-
-_lock = threading.Lock()
 
 
 DAMAGE = (ValueError, KeyError, TypeError, IndexError, EOFError, FileNotFoundError)
@@ -103,33 +93,18 @@ def read_metadata(storage: Storage, versions: tuple[int, ...]) -> State | None:
         if current is None:
             return found
         rows = manifests.read(storage.get(below_root(root, current["manifest-list"])))
-        each = read_entries(storage, [below_root(root, row["manifest_path"]) for row in rows])
+        each = opened(storage, root, rows)
     except DAMAGE as error:
-        raise CorruptTableError(
-            f"{storage.root}/{path}",
-            f"the Iceberg metadata can't be read ({type(error).__name__}: {error}).",
-            f"Delete the folder {FOLDER}; the next write makes it again.",
-        ) from error
-    return State(metadata, tuple(map(Manifest, rows, each)), versions)
+        raise damaged(storage, path, error) from error
+    return State(metadata, each, versions)
 
 
-def read_entries(storage: Storage, paths: list[str]) -> list[tuple[Row, ...]]:
-    """The entries of manifests. Their names are never used again: this process reads each once."""
-    with _lock:
-        known = {path: _known.get((storage.root, path)) for path in paths}
-    lacking = [path for path, entries in known.items() if entries is None]
-    each = together(storage, *(partial(storage.get, path) for path in lacking))
-    for path, data in zip(lacking, each, strict=True):
-        known[path] = entries = tuple(manifests.read(data))
-        remember_entries(storage, path, entries)
-    return [known[path] or () for path in paths]
-
-
-def remember_entries(storage: Storage, path: str, entries: tuple[Row, ...]) -> None:
-    with _lock:
-        _known[storage.root, path] = entries
-        while len(_known) > 1 and sum(map(len, _known.values())) > _KNOWN:
-            del _known[next(iter(_known))]
+def damaged(storage: Storage, path: str, error: Exception) -> CorruptTableError:
+    return CorruptTableError(
+        f"{storage.root}/{path}",
+        f"the Iceberg metadata can't be read ({type(error).__name__}: {error}).",
+        f"Delete the folder {FOLDER}; the next write makes it again.",
+    )
 
 
 def _place(root: str) -> str:
