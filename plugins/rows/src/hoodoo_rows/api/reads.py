@@ -16,6 +16,8 @@ class Reads:
     read = staticmethod(reads.read)
     query = staticmethod(reads.query)
     plan = staticmethod(plans.plan_scan)
+    # The plan that merges log files by record keys, whatever rows of base files these name.
+    by_keys = staticmethod(reads.by_keys)
     narrowed = staticmethod(plans.narrowed)
     merge_rule = staticmethod(plans.merge_rule)
     spec = staticmethod(specs.row_spec)
