@@ -11,7 +11,7 @@ from typing import Any
 
 import fastavro
 import pytest
-from hoodoo.errors import CorruptTableError, SchemaError, UnsupportedTableError
+from hoodoo.errors import CorruptTableError, SchemaError
 from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.timeline import codec, plans, replaced_note
@@ -174,9 +174,9 @@ STAT = {"fileId": "f", "path": "p/f_0-0-0_20240101000000000.parquet", "prevCommi
 def test_json_of_a_commit_with_a_number_for_a_text_names_the_file(record: Any) -> None:
     with pytest.raises(CorruptTableError, match="the/file: not commit metadata"):
         codec.decode_commit(json.dumps(record).encode(), "the/file")
-    with pytest.raises(UnsupportedTableError):
-        named = {**STAT, "path": "x.parquet_hudiext"}
-        codec.decode_commit(json.dumps({"partitionToWriteStats": {"p": [named]}}).encode(), "f")
+    external = {**STAT, "path": "p/x.parquet_20240101000000000_hudiext"}
+    found = codec.decode_commit(json.dumps({"partitionToWriteStats": {"p": [external]}}).encode(), "f")
+    assert [stat.path for stat in found.stats] == [external["path"]]
 
 
 DEEP = "[" * 50_000
