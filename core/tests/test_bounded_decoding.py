@@ -175,7 +175,9 @@ def test_json_of_a_commit_with_a_number_for_a_text_names_the_file(record: Any) -
     with pytest.raises(CorruptTableError, match="the/file: not commit metadata"):
         codec.decode_commit(json.dumps(record).encode(), "the/file")
     external = {**STAT, "path": "p/x.parquet_20240101000000000_hudiext"}
-    found = codec.decode_commit(json.dumps({"partitionToWriteStats": {"p": [external]}}).encode(), "f")
+    found = codec.decode_commit(
+        json.dumps({"partitionToWriteStats": {"p": [external]}}).encode(), "f"
+    )
     assert [stat.path for stat in found.stats] == [external["path"]]
 
 

@@ -69,6 +69,8 @@ class Registration:
     :class:`hoodoo.Table` gets by it. Name of the method -> the text ``package.module:name`` of a
     function, whose first argument is the table's handle.
 
+    ``given``, of a participant: only tables and calls with one of these keys have it.
+
     ``check``, of an action, gets the options of a call as text when a table is created or opened,
     if one of ``options`` is among them: ConfigError for such as contradict each other.
     """
@@ -83,6 +85,7 @@ class Registration:
     default: bool | str | Callable[[Settings], bool] = False
     roles: tuple[str, ...] = ()
     verbs: Mapping[str, str] = Factory(dict)
+    given: tuple[str, ...] = ()
 
 
 @frozen

@@ -216,7 +216,8 @@ def _lacks(obj: Any, name: str, method: bool) -> bool:
 def _unknown(registry: Kernel, family: str, wanted: str) -> PluginError:
     names = sorted(offer.name for offer in registry.offers(family))
     near = registry.nearest(family, wanted)
-    searched = len({plugin.distribution for plugin in registry.plugins})
+    every = dict.fromkeys(f"{plugin.distribution} {plugin.version}" for plugin in registry.plugins)
+    searched = ", ".join(every) if len(every) < 4 else f"{len(every)} distributions"
     left_out = "".join(f" Left out: {one.error}" for one in registry.broken)
     if registry.disabled:
         left_out += f" Switched off by {DISABLE}: {', '.join(registry.disabled)}."
@@ -226,7 +227,7 @@ def _unknown(registry: Kernel, family: str, wanted: str) -> PluginError:
     hint = f" ({'' if known else 'the usual ones: '}{install(absent)})" if absent else ""
     return PluginError(
         f"{family} {wanted!r}",
-        f"no installed plugin offers it. Searched: {searched} distributions.{left_out}",
+        f"no installed plugin offers it. Searched: {searched or 'none is installed'}.{left_out}",
         (f"Did you mean {' or '.join(map(repr, near))}? " if near else "")
         + f"Names: {', '.join(names) or 'none'}; or install the distribution that offers it{hint}.",
     )

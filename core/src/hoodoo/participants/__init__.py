@@ -1,2 +1,1 @@
-"""The participants of a table: all that becomes true together with an action is asked in one
-place."""
+"""The participants of a table: all that becomes true together with an action."""

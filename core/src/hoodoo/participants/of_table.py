@@ -80,7 +80,9 @@ class Participants:
     def of(cls, settings: Settings) -> Participants:
         """All that are installed, made for the table and the options of ``settings``. PluginError
         for one that fails, ConfigError for an option that it refuses."""
-        offered = [make(offer, settings) for offer in kernel().offers("participant")]
+        keys = {*settings.table.properties, *settings.options}
+        every = ((offer, offer.registration.given) for offer in kernel().offers("participant"))
+        offered = [make(offer, settings) for offer, given in every if not given or keys & {*given}]
         pairs = [(part, who_is(one)) for one in offered for part in getattr(one, "parts", ())]
         parts = (checked("participant", part, who) for part, who in pairs if who)
         return cls((*offered, *parts))

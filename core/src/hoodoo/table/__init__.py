@@ -1,2 +1,1 @@
-"""Table: what users call. A handle on a table, its facets, and how tables are created and
-opened."""
+"""Table: what users call. A handle on a table, its facets, and how tables are made and opened."""

@@ -7,14 +7,10 @@ from base64 import b64decode, b64encode
 
 from attrs import frozen
 
-from hoodoo.errors import (
-    CorruptTableError,
-)  # fmt: skip
+from hoodoo.errors import CorruptTableError
 from hoodoo.storage.api import Storage
 
 FOLDER = ".hoodie/.hoodoo/ledger"
-
-
 File = tuple[str, bytes]  # path, content
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from hoodoo.errors import (
-    CommitConflictError,
-)  # fmt: skip
+from hoodoo.errors import CommitConflictError
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage, get_if_there
 from hoodoo.timeline import codec

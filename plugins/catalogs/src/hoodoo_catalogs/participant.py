@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from attrs import define, field
 from hoodoo.errors import HoodooError, warn
 from hoodoo.hookspecs.participant import RebuildRequest
+from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.events import action_events
 from hoodoo.model.config import TableConfig
 from hoodoo.timeline.timeline import Timeline
@@ -22,7 +23,6 @@ from hoodoo_catalogs.described import Described
 from hoodoo_catalogs.hookspecs.catalog import CatalogError
 from hoodoo_catalogs.places import Place, catalogs_of
 from hoodoo_catalogs.sync import Synced, sync
-from hoodoo_catalogs.taking_part import OfNoCatalog
 
 ACTION = "catalog_sync"
 _LATER = "The next action, table.sync() or `hoodoo sync` repeats it."
@@ -32,12 +32,17 @@ _running: dict[tuple[str, str], _InBackground] = {}
 
 
 @define
-class OfCatalogs(OfNoCatalog):
-    """The participant of a table that is in catalogs.
+class OfCatalogs:
+    """The participant of a table that is in catalogs. It has no part in decisions: what it does
+    comes after them.
 
     Implements :class:`~hoodoo.hookspecs.participant.Participant`."""
 
+    settings: Settings
     _known: dict[Place, tuple[object, ...]] = field(factory=dict, init=False)
+
+    def join(self, *look: object) -> None:
+        return None
 
     def check(self) -> None:
         catalogs_of(self.settings.table, self.settings.options)

@@ -62,10 +62,11 @@ def hoodoo_participants() -> Iterable[Registration]:
     return [
         Registration(
             "catalogs",
-            "hoodoo_catalogs.taking_part:of_settings",
+            "hoodoo_catalogs.participant:OfCatalogs",
             options=options.OPTIONS,
             summary="updates the catalogs that have the table after each action",
             verbs={"sync": "hoodoo_catalogs.verbs:sync"},
+            given=tuple(o.key for o in (options.CATALOGS, options.ENABLED, options.HIVE_ENABLED)),
         )
     ]
 

@@ -35,7 +35,7 @@ def hoodoo_participants() -> Iterable[Registration]:
     return [
         Registration(
             "hashing",
-            "hoodoo_hashing.participant:HashingParticipant.from_settings",
+            "hoodoo_hashing.rings:HashingParticipant.from_settings",
             summary="keeps the rings of partition paths whose buckets are split and merged",
         )
     ]

@@ -20,6 +20,7 @@ def hoodoo_participants() -> Iterable[Registration]:
             options=options.ALL,
             summary="publishes each commit as Delta Lake and Apache Iceberg metadata",
             verbs={"publish": "hoodoo_publishing.verbs:publish"},
+            given=(options.FORMATS.key,),
         )
     ]
 

@@ -13,7 +13,7 @@ from attrs import frozen
 from hoodoo.errors import HoodooError, StorageError
 from hoodoo.hookspecs.engine import Step, Task
 from hoodoo_rows.engine.crossing import Crossing
-from hoodoo_rows.engine.declared import returned
+from hoodoo_rows.engine.row_shape import returned
 
 from hoodoo_spark.allocator import of_the_system
 from hoodoo_spark.packed import Arrived, by_part, error_json, error_row

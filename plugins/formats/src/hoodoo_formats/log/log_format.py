@@ -21,7 +21,7 @@ class HudiLog:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> HudiLog:
-        return cls(settings.value(RECORD_POSITIONS))
+        return cls(RECORD_POSITIONS.read(settings.options))
 
     def reader(
         self, storage: Storage, path: str, size: int | None, blocks: LogBlockFormats

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hoodoo_rows.merge import log_rows as logs
 from hoodoo_rows.merge import meet, pairs, rule
 from hoodoo_rows.merge import slice as slices
-from hoodoo_rows.produce import rows
+from hoodoo_rows.produce import columns
 from hoodoo_rows.read import missing, prefetch, spec
 from hoodoo_rows.read import open as opened
 from hoodoo_rows.read import rows as results
@@ -29,8 +29,8 @@ class Batches:
     one_array = staticmethod(pairs.flat)
     Lasting = results.Lasting
     # Of rewrites: the rows of a base file that stay, beside the log rows that they meet.
-    stored = staticmethod(rows.read_stored)
-    renamed = staticmethod(rows.renamed)
+    stored = staticmethod(columns.read_stored)
+    renamed = staticmethod(columns.renamed)
     log_rows = staticmethod(logs.read_log_rows)
     count_blocks = staticmethod(logs.count_blocks)
     marked_operations = staticmethod(rule.marked_operations)

@@ -1,13 +1,19 @@
-"""How the flat columns of a stream are internal rows, and back: by name, without a copy."""
+"""The shape of streams: flat columns as internal rows, and back, by name and without a copy; and
+what a step returns, in the schema that it declares."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from attrs import field, frozen
+from hoodoo.errors import PluginError
+from hoodoo.hookspecs.engine import Step
 from hoodoo.model.meta import COMMIT_TIME, PARTITION_PATH, RECORD_KEY
 
+from hoodoo_rows.model.conform import conform
 from hoodoo_rows.model.internal_row import (
     FIELDS,
     KINDS,
@@ -110,3 +116,42 @@ class RowShape:
 def constants_of(schema: pa.Schema) -> tuple[int, ...]:
     """Numbers of the columns that are constants of their stream."""
     return tuple(i for i, of in enumerate(schema) if is_constant(of))
+
+
+if TYPE_CHECKING:
+    _Batches = map[pa.RecordBatch]
+else:
+    _Batches = map
+
+
+class returned(_Batches):
+    """What ``step`` returns, ``batches``, in exactly the schema that it declares. ``source`` are
+    the batches as they came.
+
+    Columns are put in order by name and cast. Raises PluginError where a column lacks or is one too
+    many, SchemaError where a value does not fit. (No generator: what looks at each batch when it
+    has come is not on the stack while it is made.)"""
+
+    source: Iterator[pa.RecordBatch]
+
+    def __new__(cls, batches: Iterator[pa.RecordBatch], step: Step) -> returned:
+        schema = step.out_schema
+        found = super().__new__(cls, partial(_declared, step, schema), batches)
+        found.source = batches
+        return found
+
+
+def _declared(step: Step, schema: pa.Schema, batch: pa.RecordBatch) -> pa.RecordBatch:
+    if batch.schema.equals(schema, check_metadata=True):
+        return batch
+    names = set(schema.names)
+    wrong = names.symmetric_difference(batch.schema.names)
+    if wrong:
+        name = min(wrong)
+        raise PluginError(
+            f"step {type(step).__qualname__}",
+            f"{'does not return' if name in names else 'returns an undeclared'} column "
+            f"{name!r}; it declares {schema.names} and returned {batch.schema.names}.",
+            "Return exactly the columns of out_schema.",
+        )
+    return conform(batch, schema)

@@ -23,9 +23,9 @@ from hoodoo_rows.merge.rule import MergeRule
 from hoodoo_rows.merge.slice import merged_rows
 from hoodoo_rows.merge.virtual import delete_block_keys
 from hoodoo_rows.model.internal_row import DELETE, OP, PUT
+from hoodoo_rows.produce.columns import completed, stored_rows
 from hoodoo_rows.produce.key_changes import KeyChanges
 from hoodoo_rows.produce.pending import Pending
-from hoodoo_rows.produce.rows import completed, stored_rows
 from hoodoo_rows.write.erased import MergedSlice
 from hoodoo_rows.write.key_table import StoredAt, notes_rows
 from hoodoo_rows.write.merge_file import MergeFile

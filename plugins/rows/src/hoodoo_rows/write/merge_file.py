@@ -37,10 +37,9 @@ from hoodoo.timeline.names import parse_path
 from hoodoo_rows.merge.meet import KeyJoin, Places
 from hoodoo_rows.merge.pairs import needed_columns
 from hoodoo_rows.model.internal_row import OP, PUT
-from hoodoo_rows.produce.columns import SEQ
+from hoodoo_rows.produce.columns import SEQ, completed, read_stored, renamed, stored_rows
 from hoodoo_rows.produce.key_changes import KeyChanges
 from hoodoo_rows.produce.pending import Pending
-from hoodoo_rows.produce.rows import completed, read_stored, renamed, stored_rows
 from hoodoo_rows.write.erased import MergedSlice
 
 # Waiting rows from which on keys are read twice, rather than look each batch up by itself.

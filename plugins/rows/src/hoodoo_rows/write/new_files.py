@@ -34,8 +34,8 @@ from hoodoo_rows.engine.crossing import Crossing
 from hoodoo_rows.engine.runs import stable_order
 from hoodoo_rows.engine.spill import Places, Spill
 from hoodoo_rows.model.internal_row import OP, PUT
+from hoodoo_rows.produce.columns import stored_rows
 from hoodoo_rows.produce.pending import Pending
-from hoodoo_rows.produce.rows import stored_rows
 from hoodoo_rows.produce.slots import new_uuid
 from hoodoo_rows.produce.stats import STATS_SCHEMA, stats_batches
 

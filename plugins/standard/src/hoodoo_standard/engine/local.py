@@ -21,7 +21,7 @@ from hoodoo.options.write import MEMORY
 from hoodoo.storage.api import Storage
 from hoodoo_rows.api import ArrivingRows
 from hoodoo_rows.engine.crossing import Crossing
-from hoodoo_rows.engine.declared import returned
+from hoodoo_rows.engine.row_shape import returned
 from hoodoo_rows.engine.runs import BUFFER_BYTES
 from hoodoo_rows.engine.sources import Partition, partitions
 from hoodoo_rows.engine.spill import Places, Spill
