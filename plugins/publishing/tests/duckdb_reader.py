@@ -41,6 +41,8 @@ def main() -> None:
             answer = ""
         except Exception as error:
             answer = f"{type(error).__name__}: {error}"
+            if isinstance(error, UnicodeDecodeError):  # of a message of DuckDB's
+                answer += f" {error.object!r}"
         print(json.dumps(answer), flush=True)
 
 

@@ -464,6 +464,23 @@ def test_a_wider_column_is_undone(tmp_path: Path, late: bool) -> None:
     check(table)
 
 
+def test_a_file_that_came_back_while_its_column_was_wider(tmp_path: Path) -> None:
+    """Its bounds are those of the narrower type, to which an undone widening goes back."""
+    table = made(tmp_path / "t")
+    table.upsert(some_rows(range(5), 1))
+    point = table.savepoint()
+    table.alter(widen={"n": "bigint"})
+    taken = table.upsert(some_rows(range(3, 8), 2, table.schema))
+    table.rollback(taken.instant)
+    table.restore(getattr(point, "instant", point))
+    assert table.schema.field("n").type == pa.int32()
+    check(table)
+    shown = StaticTable.from_metadata(str(tmp_path / "t"))
+    number = shown.schema().find_field("n").field_id
+    files = [task.file for task in shown.scan().plan_files()]
+    assert {len(file.lower_bounds[number]) for file in files} == {4}
+
+
 def test_a_writer_without_the_plugin_is_caught_up_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

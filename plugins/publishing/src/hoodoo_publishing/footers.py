@@ -19,13 +19,14 @@ _WAITING = 64 << 20  # bytes of footers that wait
 @frozen
 class Column:
     """One leaf column. ``nulls``: None if not known. ``least`` and ``most``: None if not known, or
-    without values."""
+    without values. ``physical``: its type in the file."""
 
     values: int
     nulls: int | None
     compressed: int
     least: Any = None
     most: Any = None
+    physical: str = ""
 
 
 @frozen
@@ -86,7 +87,7 @@ def _column(chunks: list[Any]) -> Column:
         pa.ArrowException,
     ):  # a year after 9999, for example
         return Column(values, nulls, size)
-    return Column(values, nulls, size, least, most)
+    return Column(values, nulls, size, least, most, chunks[0].physical_type)
 
 
 def longer(text: str, most: int) -> str | None:

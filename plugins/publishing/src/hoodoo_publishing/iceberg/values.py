@@ -42,6 +42,8 @@ def metrics(footer: Footer, leaves: Mapping[str, tuple[int, str]]) -> dict[str, 
         if column.least is None or kind in _UNBOUNDED or repeated:
             continue
         low, high = column.least, column.most
+        if kind == "long" and column.physical == "INT32":
+            kind = "int"  # readers know it for a long, and it stands if the widening is undone
         if kind == "string":
             low, high = low[:_TEXT], longer(high, _TEXT)
         if high is not None:
