@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.model.meta import FILE_NAME, META_COLUMNS
-from hoodoo.testing.contracts import file_format as contract
+from hoodoo.testing.contracts import file_format_rows as contract
 from hoodoo.testing.contracts.crash import CrashTrials
 from hoodoo_formats.parquet import in_place
 from hoodoo_formats.parquet.in_place import InPlaceWriter

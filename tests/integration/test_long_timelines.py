@@ -12,7 +12,7 @@ import pytest
 from hoodoo.timeline import replaced, replaced_note
 from hoodoo.timeline.codec import large
 from hoodoo.timeline.layouts.base import TimelineLayout
-from hoodoo_rows.write import pipeline
+from hoodoo_rows.write import tagging
 from hoodoo_standard.storage.local import LocalStorage
 
 from tests.bench.scale import fabricate
@@ -86,7 +86,7 @@ def test_a_small_write_after_a_large_commit_decodes_its_own_paths_alone(
 ) -> None:
     """Each write paid for all files of the largest commit before it."""
     monkeypatch.setattr(large, "LARGE", 0)
-    monkeypatch.setattr(pipeline, "_SAMPLE", 3)
+    monkeypatch.setattr(tagging, "_SAMPLE", 3)
     table = hoodoo.create(
         str(tmp_path / "t"), "id bigint, p string", record_key="id", partition_by="p", table_type=kind,
         options={"hoodie.metadata.enable": metadata},

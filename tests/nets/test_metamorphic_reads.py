@@ -107,12 +107,12 @@ def test_reads_of_spark(spark: Any, group: int) -> None:
 
 def test_a_read_that_leaves_rows_out_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The net itself: where a row group is lost under each filter, it says which table and what was asked."""
-    from hoodoo_formats.parquet.reader import ParquetReader
+    from hoodoo_formats.parquet.row_groups import RowGroups
 
     with table(SEED, 1) as (rng, found):
-        lost = ParquetReader._row_groups
+        lost = RowGroups.left
         monkeypatch.setattr(
-            ParquetReader, "_row_groups",
+            RowGroups, "left",
             lambda self, where: lost(self, where)[1 if where is not None else 0 :],
         )  # fmt: skip
         drawing = Drawing(rng, found[0].columns)

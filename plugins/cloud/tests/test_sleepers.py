@@ -13,6 +13,7 @@ from hoodoo.errors import HoodooError, StorageError
 from hoodoo.model.instant import Instant
 from hoodoo.testing.stores import GatedStorage
 from hoodoo.timeline import ledger, publish
+from hoodoo.timeline.decision import decode_decision
 from hoodoo.timeline.timeline import Timeline
 from small_tables import created, opened, rows, texts
 
@@ -122,7 +123,7 @@ def test_it_sleeps_after_it_took_a_number(
         if late or not (_is_commit(operation, path) if before == "its file" else decided):
             return
         if before == "its look":
-            decision = ledger._decode(table.handle.storage, int(taken[-1][-12:]))[1]
+            decision = decode_decision(table.handle.storage, int(taken[-1][-12:]))[1]
             if not decision.path.endswith(".commit"):
                 return
             path = decision.path
