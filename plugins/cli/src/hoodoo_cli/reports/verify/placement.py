@@ -36,7 +36,7 @@ def check_placement(source: ReadSource, progress: Progress) -> Found:
         if not Reads.rows_follow_columns(source.snapshot):
             return Found()
         columns = list(dict.fromkeys(name.split(".")[0] for name in keys.partition_fields))
-        plan = Reads.plan(source, columns=columns)
+        plan = Reads.by_keys(Reads.plan(source, columns=columns))
     except HoodooError:
         return Found()  # told by those who read the rows
     todo = [partial(_misplaced, source, keys, plan, slice_) for slice_ in plan.slices]

@@ -97,7 +97,7 @@ class SecondaryCheck:
             source = ReadSource(
                 self.storage, config, timeline, self.file_format, None, self.merger, whole=False
             )
-            plan = Reads.plan(source)
+            plan = Reads.by_keys(Reads.plan(source))
             stored = plan.stored
             visible = Visible.of(timeline, None)
             rule = MergeRule.of(stored, config, self.merger, visible, None, plan.file_format)
