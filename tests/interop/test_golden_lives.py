@@ -16,7 +16,7 @@ from both import Spark
 from hoodoo.errors import HoodooWarning
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
-sys.path.insert(0, str(GOLDEN))  # modules of helpers
+sys.path.append(str(GOLDEN))  # modules of helpers
 
 from golden_tables import READ  # noqa: E402
 from test_lives import newer, one_more, shown, unique_first  # noqa: E402
