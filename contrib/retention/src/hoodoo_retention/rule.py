@@ -11,6 +11,7 @@ from datetime import datetime, timedelta, timezone
 from attrs import frozen
 from hoodoo.errors import ConfigError
 from hoodoo.kernel.log_files import log_files
+from hoodoo.model.config import DEFAULT_PARTITION
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import partitions
@@ -19,7 +20,6 @@ from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_retention import options as keys
 
-_NULL = "__HIVE_DEFAULT_PARTITION__"
 _PARTS = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M"}
 _OLDEST = "0" * 17
 _READERS = 16
@@ -91,7 +91,7 @@ class Rule:
         parts = path.split("/")[self.segments]
         if hive_style:
             parts = [part.partition("=")[2] for part in parts]
-        if _NULL in parts:
+        if DEFAULT_PARTITION in parts:
             return _OLDEST if self.nulls_too else None
         try:
             date = datetime.strptime("/".join(parts), self.pattern)

@@ -9,11 +9,11 @@ from urllib.parse import unquote
 import pyarrow as pa
 from attrs import frozen
 from hoodoo.errors import ConfigError, NotATableError, SchemaError
+from hoodoo.model.config import DEFAULT_PARTITION
 from hoodoo.storage.api import Storage
 
 from hoodoo_bootstrap.index import SourceFile
 
-_NULL = "__HIVE_DEFAULT_PARTITION__"
 _TABLES = {".hoodie": "a Hudi", "_delta_log": "a Delta Lake"}
 
 
@@ -76,7 +76,8 @@ class PathColumns:
             part.removeprefix(f"{name}=") for name, part in zip(self.names, parts, strict=True)
         ]
         return {
-            n: None if v == _NULL else unquote(v) for n, v in zip(self.names, values, strict=True)
+            n: None if v == DEFAULT_PARTITION else unquote(v)
+            for n, v in zip(self.names, values, strict=True)
         }
 
     def _value(self, name: str, text: str | None, path: str) -> pa.Scalar:

@@ -6,9 +6,9 @@ Row n of the one belongs to row n of the other."""
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,6 +23,7 @@ from hoodoo.hookspecs.file_format import (
     key_range,
 )
 from hoodoo.model.meta import META_COLUMNS
+from hoodoo_rows.api import StoredFiles
 
 from hoodoo_bootstrap.folder import with_values
 
@@ -54,11 +55,11 @@ class ReadsGroups(Protocol):
 
 
 @frozen
-class ZippedReader:
-    """Implements :class:`~hoodoo.hookspecs.file_format.BaseFileReader`. ``values``: the columns
-    that the source file lacks and its folder says. ``name``: of the source file."""
+class ZippedReader(StoredFiles.ReaderAround):
+    """Implements :class:`~hoodoo.hookspecs.file_format.BaseFileReader`. ``inner`` reads
+    the skeleton, ``source`` the source file. ``values``: the columns that the source file lacks
+    and its folder says. ``name``: of the source file."""
 
-    skeleton: BaseFileReader
     source: BaseFileReader
     values: Mapping[str, pa.Scalar]
     name: str
@@ -67,23 +68,7 @@ class ZippedReader:
     def schema(self) -> pa.Schema:
         """Hudi's columns, those of the source file, and those of its folder."""
         made = [pa.field(name, value.type) for name, value in self.values.items()]
-        return pa.schema([*self.skeleton.schema, *self.source.schema, *made])
-
-    @property
-    def num_rows(self) -> int:
-        return self.skeleton.num_rows
-
-    @property
-    def metadata(self) -> Mapping[str, str]:
-        """Of the skeleton's footer."""
-        return self.skeleton.metadata
-
-    @property
-    def size(self) -> Callable[[], int]:
-        """As the skeleton's reader, if it has one: the table knows the bytes of this file."""
-        inner: Any = self.skeleton
-        found: Callable[[], int] = inner.size
-        return found
+        return pa.schema([*self.inner.schema, *self.source.schema, *made])
 
     def batches(
         self,
@@ -99,7 +84,7 @@ class ZippedReader:
         ours = [name for name in names if name in META_COLUMNS]
         others = [n for n in names if n not in self.values and n not in META_COLUMNS]
         groups = None if where is None else self._groups(where)
-        left = self.skeleton.batches(ours, None, batch_rows, encoded)
+        left = self.inner.batches(ours, None, batch_rows, encoded)
         if groups is None:
             right = self.source.batches(others, None, batch_rows, encoded)
         else:
@@ -146,7 +131,7 @@ class ZippedReader:
         self, column: str, values: pa.Array | pa.ChunkedArray
     ) -> Iterator[pa.RecordBatch]:
         """Of the file that has the column."""
-        file = self.skeleton if column in META_COLUMNS else self.source
+        file = self.inner if column in META_COLUMNS else self.source
         if column in self.values or not isinstance(file, FindsValues):
             yield from self.batches([column])
         else:
@@ -161,22 +146,16 @@ class ZippedReader:
 
     def key_range(self) -> tuple[str, str] | None:
         """The skeleton's."""
-        return key_range(self.skeleton)
+        return key_range(self.inner)
 
     def key_filter(self) -> MembershipFilter | None:
         """The skeleton's."""
-        return key_filter(self.skeleton)
+        return key_filter(self.inner)
 
     def close(self) -> None:
         """Close both files."""
-        self.skeleton.close()
+        self.inner.close()
         self.source.close()
-
-    def __enter__(self) -> ZippedReader:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
 
 def within(

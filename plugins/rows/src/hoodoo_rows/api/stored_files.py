@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from hoodoo_rows.merge import rule, virtual
 from hoodoo_rows.produce import base_ranges
-from hoodoo_rows.read import asked, named, prune, source
+from hoodoo_rows.read import asked, named, prune, reader_around, source
 from hoodoo_rows.read import schema as schemas
 
 
@@ -14,6 +16,8 @@ class StoredFiles:
     have no row that a filter lets through."""
 
     format = staticmethod(source.check_readable)
+    # The base of a reader that reads through another one.
+    ReaderAround: TypeAlias = reader_around.ReaderAround
     check = staticmethod(source.check_extension)
     # Of a bootstrap: base files with the meta columns alone, and the files of the others.
     SKELETONS = source.SKELETONS

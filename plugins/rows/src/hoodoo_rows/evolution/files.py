@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -33,6 +32,7 @@ from hoodoo_rows.evolution.history import History
 from hoodoo_rows.evolution.names import Names
 from hoodoo_rows.merge.rule import Evolved
 from hoodoo_rows.produce.base_ranges import base_ranges
+from hoodoo_rows.read.reader_around import ReaderAround
 
 
 @frozen
@@ -132,33 +132,15 @@ class EvolvedFilters(EvolvedFormat):
 
 
 @frozen
-class EvolvedReader:
+class EvolvedReader(ReaderAround):
     """A base file whose columns have the table's names."""
 
-    stored: BaseFileReader
     names: Names
 
     @property
     def schema(self) -> pa.Schema:
         """The file's columns, by the table's names."""
-        return pa.schema(self.names.fields(self.stored.schema))
-
-    @property
-    def num_rows(self) -> int:
-        """The file's rows."""
-        return self.stored.num_rows
-
-    @property
-    def metadata(self) -> Mapping[str, str]:
-        """The footer's."""
-        return self.stored.metadata
-
-    @property
-    def size(self) -> Callable[[], int]:
-        """As the inner reader's, if it has one."""
-        inner: Any = self.stored
-        found: Callable[[], int] = inner.size
-        return found
+        return pa.schema(self.names.fields(self.inner.schema))
 
     def batches(
         self,
@@ -172,42 +154,32 @@ class EvolvedReader:
         asked = own if columns is None else [n for n in columns if n in own]
         if where is not None and any(self.names.moves(n) for n in _named(where, self.names)):
             where = None
-        for batch in self.stored.batches(self.names.in_file(asked), where, batch_rows, encoded):
+        for batch in self.inner.batches(self.names.in_file(asked), where, batch_rows, encoded):
             yield self.names.batch(batch)
 
     def batches_near(
         self, column: str, values: pa.Array | pa.ChunkedArray
     ) -> Iterator[pa.RecordBatch]:
         """As the inner reader's; all of a column that has another name in the file."""
-        if self.names.moves(column) or not isinstance(self.stored, FindsValues):
+        if self.names.moves(column) or not isinstance(self.inner, FindsValues):
             yield from self.batches([column])
         else:
-            yield from self.stored.batches_near(column, values)
+            yield from self.inner.batches_near(column, values)
 
     def without_nulls(self, columns: Sequence[str]) -> bool:
         """As the inner reader's; nothing is known of columns with other names."""
         moved = any(self.names.moves(n.partition(".")[0]) for n in columns)
         return (
-            not moved and isinstance(self.stored, KnowsNulls) and self.stored.without_nulls(columns)
+            not moved and isinstance(self.inner, KnowsNulls) and self.inner.without_nulls(columns)
         )
 
     def key_range(self) -> tuple[str, str] | None:
         """The inner reader's."""
-        return key_range(self.stored)
+        return key_range(self.inner)
 
     def key_filter(self) -> MembershipFilter | None:
         """The inner reader's."""
-        return key_filter(self.stored)
-
-    def close(self) -> None:
-        """Close the file."""
-        self.stored.close()
-
-    def __enter__(self) -> EvolvedReader:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
+        return key_filter(self.inner)
 
 
 def _named(where: pc.Expression, names: Names) -> list[str]:

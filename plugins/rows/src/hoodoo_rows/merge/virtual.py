@@ -31,6 +31,8 @@ from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, emptied
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 
+from hoodoo_rows.read.reader_around import ReaderAround
+
 
 def check_columns(generator: KeyGenerator, schema: pa.Schema, obj: str) -> None:
     """MissingColumnError where ``schema``, that of ``obj``, lacks a column of the key."""
@@ -106,11 +108,10 @@ class VirtualKeys:
 
 
 @frozen
-class KeyedReader:
+class KeyedReader(ReaderAround):
     """A base file whose record keys and partition path are made when they are asked for. It is no
     :class:`~hoodoo.hookspecs.file_format.KnowsKeys`: what the inner one knows is of stored keys."""
 
-    inner: BaseFileReader
     generator: KeyGenerator
     path: str
 
@@ -120,16 +121,6 @@ class KeyedReader:
         stored = self.inner.schema
         made = [pa.field(name, pa.string()) for name in _MADE if name not in stored.names]
         return pa.schema([*stored, *made])
-
-    @property
-    def num_rows(self) -> int:
-        """As of the inner reader."""
-        return self.inner.num_rows
-
-    @property
-    def metadata(self) -> Mapping[str, str]:
-        """As of the inner reader."""
-        return self.inner.metadata
 
     def batches(
         self,
@@ -161,16 +152,6 @@ class KeyedReader:
                 for name in wanted
             ]
             yield pa.RecordBatch.from_arrays(made, names=wanted)
-
-    def close(self) -> None:
-        """Close the inner reader."""
-        self.inner.close()
-
-    def __enter__(self) -> KeyedReader:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
 
 def key_columns(generator: KeyGenerator, schema: pa.Schema) -> list[str]:

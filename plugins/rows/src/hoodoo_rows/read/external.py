@@ -4,7 +4,6 @@ does). Files of Delta Lake lack the partition columns, whose values their folder
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -13,14 +12,15 @@ from attrs import frozen
 from hoodoo.errors import CorruptTableError, UnsupportedTableError
 from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader, BaseFileWriter
 from hoodoo.hookspecs.read_source import ReadSource
-from hoodoo.model.config import TableConfig
+from hoodoo.model.config import DEFAULT_PARTITION, TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.participants.travel import view_as_of
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.view import FileSystemView
 
+from hoodoo_rows.read.reader_around import ReaderAround
+
 _EXTERNAL = "_hudiext"
-_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 def listed_view(
@@ -101,7 +101,9 @@ class ExternalFormat:
             if len(texts) != 1:
                 raise pa.ArrowInvalid(f"no folder is named {field.name}=...")
             text = unquote(texts[0].removeprefix(f"{field.name}="))
-            return pa.scalar(None if text == _NULL else text, pa.string()).cast(field.type)
+            return pa.scalar(None if text == DEFAULT_PARTITION else text, pa.string()).cast(
+                field.type
+            )
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise UnsupportedTableError(
                 f"base file {path}",
@@ -122,11 +124,10 @@ class ExternalFormat:
 
 
 @frozen
-class WithConstants:
+class WithConstants(ReaderAround):
     """Implements :class:`~hoodoo.hookspecs.file_format.BaseFileReader`: the columns of a file, and
     ``values``, which are the same in all of its rows."""
 
-    inner: BaseFileReader
     values: Mapping[str, pa.Scalar]
 
     @property
@@ -134,22 +135,6 @@ class WithConstants:
         """The columns of the file, then the others."""
         made = [pa.field(name, value.type) for name, value in self.values.items()]
         return pa.schema([*self.inner.schema, *made])
-
-    @property
-    def num_rows(self) -> int:
-        """As of the inner reader."""
-        return self.inner.num_rows
-
-    @property
-    def metadata(self) -> Mapping[str, str]:
-        """As of the inner reader."""
-        return self.inner.metadata
-
-    @property
-    def size(self) -> Any:
-        """As of the inner reader."""
-        inner: Any = self.inner
-        return inner.size
 
     def batches(
         self,
@@ -172,13 +157,3 @@ class WithConstants:
                 for name in asked
             ]
             yield pa.RecordBatch.from_arrays(made, names=asked) if made else batch
-
-    def close(self) -> None:
-        """Close the file."""
-        self.inner.close()
-
-    def __enter__(self) -> WithConstants:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
