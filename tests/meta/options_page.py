@@ -70,7 +70,7 @@ Most tables need none of these. Those that users set most often:
 These keys are the `options` of `hoodoo.create` and `hoodoo.open`, and the `-o KEY=VALUE` of the
 commands: Hudi's names, and some of Hoodoo's own. All are checked before anything is done. An
 unknown key, and a value of a wrong type or out of its bounds, is an error that says what is right.
-A key of Hudi that has no effect in Hoodoo gives a warning. *Table.*: the value is stored with the
+A key of Hudi that has no effect in Hoodoo gives a warning that says why. *Table.*: the value is stored with the
 table when it is created; a different value later is an error.
 
 | type | values |

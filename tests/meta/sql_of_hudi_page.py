@@ -7,7 +7,6 @@ from pathlib import Path
 
 from hoodoo_statements.session.procedures.call import PROCEDURES
 from hoodoo_statements.session.procedures.others import ELSEWHERE
-from hoodoo_statements.session.procedures.procedure import name_of
 
 from tests.hudi_sql import GROUPS, OTHER, SAME, Statement
 
@@ -38,11 +37,9 @@ _VERDICTS = {SAME: "same", OTHER: "differs"}
 _PROCEDURES = """
 ## All procedures
 
-`CALL` takes these procedures, with Hudi's arguments and the columns of its answers. A limit counts
-from the newest. An argument `filter` is a condition on the columns of the answer.
+`CALL` takes these procedures, with Hudi's arguments, which `CALL help(cmd => 'show_commits')` lists, and the columns of its
+answers. A limit counts from the newest. An argument `filter` is a condition on the columns of the answer.
 
-| procedure | arguments |
-|---|---|
 """
 _ELSEWHERE = """
 These are refused:
@@ -69,9 +66,7 @@ def _parts() -> Iterator[str]:
             yield "\n| statement | result | note |\n|---|---|---|\n"
             yield from (_row(one) for one in others)
     yield _PROCEDURES
-    for name, procedure in PROCEDURES.items():
-        listed = [one for one in procedure.parameters.split() if not one.endswith("-")]
-        yield f"| `{name}` | {', '.join(f'`{name_of(one)}`' for one in listed)} |\n"
+    yield ",\n".join(f"`{name}`" for name in PROCEDURES) + ".\n"
     yield _ELSEWHERE
     for name, fix in ELSEWHERE.items():
         yield f"| `{name}` | {_cell(fix)} |\n"
