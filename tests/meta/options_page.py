@@ -79,14 +79,12 @@ table when it is created; a different value later is an error.
 | whole number, number | decimal digits; no thousands separators |
 | bytes | a number of bytes, or one with a unit: `128MB`, `1.5 GiB`, `64k`. Units are multiples of 1024. *bytes (MB)*: a number without a unit counts MB |
 | duration | a number in the unit that the option names, or with a unit: `500ms`, `30s`, `5 min`, `2h`, `7d` |
-| choice | one of the listed words, in upper or lower case |
+| choice | one of the listed words, in any case |
 | list, columns | texts, separated by commas |
 | plugin | the name of an installed plugin, one of its other names, or its Java class (`hoodoo plugins`) |
 | regular expression | a pattern of Python's module `re` |
-| text | any text |
 
-*Older* names are those of earlier versions of Hudi. Two names of one option with different values
-are an error.
+*Older* names are those of earlier versions of Hudi.
 
 ```python
 import hoodoo
@@ -113,6 +111,8 @@ GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
     ),
     ("Clustering", CLUSTERING_OPTIONS),
 )
+# Of these kinds the page says which values there are; of others, the error does.
+_SAYS_BOUNDS = ("columns", "number")
 TITLES = {"clustering": "Orders of a clustering"}
 
 
@@ -135,13 +135,14 @@ def _by_family() -> Iterable[tuple[str, tuple[Option, ...]]]:
 
 
 def _table(options: Iterable[Option]) -> str:
-    lines = ["| option | type | default | purpose |", "|---|---|---|---|"]
+    lines = ["| option | type, default | purpose |", "|---|---|---|"]
     for o in sorted(options, key=lambda option: option.key):
         names = [f"Also: {', '.join(f'`{n}`' for n in o.aliases)}."] if o.aliases else []
         names += [f"Older: {', '.join(f'`{n}`' for n in o.older)}."] if o.older else []
         stored = ["*Table.*"] if o.table_property else []
         what = " ".join([*stored, o.summary, *names]).replace("|", "\\|")
-        lines.append(f"| `{o.key}` | {_type(o)} | {_default(o)} | {what} |")
+        kind = ", ".join(part for part in (_type(o), _default(o)) if part)
+        lines.append(f"| `{o.key}` | {kind} | {what} |")
     return "\n".join(lines) + "\n"
 
 
@@ -150,9 +151,9 @@ def _type(option: Option[Any]) -> str:
     name, bounds = kind.name, kind.bounds
     if isinstance(kind, Size) and kind.unit != "b":
         name = f"{name} ({kind.unit.upper()}B)"
-    if not bounds or name == "plugin":  # the page says once what names a plugin
-        return name
-    return f"{name}: {bounds}" if name in ("choice", "plugin") else f"{name}, {bounds}"
+    if name == "choice":
+        return f"{name}: {bounds}"
+    return f"{name}, {bounds}" if bounds and name in _SAYS_BOUNDS else name
 
 
 def _default(option: Option[Any]) -> str:
@@ -162,7 +163,7 @@ def _default(option: Option[Any]) -> str:
     if isinstance(kind, Size) and kind.unit == "b":
         for letter, size in (("GiB", 1 << 30), ("MiB", 1 << 20)):
             if int(text) >= size and int(text) % size == 0:
-                return f"`{text}` ({int(text) // size} {letter})"
+                return f"{int(text) // size} {letter}"
     return f"`{text}`" if text else "(empty)"
 
 

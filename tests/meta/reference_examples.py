@@ -135,6 +135,8 @@ _WRITES = (
 )
 _READS = "Raises CorruptTableError if a file that a commit names is lost or damaged, and StorageError if the store fails."
 _STORE = "Raises StorageError if the store fails."
+# Usual ones, which a page says once, at its head.
+ON_THE_PAGE = (_READS, _STORE)
 _PLANNED = "Raises ConfigError if the plan is not pending, and StorageError if the store fails."
 # The errors, where a docstring names none.
 ERRORS = {

@@ -22,7 +22,14 @@ from hoodoo_rows.write.commit import Commit
 
 sys.path.append(str(Path(__file__).parents[2]))  # as a script, too
 
-from tests.meta.reference_examples import ANSWERS, ARGUMENTS, BEGIN, ERRORS, EXAMPLES
+from tests.meta.reference_examples import (
+    ANSWERS,
+    ARGUMENTS,
+    BEGIN,
+    ERRORS,
+    EXAMPLES,
+    ON_THE_PAGE,
+)
 
 kernel()  # knows the families that distributions bring
 
@@ -140,8 +147,6 @@ def entry(call: str, member: Any, level: str = "###") -> list[str]:
     """Heading, how it is called, and what its docstring says."""
     lines = ["", f"{level} {call.partition('.')[2]}", ""]
     shown = inspect.unwrap(member.fget if isinstance(member, property) else member)
-    if callable(shown):
-        lines += ["```py", usage(call, shown, isinstance(member, property)), "```", ""]
     name = call.partition(".")[2]
     said = inspect.getdoc(member) or inspect.getdoc(shown) or _FIELDS.get(name, "")
     if name == "hookimpl":  # pluggy's own docstring speaks to others
@@ -150,6 +155,8 @@ def entry(call: str, member: Any, level: str = "###") -> list[str]:
     first = _first.setdefault((owner, name if len(said.split()) < 9 else "", said), name)
     if first != name:
         return lines + _another_name(first, call, shown)
+    if callable(shown):
+        lines += ["```py", usage(call, shown, isinstance(member, property)), "```", ""]
     listed = callable(shown) and not isinstance(member, property) and _unsaid(call, shown, said)
     plain = _TWINS.sub("", said) if listed else said  # the list says it
     lines.append(_plain(_SESSION.sub("", plain).rstrip()))
@@ -194,7 +201,7 @@ def more(call: str, function: Callable[..., Any] | None, said: str) -> list[str]
             lines += ["", f"- {names}: as in [{of_read[1]}](#{of_read[1]})."]
         else:
             lines += ["", *_explained(call, texts)] if texts else []
-    if ERRORS.get(call, "Raises no error.") != "Raises no error.":
+    if ERRORS.get(call, "Raises no error.") not in ("Raises no error.", *ON_THE_PAGE):
         lines += ["", _errors(call)]
     return lines + example(call)
 
@@ -208,15 +215,12 @@ def _unsaid(call: str, function: Callable[..., Any], said: str) -> list[str]:
 def _explained(call: str, texts: list[tuple[str, str]]) -> list[str]:
     """A text of several words that another call of the page has is a link to that call."""
     owner, _, name = call.partition(".")
-    lines: list[str] = []
-    twins: dict[str, list[str]] = {}
+    said: dict[str, list[str]] = {}
     for one, text in texts:
         first = _first.setdefault((owner, one, text), name)
-        if first == name or len(text.split()) < 6:
-            lines.append(f"- `{one}`: {text}.")
-        else:
-            twins.setdefault(first, []).append(f"`{one}`")
-    return lines + [f"- {', '.join(args)}: as in [{of}](#{of})." for of, args in twins.items()]
+        new = first == name or len(text.split()) < 6
+        said.setdefault(text if new else f"as in [{first}](#{first})", []).append(f"`{one}`")
+    return [f"- {', '.join(args)}: {text}." for text, args in said.items()]
 
 
 def _errors(call: str) -> str:
@@ -260,8 +264,14 @@ def usage(call: str, what: Callable[..., Any], is_property: bool) -> str:
             parts.append("*")
         star = star or one.kind in (one.KEYWORD_ONLY, one.VAR_POSITIONAL)
         mark = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
-        text = f"{mark}{one.name}: {_type(one.annotation)}"
-        parts.append(text if one.default is one.empty else f"{text} = {_default(one.default)}")
+        kind = _type(one.annotation)
+        if one.default is None:  # says that it may be None
+            kind = kind.removesuffix(" | None")
+        text = f"{mark}{one.name}: {kind}"
+        if one.name == "engine" and call.startswith("table."):  # the page says it once
+            parts.append("engine=None")
+        else:
+            parts.append(text if one.default is one.empty else f"{text} = {_default(one.default)}")
     line = f"{call}({', '.join(parts)}) -> {answer}"
     if len(line) <= 100:
         return line
@@ -298,7 +308,8 @@ def table_page() -> str:
         "",
         "All errors are in [the list](types.md#errors), and [explained](../errors.md). A method with the argument `engine` runs on",
         "the engine of its data, unless you give the argument: [Spark](../spark.md). Times are instants, datetimes with a time",
-        "zone, or ISO 8601 texts with a time zone. Sizes are in bytes.",
+        "zone, or ISO 8601 texts with a time zone. Sizes are in bytes. Where nothing else is said, a call raises StorageError if the",
+        "store fails, and a read CorruptTableError if a file that a commit names is lost or damaged.",
         *begin("table.md"),
     ]
     for what, names in groups():
@@ -313,7 +324,7 @@ def table_page() -> str:
 
 
 def scan_page() -> str:
-    lines = ["# Scan", "", MADE, "", _plain(inspect.getdoc(Scan) or ""), *begin("scan.md")]
+    lines = ["# Scan", "", MADE, "", _plain(inspect.getdoc(Scan) or ""), "", ON_THE_PAGE[0], *begin("scan.md")]
     for name in methods_of_a_read():
         member: Any = inspect.getattr_static(Scan, name, None)
         if member is None:

@@ -29,8 +29,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "types.md"
 _HEAD = """# Types of columns
 
 This page shows what becomes of the types of Arrow, and of pandas, polars, DuckDB and Spark, which all arrive as Arrow data.
-It is generated from `tests/meta/types_page.py`, and a test compares the two. Another test writes a value and a null of
-each type to a copy-on-write and to a merge-on-read table, with log files, and reads them.
+Tests write a value and a null of each type, and read them.
 
 ## Stored types
 
@@ -42,9 +41,9 @@ in Avro it is the union of `null` and the type.
 _ARRIVES = """
 ## What arrives
 
-Each type of Arrow is stored as the type beside it, with equal values, or refused before anything is written. A table
-that exists has the last word: an incoming value gets the type of its column, if it fits
-([rules](writing.md#when-the-schema-changes)). The types within lists, structs and values of maps follow the same rules.
+The types above are stored as they are, other types of Arrow as the type beside them, with equal values. In a table that
+exists, an incoming value gets the type of its column, if it fits ([rules](writing.md#when-the-schema-changes)). The types
+within lists, structs and values of maps follow the same rules.
 
 """
 _REFUSED = """
@@ -304,7 +303,7 @@ def render() -> str:
         found = stored_type(one.rows.type)
         if isinstance(found, SchemaError):
             refused.append(f"| `{name(one.rows.type)}` | {found.fix} |")
-        else:
+        elif one.note or str(found) != name(one.rows.type):
             arrives.append(
                 f"| `{name(one.rows.type)}` | `{found}` | {one.note} |".replace("|  |", "| |")
             )
