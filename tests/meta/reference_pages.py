@@ -324,7 +324,16 @@ def table_page() -> str:
 
 
 def scan_page() -> str:
-    lines = ["# Scan", "", MADE, "", _plain(inspect.getdoc(Scan) or ""), "", ON_THE_PAGE[0], *begin("scan.md")]
+    lines = [
+        "# Scan",
+        "",
+        MADE,
+        "",
+        _plain(inspect.getdoc(Scan) or ""),
+        "",
+        ON_THE_PAGE[0],
+        *begin("scan.md"),
+    ]
     for name in methods_of_a_read():
         member: Any = inspect.getattr_static(Scan, name, None)
         if member is None:

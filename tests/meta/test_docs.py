@@ -713,12 +713,26 @@ def test_anchors() -> None:
     assert links(REPO / "README.md")
 
 
-def test_every_decision_is_listed() -> None:
-    architecture = REPO / "docs/inside.md"
-    linked = {(architecture.parent / link).resolve() for link in links(architecture)}
-    decisions = {path.resolve() for path in (REPO / "docs/adr").glob("*.md")}
-    assert decisions
-    assert decisions <= linked
+def test_decisions_are_found_and_short() -> None:
+    """In the site by the navigation (tests/meta/test_site.py), in a checkout by their folder."""
+    assert "adr/" in links(REPO / "docs/architecture.md")
+    decisions = sorted((REPO / "docs/adr").glob("*.md"))
+    assert len(decisions) >= 40
+    for number, page in enumerate(decisions, 1):
+        text = page.read_text("utf-8")
+        assert page.name.startswith(f"{number:04}-") and text.startswith(f"# {number}. "), page.name
+        assert {"## Decision", "## Consequences"} <= set(text.splitlines()), page.name
+        assert len(text.split()) <= 400, f"{page.name} has {len(text.split())} words of 400"
+
+
+# The number only goes down: merge what a page repeats, and link.
+MOST_WORDS = 126_300
+
+
+def test_pages_do_not_grow() -> None:
+    """What ``git ls-files 'docs/*.md' | xargs cat | wc -w`` counts."""
+    count = sum(len(page.read_text("utf-8").split()) for page in (REPO / "docs").rglob("*.md"))
+    assert MOST_WORDS - 3_000 < count <= MOST_WORDS, f"{count} words: note a smaller number"
 
 
 # --- what pages say of the repository -------------------------------------------------------------
