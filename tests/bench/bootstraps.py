@@ -1,5 +1,5 @@
-"""A bootstrap of many files: the driver's memory and processor time as files become more, and the first read beside one
-of the same files as plain Parquet.
+"""A bootstrap of many files: the driver's memory and processor time as files become more, and the first read beside two
+of the same files as plain Parquet: file by file, and the folder as pyarrow reads it, one table with the folders' column.
 
 ``python -m tests.bench.bootstraps --files 500,2000,8000 --rows 20`` fabricates the files, each in a process of its
 own, and prints a row for each number, the exponent of each cost, and the bytes of a file in the commit and in the index.
@@ -56,14 +56,29 @@ def bootstrapped(source: Path, path: Path) -> dict[str, float]:
 
 
 def first_read(source: Path, path: Path) -> dict[str, float]:
-    """All columns of the table, in a process that has read nothing of it; and of the files alone."""
-    names, busy = sorted(source.rglob("*.parquet")), time.process_time()
+    """All columns of the table, in a process that has read nothing of it; and of the files
+    alone."""
+    names = sorted(source.rglob("*.parquet"))
+    pq.read_table(names[0].parent)  # what is imported by then is no part of it
+    _of_one_file(names[0], path.with_suffix(".one"))
+    busy = time.process_time()
     plain = sum(pq.ParquetFile(name).read(use_threads=False).num_rows for name in names)
     between = time.process_time()
+    assert pq.read_table(source).num_rows == plain
+    folder = time.process_time()
     table = hoodoo.open(path)
     opened = time.process_time()
     assert table.read().to_arrow().num_rows == plain
-    return {"plain": between - busy, "read": time.process_time() - opened}
+    took = time.process_time() - opened
+    return {"plain": between - busy, "folder": folder - between, "read": took}
+
+
+def _of_one_file(file: Path, folder: Path) -> None:
+    source, path = folder / "source", folder / "table"
+    source.mkdir(parents=True)
+    shutil.copy(file, source)
+    hoodoo.bootstrap(source, path, record_key="id").read().to_arrow()
+    shutil.rmtree(folder)
 
 
 _CALLS = {"bootstrapped": bootstrapped, "first_read": first_read}
@@ -93,23 +108,23 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="hoodoo-bootstraps-", dir=given.folder))
     try:
         print(
-            "| files | driver, MB | seconds | first read beside plain Parquet |\n|---|---|---|---|"
+            "| files | driver, MB | seconds | first read beside each file | beside the folder |\n"
+            "|---|---|---|---|---|"
         )
         for size in sizes:
             source, path = folder / f"source{size}", folder / f"t{size}"
             fabricate(source, size, given.rows)
             one = {**_apart("bootstrapped", source, path), **_apart("first_read", source, path)}
             found.append(one)
-            ratio = one["read"] / one["plain"]
+            ratios = " | ".join(f"{one['read'] / one[name]:.2f}" for name in ("plain", "folder"))
             print(
-                f"| {size:,} | {one['memory']:.0f} | {one['seconds']:.1f} | {ratio:.2f} |",
-                flush=True,
+                f"| {size:,} | {one['memory']:.0f} | {one['seconds']:.1f} | {ratios} |", flush=True
             )
             shutil.rmtree(source)
             shutil.rmtree(path)
     finally:
         shutil.rmtree(folder)
-    for name in ("seconds", "read", "plain"):
+    for name in ("seconds", "read", "plain", "folder"):
         print(f"{name}: exponent {exponent(sizes, [one[name] for one in found]):.2f}")
     if len(sizes) > 1:
         more = (found[-1]["memory"] - found[0]["memory"]) / (sizes[-1] - sizes[0])

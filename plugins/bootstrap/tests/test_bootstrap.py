@@ -3,6 +3,7 @@ services."""
 
 from __future__ import annotations
 
+import os
 import tracemalloc
 from pathlib import Path
 
@@ -10,11 +11,13 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hoodoo.errors import CommitConflictError
+from attrs import evolve
+from hoodoo.errors import CommitConflictError, CorruptTableError, HoodooError
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.timeline.codec import decode
-from hoodoo_bootstrap import index
+from hoodoo_bootstrap import index, records
 from hoodoo_bootstrap.index import FILES, PARTITIONS, SKELETONS, BootstrapIndex, SourceFile
+from hoodoo_metadata.hfile import HFile
 from hoodoo_standard.storage.local import LocalStorage
 from parquet_folders import SCHEMA, changed, content, reopened, rows_of, source, upserted
 
@@ -341,22 +344,20 @@ def test_a_read_of_many_files_decodes_few_blocks_of_the_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each lookup by itself decodes a block of thousands of entries."""
-    from hoodoo_metadata.hfile import HFile
-
     for n in range(30):
         folder = tmp_path / "s" / f"p={n % 2}"
         folder.mkdir(parents=True, exist_ok=True)
         pq.write_table(pa.table({"id": [n]}), folder / f"{n}.parquet")
     hoodoo.bootstrap(tmp_path / "s", tmp_path / "t", record_key="id")
     calls: list[str] = []
-    for name in ("get", "get_prefixes"):
+    for name in ("get", "get_prefixes", "beside"):
         real = getattr(HFile, name)
         monkeypatch.setattr(
             HFile, name, lambda *a, real=real, name=name, **k: calls.append(name) or real(*a, **k)
         )
     found = hoodoo.open(tmp_path / "t").read().to_arrow()
     assert sorted(found["id"].to_pylist()) == list(range(30))
-    assert 2 <= calls.count("get_prefixes") <= 8 and calls.count("get") <= 12, calls
+    assert 1 <= len(calls) <= 8 and set(calls) == {"beside"}, calls
 
     index = BootstrapIndex.open(hoodoo.open(tmp_path / "t").handle.storage)
     assert index is not None
@@ -365,10 +366,13 @@ def test_a_read_of_many_files_decodes_few_blocks_of_the_index(
     calls.clear()
     for file in sorted(each, key=lambda file: file.file_id):  # of both paths, in turns, as by tasks
         assert index.source_of(file) is not None
-    assert calls.count("get_prefixes") == 2, calls
+    assert len(calls) == 1, calls
+    assert index.source_of(evolve(each[0], file_id="none")) is None
 
 
-def test_the_index_is_made_as_it_is_written(tmp_path: Path) -> None:
+def test_the_index_is_made_as_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No entry waits in memory: each takes 1,300 bytes, most of them its schema."""
     storage, count = LocalStorage(str(tmp_path)), 4000
     pairs = []
@@ -388,5 +392,74 @@ def test_the_index_is_made_as_it_is_written(tmp_path: Path) -> None:
     for file, of in pairs[:: count // 7]:
         there = found.source_of(file)
         assert there is not None and there.path == of.path
+    assert found.by_file.blocks > 4
+    decoded: list[bytes] = []
+    real = HFile.beside
+    monkeypatch.setattr(HFile, "beside", lambda s, key: decoded.append(key) or real(s, key))
+    again = index.BootstrapIndex.open(storage)
+    assert again is not None
+    assert all(again.source_of(file) == of for file, of in sorted(pairs))
+    assert len(decoded) <= found.by_file.blocks
     with pytest.raises(CommitConflictError):
         index.write(storage, "/source", pairs[:3])
+
+
+def opened_in(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths of base files that are opened from now on."""
+    found: list[str] = []
+    real = LocalStorage.open
+
+    def noting(self: LocalStorage, path: str) -> pa.NativeFile:
+        if path.endswith(".parquet"):
+            found.append(f"{self.root}/{path}")
+        return real(self, path)
+
+    monkeypatch.setattr(LocalStorage, "open", noting)
+    return found
+
+
+def test_skeletons_are_opened_for_hudis_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A read of others, and a count, open the files of the source alone, as long as these are as
+    old as the index says; those of a copy may be of other rows."""
+    expected = source(tmp_path / "source")
+    path = hoodoo.bootstrap(tmp_path / "source", tmp_path / "t", record_key="id").path
+    opened = opened_in(monkeypatch)
+    assert rows_of(hoodoo.open(path).read()) == expected
+    assert hoodoo.open(path).read().count() == len(expected)
+    some = hoodoo.open(path).read(where="fare > 1000").to_arrow()
+    assert sorted(some["id"].to_pylist()) == [key for key in expected if key > 1000]
+    assert opened and not [name for name in opened if "/source/" not in name]
+    hudis = hoodoo.open(path).read(columns=["_hoodie_record_key", "id"]).to_arrow()
+    assert hudis["_hoodie_record_key"].to_pylist() == [str(key) for key in hudis["id"].to_pylist()]
+    assert len([name for name in opened if "/source/" not in name]) == 4
+    opened.clear()
+    for file in (tmp_path / "source").rglob("*.parquet"):
+        os.utime(file, (1e9, 1e9))
+    assert rows_of(hoodoo.open(path).read()) == expected
+    assert len([name for name in opened if "/source/" not in name]) == 4
+
+
+def test_a_lost_skeleton_is_no_read_of_the_source(tmp_path: Path) -> None:
+    source(tmp_path / "source")
+    table = hoodoo.bootstrap(tmp_path / "source", tmp_path / "t", record_key="id")
+    scan = table.read(columns=["fare"])
+    skeletons(tmp_path / "t")[0].unlink()
+    with pytest.raises(HoodooError, match="city=oslo"):
+        scan.to_arrow()
+
+
+def test_entries_of_an_index() -> None:
+    """What is the same in all of them is read once; what is damaged in one of them is found."""
+    every = [
+        records.encode(records.INFO, {"bootstrapBasePath": "/s" * n, "numKeys": n})
+        for n in range(1, 4)
+    ]
+    for _turn in range(2):
+        found = [records.decode(data, "here")["bootstrapBasePath"] for data in every]
+        assert found == ["/s", "/s/s", "/s/s/s"]
+    data = every[1]
+    for wrong in (data[:-1], data[:40], data + b"x", data[:-16] + b"0" * 16, b""):
+        with pytest.raises(CorruptTableError, match="here"):
+            records.decode(wrong, "here")

@@ -173,3 +173,18 @@ def test_the_step_reads_what_the_scan_reads(many: Any) -> None:
     packed = payloads(scan.plan.slices, 3)
     assert len(packed) == 3
     assert engine.collect(engine.map(engine.tasks(packed), step)).equals(scan.to_arrow())
+
+
+@pytest.mark.parametrize("files", [1, 7, 40, 200])
+def test_many_small_files_are_read_in_their_order(hand: Make, rows: Make, files: int) -> None:
+    """One thread reads several of them, and each thread has its turns."""
+    table = hand()
+    for number in range(files):
+        table.file(rows("paris", [number]), "paris", f"f-{number:04}", T1)
+    table.commit(T1)
+    scan = table.read(columns=["id"])
+    groups = scan._in_groups(2)
+    assert [one for group in groups for one in group] == list(scan.plan.slices)
+    assert len(groups) >= min(files, 16)
+    assert files < 40 or len(groups) < files
+    assert scan.to_arrow()["id"].to_pylist() == [f"k{number}" for number in range(files)]

@@ -7,13 +7,14 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import field, frozen
 from hoodoo.errors import ConfigError, NotATableError, SchemaError
 from hoodoo.model.config import DEFAULT_PARTITION
 from hoodoo.storage.api import Storage
 
 from hoodoo_bootstrap.index import SourceFile
 
+_PATHS = 64  # whose values stay in memory
 _TABLES = {".hoodie": "a Hudi", "_delta_log": "a Delta Lake"}
 
 
@@ -51,6 +52,8 @@ class PathColumns:
 
     names: tuple[str, ...] = ()
     kinds: Mapping[str, pa.DataType] = {}
+    # Of the paths that were asked for last, with the columns that files lacked.
+    _made: dict[tuple[str, ...], dict[str, pa.Scalar]] = field(factory=dict, eq=False, repr=False)
 
     def of(self, path: str, there: Sequence[str]) -> dict[str, pa.Scalar]:
         """The columns of the partition ``path`` that are not ``there``. SchemaError where the path
@@ -58,8 +61,15 @@ class PathColumns:
         lacking = [name for name in self.names if name not in there]
         if not lacking:
             return {}
-        texts = self.texts(path)
-        return {name: self._value(name, texts[name], path) for name in lacking}
+        key = (path, *lacking)
+        made = self._made.get(key)
+        if made is None:
+            texts = self.texts(path)
+            made = {name: self._value(name, texts[name], path) for name in lacking}
+            if len(self._made) >= _PATHS:
+                self._made.clear()
+            self._made[key] = made
+        return made
 
     def texts(self, path: str) -> dict[str, str | None]:
         """What a partition path says of each column. SchemaError if it has another number of

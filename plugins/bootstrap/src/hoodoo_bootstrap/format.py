@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any
+from functools import partial
 
 import pyarrow as pa
 from attrs import evolve, field, frozen
@@ -39,6 +39,9 @@ from hoodoo_rows.api import StoredFiles
 from hoodoo_bootstrap.folder import PathColumns
 from hoodoo_bootstrap.index import SKELETONS, BootstrapIndex, SourceFile, needed
 from hoodoo_bootstrap.zipped import ZippedReader, changed
+
+# Hudi notes milliseconds; seconds.
+_SAME_TIME = 2e-3
 
 
 class _Seen:
@@ -76,20 +79,34 @@ class BootstrappedFormat:
         if file is None:
             return self.stored.reader(storage, path)
         found = self.source_of(storage, file)
+        same = self._is_as_it_was(found)
         with ExitStack() as opened:
-            skeleton = opened.enter_context(self.stored.reader(storage, path))
             source = opened.enter_context(self._opened(found))
-            name = f"{self.source.root}/{found.path}"
-            if source.num_rows != skeleton.num_rows:
-                rule = (
-                    f"has {source.num_rows} rows, and {path} {skeleton.num_rows}: it was "
-                    "changed after the bootstrap."
-                )
-                raise changed(name, rule)
-            columns = self._columns(storage)
-            values = columns.of(file.partition_path, source.schema.names)
+            values = self._columns(storage).of(file.partition_path, source.schema.names)
+            zipped = ZippedReader(
+                storage,
+                path,
+                source,
+                values,
+                f"{self.source.root}/{found.path}",
+                partial(self.stored.reader, storage, path),
+            )
+            if not same:
+                _ = zipped.skeleton  # compares the numbers of rows
             opened.pop_all()
-            return ZippedReader(skeleton, source, values, name)
+            return zipped
+
+    def _is_as_it_was(self, found: SourceFile) -> bool:
+        """Whether the source file has the size and the time of modification that the index notes:
+        a copy of the source has another time. CorruptTableError where it has another size, or was
+        deleted."""
+        name, there = f"{self.source.root}/{found.path}", self.source.head(found.path)
+        if there is None:
+            raise changed(name, "was deleted: it has the columns of rows of a bootstrapped table.")
+        if found.size and there.size != found.size:
+            had = found.size
+            raise changed(name, f"has {there.size} bytes, and had {had} at the bootstrap.")
+        return bool(found.size) and abs(there.modified - found.modified) < _SAME_TIME
 
     def source_of(self, storage: Storage, file: BaseFile) -> SourceFile:
         """The file that has the columns of the skeleton ``file``. UnsupportedTableError without an
@@ -115,19 +132,11 @@ class BootstrappedFormat:
         return None if file is None else f"{self.source.root}/{self.source_of(storage, file).path}"
 
     def _opened(self, found: SourceFile) -> BaseFileReader:
-        name = f"{self.source.root}/{found.path}"
         try:
-            reader: Any = self.stored.reader(self.source, found.path)
+            return self.stored.reader(self.source, found.path)
         except CorruptTableError as error:
-            if self.source.head(found.path) is None:
-                rule = "was deleted: it has the columns of rows of a bootstrapped table."
-                raise changed(name, rule) from error
+            name = f"{self.source.root}/{found.path}"
             raise changed(name, f"can't be read ({error.rule})") from error
-        if found.size and hasattr(reader, "size") and reader.size() != found.size:
-            has = reader.size()
-            reader.close()
-            raise changed(name, f"has {has} bytes, and had {found.size} at the bootstrap.")
-        return reader
 
     def _columns(self, storage: Storage) -> PathColumns:
         """What folders say of columns that files lack, in the types that the table had first."""

@@ -28,11 +28,10 @@ FOLDER = ".hoodie/.aux/.bootstrap"
 PARTITIONS, FILES = f"{FOLDER}/.partitions/{_NAME}", f"{FOLDER}/.fileids/{_NAME}"
 _INFO = "INDEX_INFO"
 _BLOCK = 1 << 20  # Hudi's
-# From this lookup in a partition path on its entries are read at once: each lookup by itself
-# decodes a whole block, of some 2,000 entries.
-_MANY = 4
 _AT_ONCE = 256  # entries that are made together
-_PATHS = 8  # whose entries stay in memory
+# Entries that stay in memory, of so many lookups: some hundreds, of 1 MiB, for each. Files are read
+# in the order of their paths, by a few tasks side by side.
+_LOOKUPS = 8
 FIX = (
     "Restore the index from a copy of the table; without it the columns of the rows can't be found."
 )
@@ -59,9 +58,8 @@ class BootstrapIndex:
 
     by_file: HFile
     base: str
-    # Of partition paths: how many lookups there were; all entries of those that were read last.
-    _looked: dict[str, int] = field(factory=dict, eq=False, repr=False)
-    _entries: dict[str, dict[str, bytes]] = field(factory=dict, eq=False, repr=False)
+    # The entries of blocks that were read last, by key.
+    _entries: list[dict[bytes, bytes]] = field(factory=list, eq=False, repr=False)
 
     @classmethod
     def open(cls, storage: Storage) -> BootstrapIndex | None:
@@ -81,7 +79,7 @@ class BootstrapIndex:
     def source_of(self, file: BaseFile) -> SourceFile | None:
         """The source file of a base file; None if the index lacks it."""
         key = f"part={file.partition_path};fileid={file.file_id}"
-        value = self._value(f"part={file.partition_path};", key)
+        value = self._value(key.encode())
         if value is None:
             return None
         record = records.decode(value, f"{FILES}, entry {key}")
@@ -94,23 +92,21 @@ class BootstrapIndex:
                 f"names the file {uri}, which is not in the source {self.base}.",
                 FIX,
             )
-        return SourceFile(path, int(status.get("length") or 0))
+        modified = int(status.get("modificationTime") or 0) / 1000
+        return SourceFile(path, int(status.get("length") or 0), modified)
 
-    def _value(self, prefix: str, key: str) -> bytes | None:
-        there = self._entries.get(prefix)
-        if there is None:
-            looked = self._looked[prefix] = self._looked.get(prefix, 0) + 1
-            if looked < _MANY:
-                found = self.by_file.get(pa.array([key]), "seek").column("value")
-                return found[0].as_py() if len(found) else None
-            every = self.by_file.get_prefixes(pa.array([prefix]))
-            names = every.column("key").cast(pa.string()).to_pylist()
-            there = dict(zip(names, every.column("value").to_pylist(), strict=True))
-            # Files are read in the order of their paths, by a few tasks side by side.
-            for older in list(self._entries)[: 1 - _PATHS]:
-                self._entries.pop(older, None)
-            self._entries[prefix] = there
-        return there.get(key)
+    def _value(self, key: bytes) -> bytes | None:
+        for there in self._entries:
+            if key in there:
+                return there[key]
+        found = self.by_file.beside(key)
+        names, values = found.column("key").to_pylist(), found.column("value").to_pylist()
+        there = dict(zip(names, values, strict=True))
+        if key not in there:  # Java may have another order of keys
+            one = self.by_file.get(pa.array([key], pa.binary())).column("value")
+            return one[0].as_py() if len(one) else None
+        self._entries[:] = [there, *self._entries[: _LOOKUPS - 1]]
+        return there[key]
 
 
 def below(uri: str, base: str) -> str | None:

@@ -60,8 +60,10 @@ _SCHEMAS = {
 }
 
 
-_MOST_SCHEMAS = 16
-_checked: set[str] = set()
+_SYNC = 16  # bytes of a marker
+_MOST_HEADS = 8
+# What comes before the marker of a record, and its schema.
+_heads: list[tuple[bytes, Any]] = []
 
 
 @cache
@@ -78,15 +80,42 @@ def encode(name: str, record: Mapping[str, Any]) -> bytes:
 
 
 def decode(data: bytes, where: str) -> dict[str, Any]:
-    """The record in ``data``. CorruptTableError naming ``where``."""
+    """The record in ``data``. CorruptTableError naming ``where``.
+
+    What comes before the record, its schema above all, is the same in all of an index: it is read
+    once."""
     with reading(where, "not a readable record of a bootstrap's index"):
-        found = fastavro.reader(io.BytesIO(data))
-        text = str(found.metadata.get("avro.schema"))
-        if text not in _checked:  # each record has it, and it is the same in all of an index
-            check_bounded(found.writer_schema)
-            if len(_checked) < _MOST_SCHEMAS:
-                _checked.add(text)
-        (record,) = found
+        for head, schema in _heads:
+            if data.startswith(head):
+                record = _after(data, len(head) + _SYNC, schema)
+                break
+        else:
+            record = _whole(data)
         if not isinstance(record, dict):
             raise ValueError("it is no record")
         return dict(record)
+
+
+def _whole(data: bytes) -> Any:
+    found = fastavro.reader(io.BytesIO(data))
+    check_bounded(found.writer_schema)
+    (record,) = found
+    if found.codec == "null" and len(_heads) < _MOST_HEADS:
+        marker = data[-_SYNC:]
+        schema = fastavro.parse_schema(found.writer_schema)
+        _heads.append((data[: data.index(marker)], schema))
+    return record
+
+
+def _after(data: bytes, start: int, schema: Any) -> Any:
+    """The record in the one block that begins at ``start``, between two equal markers."""
+    rest = io.BytesIO(data)
+    rest.seek(start)
+    count: Any = fastavro.schemaless_reader(rest, "long", None)
+    size: Any = fastavro.schemaless_reader(rest, "long", None)
+    begin = rest.tell()
+    record: Any = fastavro.schemaless_reader(rest, schema, None)
+    marker = data[start - _SYNC : start]
+    if count != 1 or rest.tell() != begin + size or data[begin + size :] != marker:
+        raise ValueError("it has not one record alone")
+    return record

@@ -6,13 +6,13 @@ Row n of the one belongs to row n of the other."""
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import frozen
+from attrs import define, field
 from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.file_format import (
     BaseFileReader,
@@ -23,10 +23,11 @@ from hoodoo.hookspecs.file_format import (
     key_range,
 )
 from hoodoo.model.meta import META_COLUMNS
-from hoodoo_rows.api import StoredFiles
+from hoodoo.storage.api import Storage
 
 from hoodoo_bootstrap.folder import with_values
 
+_META = tuple(pa.field(name, pa.string()) for name in META_COLUMNS)
 CHANGED = (
     "Restore the file as it was at the bootstrap; rows that were written to the table since "
     "are in its own files. "
@@ -54,21 +55,64 @@ class ReadsGroups(Protocol):
         """The rows of these, as ``batches`` has them."""
 
 
-@frozen
-class ZippedReader(StoredFiles.ReaderAround):
-    """Implements :class:`~hoodoo.hookspecs.file_format.BaseFileReader`. ``inner`` reads
-    the skeleton, ``source`` the source file. ``values``: the columns that the source file lacks
-    and its folder says. ``name``: of the source file."""
+@define(eq=False)
+class ZippedReader:
+    """Implements :class:`~hoodoo.hookspecs.file_format.BaseFileReader`. ``values``: the columns
+    that the source file lacks and its folder says. ``name``: of the source file. ``open_skeleton``
+    opens the other one, when it is needed first: most reads need the columns of the source
+    alone."""
 
+    storage: Storage
+    path: str
     source: BaseFileReader
     values: Mapping[str, pa.Scalar]
     name: str
+    open_skeleton: Callable[[], BaseFileReader]
+    _skeleton: BaseFileReader | None = None
+    _schema: pa.Schema = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        made = [pa.field(name, value.type) for name, value in self.values.items()]
+        self._schema = pa.schema([*_META, *self.source.schema, *made])
+
+    @property
+    def skeleton(self) -> BaseFileReader:
+        """The file of Hudi's columns. CorruptTableError where it has another number of rows than
+        the source file."""
+        if self._skeleton is None:
+            found = self.open_skeleton()
+            if found.num_rows != self.source.num_rows:
+                rows = found.num_rows
+                found.close()
+                rule = (
+                    f"has {self.source.num_rows} rows, and {self.path} {rows}: it was "
+                    "changed after the bootstrap."
+                )
+                raise changed(self.name, rule)
+            self._skeleton = found
+        return self._skeleton
 
     @property
     def schema(self) -> pa.Schema:
         """Hudi's columns, those of the source file, and those of its folder."""
-        made = [pa.field(name, value.type) for name, value in self.values.items()]
-        return pa.schema([*self.inner.schema, *self.source.schema, *made])
+        return self._schema
+
+    @property
+    def num_rows(self) -> int:
+        return self.source.num_rows
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """Of the skeleton's footer."""
+        return self.skeleton.metadata
+
+    def size(self) -> int:
+        """Bytes of the skeleton, which the table knows as those of the base file."""
+        there = None if self._skeleton is not None else self.storage.head(self.path)
+        if there is not None:
+            return there.size
+        inner: Any = self.skeleton
+        return int(inner.size()) if hasattr(inner, "size") else 0
 
     def batches(
         self,
@@ -84,14 +128,12 @@ class ZippedReader(StoredFiles.ReaderAround):
         ours = [name for name in names if name in META_COLUMNS]
         others = [n for n in names if n not in self.values and n not in META_COLUMNS]
         groups = None if where is None else self._groups(where)
-        left = self.inner.batches(ours, None, batch_rows, encoded)
         if groups is None:
             right = self.source.batches(others, None, batch_rows, encoded)
         else:
-            numbers, spans = groups
-            left = within(left, spans)
             assert isinstance(self.source, ReadsGroups)
-            right = self.source.group_batches(numbers, others, batch_rows, encoded)
+            right = self.source.group_batches(groups[0], others, batch_rows, encoded)
+        left = self._own(ours, None if groups is None else groups[1], batch_rows, encoded)
         if not ours:
             for batch in right:
                 yield with_values(names, batch, self.values) if names else batch
@@ -102,6 +144,17 @@ class ZippedReader(StoredFiles.ReaderAround):
                 columns_of_both = [*one.columns, *other.columns]
                 both = pa.RecordBatch.from_arrays(columns_of_both, names=[*ours, *others])
                 yield with_values(names, both, self.values)
+
+    def _own(
+        self,
+        columns: Sequence[str],
+        spans: Sequence[tuple[int, int]] | None,
+        batch_rows: int | None,
+        encoded: bool,
+    ) -> Iterator[pa.RecordBatch]:
+        """Hudi's columns; None of ``spans``: all rows."""
+        found = self.skeleton.batches(columns, None, batch_rows, encoded)
+        yield from found if spans is None else within(found, spans)
 
     def _groups(self, where: pc.Expression) -> tuple[list[int], list[tuple[int, int]]] | None:
         """Row groups of the source file that may match, and their first and last rows; None:
@@ -131,7 +184,7 @@ class ZippedReader(StoredFiles.ReaderAround):
         self, column: str, values: pa.Array | pa.ChunkedArray
     ) -> Iterator[pa.RecordBatch]:
         """Of the file that has the column."""
-        file = self.inner if column in META_COLUMNS else self.source
+        file = self.skeleton if column in META_COLUMNS else self.source
         if column in self.values or not isinstance(file, FindsValues):
             yield from self.batches([column])
         else:
@@ -146,16 +199,23 @@ class ZippedReader(StoredFiles.ReaderAround):
 
     def key_range(self) -> tuple[str, str] | None:
         """The skeleton's."""
-        return key_range(self.inner)
+        return key_range(self.skeleton)
 
     def key_filter(self) -> MembershipFilter | None:
         """The skeleton's."""
-        return key_filter(self.inner)
+        return key_filter(self.skeleton)
 
     def close(self) -> None:
         """Close both files."""
-        self.inner.close()
+        if self._skeleton is not None:
+            self._skeleton.close()
         self.source.close()
+
+    def __enter__(self) -> ZippedReader:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
 
 
 def within(

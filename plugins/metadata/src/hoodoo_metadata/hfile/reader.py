@@ -157,6 +157,12 @@ class HFile:
         columns = [pa.array([entry[n] for entry in found], pa.binary()) for n in (0, 1)]
         return pa.Table.from_arrays(columns, schema=ENTRIES)
 
+    def beside(self, key: bytes) -> pa.Table:
+        """All entries of the blocks that may have ``key``, ascending: who asks for the keys of a
+        file one after another reads each block once."""
+        mask = blocks_of_keys(self._index, pa.array([key], pa.binary()))
+        return self._matching(mask, lambda entries: entries.batch())
+
     def get_prefixes(self, prefixes: pa.Array) -> pa.Table:
         """The entries whose keys begin with one of ``prefixes`` (strings or binary), ascending."""
         wanted = _binary(prefixes)

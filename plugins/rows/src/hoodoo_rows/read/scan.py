@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -27,6 +27,9 @@ from hoodoo_rows.read.step import ReadSlices
 Answer = TypeVar("Answer")
 # Batches that wait, of all files together.
 _WAITING = 12
+# Small files that one thread reads in a row: so many, of so many bytes together, as long as each
+# thread gets as many turns.
+_GROUP_FILES, _GROUP_BYTES, _TURNS = 32, 1 << 20, 8
 # Files of so many bytes together are read at the same time where each waits for a network.
 _FAR_BYTES = 64 << 20
 
@@ -73,18 +76,42 @@ class Scan(Rows):
         files = self._files
         rows = self.step.rows
         depth = max(2 if files == self.read_ahead else 1, _WAITING // files)
-        found = in_order([partial(rows, s) for s in self.plan.slices], files, depth)
+        groups = self._in_groups(files)
+        found = in_order([partial(_chained, rows, group) for group in groups], files, depth)
         return shown(found, self.plan.schema)
+
+    def _in_groups(self, files: int) -> list[Sequence[FileSlice]]:
+        """The slices, in their order. One thread reads small ones one after another: to hand over a
+        file takes as long as to decode some thousand values. Not across a network, where each
+        waits."""
+        slices = self.plan.slices
+        most = 1 if self._far > 1 else len(slices) // (files * _TURNS)
+        groups: list[Sequence[FileSlice]] = []
+        at = 0
+        while at < len(slices):
+            end, size = at + 1, slices[at].size
+            while end < min(at + min(most, _GROUP_FILES), len(slices)):
+                size += slices[end].size
+                if size > _GROUP_BYTES:
+                    break
+                end += 1
+            groups.append(slices[at:end])
+            at = end
+        return groups
 
     @property
     def _files(self) -> int:
         """How many files are read at the same time: across a network more, as long as they are
         small together."""
-        far = at_once(self.source.storage)
+        far = self._far
         if far < 2 or not self.plan.slices:
             return self.read_ahead
         usual = self.plan.size // len(self.plan.slices) or 1
         return max(self.read_ahead, min(far, _FAR_BYTES // usual))
+
+    @property
+    def _far(self) -> int:
+        return at_once(self.source.storage)
 
     def to_spark(self, spark: Any = None) -> Any:
         """A lazy Spark DataFrame; ``spark`` is by default the active session.
@@ -113,6 +140,13 @@ class Scan(Rows):
             yield ask(storage, file_format, spec, slice_, self.plan.rule)
 
         return in_order([partial(one, s) for s in self.plan.slices], self._files)
+
+
+def _chained(
+    rows: Callable[[FileSlice], Iterator[pa.RecordBatch]], slices: Sequence[FileSlice]
+) -> Iterator[pa.RecordBatch]:
+    for slice_ in slices:
+        yield from rows(slice_)
 
 
 def dataframe(scan: Any, spark: Any) -> Any:
