@@ -11,10 +11,8 @@ from __future__ import annotations
 from hoodoo.kernel.answers import shapes
 from hoodoo.kernel.answers.declared import part, rule
 from hoodoo.kernel.answers.families import checked, kind_of
-from hoodoo.kernel.answers.indexes import check_asked, check_groups, check_locations
 from hoodoo.kernel.answers.seam import Ask, Checked, plain, who_is
 from hoodoo.kernel.answers.wrong import Who, Wrong, excuse, excused, says
 
-__all__ = ["Ask", "Checked", "Who", "Wrong", "check_asked", "check_groups", "check_locations"]
-__all__ += ["checked", "excuse", "excused", "kind_of", "part", "plain", "rule", "says", "shapes"]
-__all__ += ["who_is"]
+__all__ = ["Ask", "Checked", "Who", "Wrong", "checked", "excuse", "excused", "kind_of", "part"]
+__all__ += ["plain", "rule", "says", "shapes", "who_is"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from hoodoo_rows.write import located, log_keys
+from hoodoo_rows.write import check_located, located, log_keys
 
 
 class KeyLookup:
     """Keys looked up in a table (:class:`~hoodoo_rows.write.target.WriteTarget`) by any index:
     ``locate`` asks it, ``living`` leaves keys out that have no row any more; ``different`` compares
-    two answers."""
+    two answers. ``check_locations``, ``check_groups``: PluginError where an index answers what can
+    not be."""
 
     locate = staticmethod(located.locate)
     context_of = staticmethod(located.context_of)
@@ -17,4 +18,6 @@ class KeyLookup:
     keeps_gone = staticmethod(located.keeps_gone)
     unsure = staticmethod(located.unsure)
     living = staticmethod(located.living)
+    check_locations = staticmethod(check_located.check_locations)
+    check_groups = staticmethod(check_located.check_groups)
     LivingRows = log_keys.LivingRows

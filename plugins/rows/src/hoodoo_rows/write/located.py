@@ -21,7 +21,6 @@ from hoodoo.hookspecs.index import (
 )
 from hoodoo.hookspecs.merger import Merger
 from hoodoo.hookspecs.observer import Event
-from hoodoo.kernel.answers import check_locations
 from hoodoo.kernel.events import notify
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
@@ -31,6 +30,7 @@ from hoodoo_rows.merge.pairs import flat, merge_pairs
 from hoodoo_rows.model.internal_row import OP, PUT
 from hoodoo_rows.produce.columns import SEQ
 from hoodoo_rows.produce.summary import Arrivals
+from hoodoo_rows.write.check_located import check_locations
 from hoodoo_rows.write.key import KeysOnly
 from hoodoo_rows.write.key_table import KeyTable, sees_rows
 from hoodoo_rows.write.log_keys import living_keys, with_log_keys

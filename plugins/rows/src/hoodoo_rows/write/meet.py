@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.hookspecs.engine import PART, SLOT, Side, Stream, Task
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA, LookupIndex
-from hoodoo.kernel.answers import check_asked, check_locations
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
 
 from hoodoo_rows.merge.pairs import flat
@@ -23,6 +22,7 @@ from hoodoo_rows.model.key_hash import all_differ
 from hoodoo_rows.produce.columns import FILE_ID, append_columns, tagged
 from hoodoo_rows.produce.slots import part_of
 from hoodoo_rows.produce.summary import Arrivals
+from hoodoo_rows.write.check_located import check_asked, check_locations
 from hoodoo_rows.write.tag import NOWHERE, AskedRows, Here, LocatedDeletes
 from hoodoo_rows.write.target import WriteTarget
 

@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.hookspecs.engine import Side, Stream, Task, Workspace
 from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA, LookupIndex, Tees
-from hoodoo.kernel.answers import check_asked
 from hoodoo.model.meta import with_meta, without_meta
 from hoodoo.model.payload import pack_slices
 from hoodoo.options.kinds import FLAG
@@ -22,6 +21,7 @@ from hoodoo_rows.merge.pairs import is_plain
 from hoodoo_rows.placement import FOLLOWS
 from hoodoo_rows.produce.columns import keyed
 from hoodoo_rows.produce.summary import Arrivals
+from hoodoo_rows.write.check_located import check_asked
 from hoodoo_rows.write.key import KeysOnly
 from hoodoo_rows.write.key_table import KeyTable
 from hoodoo_rows.write.located import (

@@ -10,7 +10,6 @@ from hoodoo.errors import DuplicateKeyError
 from hoodoo.hookspecs.conflict import Group
 from hoodoo.hookspecs.engine import Stream, Workspace, result_bytes
 from hoodoo.hookspecs.index import BucketPlace, LookupIndex, PathBuckets
-from hoodoo.kernel.answers import check_groups
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import with_meta
 from hoodoo.options.write import DUPLICATES, duplicates
@@ -19,6 +18,7 @@ from hoodoo.timeline.codec.large import LazyStats
 from hoodoo_rows.produce.slots import SlotPlan
 from hoodoo_rows.produce.summary import Arrivals, Summarise, arrivals
 from hoodoo_rows.read.source import SKELETONS
+from hoodoo_rows.write.check_located import check_groups
 from hoodoo_rows.write.located import living
 from hoodoo_rows.write.operation import WriteKind
 from hoodoo_rows.write.places import OnDriver, Places, in_tasks, tag, where_rows_stay

@@ -20,7 +20,6 @@ from hoodoo.hookspecs.index import (
     PathIndex,
     StoredIndex,
 )
-from hoodoo.kernel.answers import check_groups, check_locations
 from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY, with_meta
 from hoodoo.model.payload import pack_slices, unpack_slices
 from hoodoo.storage.api import Storage
@@ -86,7 +85,7 @@ def locations_of(
         target, index, keys, ArrivingRows.Arrivals(rows={"": rows}, key_bytes=size), compares
     )
     groups = found.group_by(["partition_path", "file_id"]).aggregate([]).to_pylist()
-    check_groups(
+    KeyLookup.check_groups(
         index,
         ((group["partition_path"], group["file_id"]) for group in groups),
         {(s.partition_path, s.file_id) for s in target.slices} if groups else (),
@@ -149,7 +148,7 @@ def stale(target: WriteTarget, index: object, there: pa.Table) -> pa.Table:
     stored = target.engine.collect(
         index.entries(KeyLookup.context_of(target, ArrivingRows.Arrivals(rows={}), True))
     )
-    check_locations(index, stored, "entries")
+    KeyLookup.check_locations(index, stored, "entries")
     names = LOCATIONS_SCHEMA.names
     return stored.join(there, names, join_type="left anti", use_threads=False).select(names)
 
