@@ -119,6 +119,18 @@ def test_the_option_and_version_6(tmp_path: Path) -> None:
             assert not {Header.RECORD_POSITIONS, Header.BASE_FILE_INSTANT} & block.headers.keys()
 
 
+def test_a_property_of_the_table_is_read(tmp_path: Path) -> None:
+    """Hudi's configuration of writes, as a table of another writer may have it in its properties."""
+    table = made(tmp_path / "t")
+    table.upsert(table_of(many(20, 1, "old")))
+    with (tmp_path / "t/.hoodie/hoodie.properties").open("a") as properties:
+        properties.write("hoodie.write.record.positions=false\n")
+    hoodoo.open(str(tmp_path / "t")).upsert(table_of(many(20, 2, "new", 3)))
+    assert {Header.RECORD_POSITIONS in block.headers for block, _, _ in blocks(tmp_path / "t")} == {
+        False
+    }
+
+
 def met(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Of each slice that is read from now on, whether rows met by number."""
     found: list[bool] = []
@@ -151,6 +163,20 @@ def test_a_read_meets_by_number_only_where_all_blocks_say_it(
     found.clear()
     assert "last" in str(shown(hoodoo.open(str(tmp_path / "t"))))
     assert found == [False]
+
+
+def test_columns_that_were_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other names in older files move no rows."""
+    table = made(tmp_path / "t")
+    table.upsert(table_of(many(40, 1, "old")))
+    table.upsert(table_of(many(40, 2, "new", 3)))
+    table.alter(rename={"v": "w"})
+    found = met(monkeypatch)
+    expected = shown(by_keys(tmp_path / "t"))
+    assert set(found) == {False} and "'w': 'new3'" in str(expected)
+    found.clear()
+    assert shown(hoodoo.open(str(tmp_path / "t"))) == expected
+    assert set(found) == {True}
 
 
 def test_another_base_file_is_not_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -224,7 +224,7 @@ TWISTS: dict[str, Callable[[Any], Any]] = {
 # --- ways in which the rows of a stream are wrong ------------------------------------------------------
 @frozen
 class TwistRows:
-    """Step: rows of LOCATIONS_SCHEMA, wrong in the way that is named."""
+    """Step: rows of LOCATIONS_SCHEMA or ROWS_SCHEMA, wrong in the way that is named."""
 
     how: str
     out_schema: pa.Schema = LOCATIONS_SCHEMA
@@ -235,7 +235,7 @@ class TwistRows:
         for batch in batches:
             if not batch.num_rows:
                 continue
-            key, path, file_id = (batch.column(n) for n in LOCATIONS_SCHEMA.names)
+            key, path, file_id, *at = batch.columns
             if self.how == "rows_doubled":
                 yield batch
             if self.how == "rows_null":
@@ -247,10 +247,12 @@ class TwistRows:
             if self.how == "rows_table":
                 yield pa.Table.from_batches([batch])
                 continue
-            yield pa.record_batch([key, path, file_id], schema=LOCATIONS_SCHEMA)
+            if self.how == "rows_below":
+                at = [negative(at[0])]
+            yield pa.record_batch([key, path, file_id, *at], schema=self.out_schema)
             if self.how == "rows_unasked":
                 more = pa.array(["nobody-asked"] * len(key))
-                yield pa.record_batch([more, path, file_id], schema=LOCATIONS_SCHEMA)
+                yield pa.record_batch([more, path, file_id, *at], schema=self.out_schema)
 
 
 ROWS = ("rows_doubled", "rows_null", "rows_unknown", "rows_elsewhere", "rows_table", "step_raises")
@@ -298,8 +300,8 @@ class Bad:
             return None if good is None else Bad(good, self.case, None)
         ASKED[0] += 1
         how = self.case.twist
-        if how in (*ROWS, "rows_unasked"):
-            return args[1].engine.map(good, TwistRows(how))
+        if how in (*ROWS, "rows_unasked", "rows_below"):
+            return args[1].engine.map(good, TwistRows(how, good.schema))
         if how in ("items_none", "items_short", "items_doubled", "items_raise", "items_retyped"):
             return _items(good, how)
         return TWISTS[how](good)
@@ -381,6 +383,7 @@ WRONG: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "Index": {"is_global": _FLAG, "moves_partitions": _FLAG},
     "LookupIndex": {"locate": (*_STREAM, *ROWS)},
+    "SeesRows": {"locate_rows": (*_STREAM, *ROWS, "rows_below")},
     "Tees": {"first": _STREAM, "second": _STREAM},
     "ComputedIndex": {
         "buckets": (*_WHOLE, "empty"), "bucket": (*_NUMBERS, "large"),
@@ -403,12 +406,14 @@ WRONG: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "extension": _TEXT, "reader": ("none", "pair", "text", "raises"), "writer": ("none", "pair", "text", "raises"),
     },
     "LogFormat": {"reader": ("none", "pair", "text", "raises"), "writer": ("none", "pair", "text", "raises")},
+    "NotesRows": {"notes_rows": _FLAG},
     "LogFileReader": {
         "path": ("none", "pair", "raises"), "blocks": ("none", "text", "strange", "raises"),
         "damages": ("none", "text", "strange", "raises"), "rows": ("none", "pair", "text", "raises"),
+        "base_rows": ("pair", "text", "number", "listed_numbers", "backwards", "unsigned", "under", "raises"),
         "close": (),
     },
-    "LogFileWriter": {"data_block": ("none", "pair", "text", "raises"), "close": (*_WHOLE, "lying")},
+    "LogFileWriter": {"at_rows": _ONLY, "data_block": ("none", "pair", "text", "raises"), "close": (*_WHOLE, "lying")},
     "LogBlockFormat": {
         "kind": ("none", "pair", "text", "below", "raises"), "decode": ("none", "pair", "text", "raises"),
         "encode": ("none", "number", "raises", "items_none", "items_raise"),
@@ -565,6 +570,26 @@ def keys_long(good: Any) -> Any:
     return [long(key) for key in good]
 
 
-TWISTS |= {"keys_short": keys_short, "keys_long": keys_long}
+def listed_numbers(good: Any) -> Any:
+    return good.tolist()
+
+
+def backwards(good: Any) -> Any:
+    """Numbers that descend."""
+    return good[::-1]
+
+
+def unsigned(good: Any) -> Any:
+    return good.astype("uint64")
+
+
+def under(good: Any) -> Any:
+    """Numbers that begin below 0."""
+    return good - 1 - good[0]
+
+
+TWISTS |= {
+    f.__name__: f for f in (keys_short, keys_long, listed_numbers, backwards, unsigned, under)
+}
 
 __all__ = ["ASKED", "ELSEWHERE", "NO_ANSWER", "TWISTS", "WRONG", "Bad", "Broken", "Case"]

@@ -156,6 +156,7 @@ SCENES: dict[str, Scene] = {
     "linear": Scene(_several_files, _linear),
     "log_upsert": Scene(_merged_logs, _upsert),
     "compaction": Scene(_merged_logs, lambda path: opened(path).compact()),
+    "merged_read": Scene(_merged_logs, lambda path: opened(path).read().to_arrow()),
     "cleaning": Scene(_several_versions, _clean),
     "planned": Scene(_planned, lambda path: opened(path, **_GIVES_WAY).upsert(rows(0, 40, 5))),
     "bucket": Scene(

@@ -43,6 +43,7 @@ PLACES: dict[str, tuple[str, str | None, str]] = {
     "Merger": ("merger", None, "upsert"),
     "Index": ("index", None, "upsert"),
     "LookupIndex": ("index", None, "upsert"),
+    "SeesRows": ("index", None, "log_upsert"),
     "Tees": ("index", None, "tee"),
     "ComputedIndex": ("index", None, "bucket"),
     "KeyHash": ("index_hash", None, "growing"),
@@ -52,6 +53,7 @@ PLACES: dict[str, tuple[str, str | None, str]] = {
     "BoundSerializer": ("serializer", "bind", "upsert"),
     "BaseFileFormat": ("file_format", None, "upsert"),
     "LogFormat": ("log_format", None, "compaction"),
+    "NotesRows": ("log_format", None, "log_upsert"),
     "LogFileReader": ("log_format", "reader", "compaction"),
     "LogFileWriter": ("log_format", "writer", "log_upsert"),
     "LogBlockFormat": ("log_block", None, "compaction"),
@@ -81,6 +83,7 @@ SCENE_OF = {
     ("Clustering", "keys"): "linear",
     ("LogBlockFormat", "encode"): "log_upsert",
     ("LogFormat", "writer"): "log_upsert",
+    ("LogFileReader", "base_rows"): "merged_read",
     ("ComputedIndex", "file_id"): "new_bucket",
 }
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from attrs import frozen
 from hoodoo.errors import ConfigError
-from hoodoo.hookspecs.engine import Engine, Task
+from hoodoo.hookspecs.engine import Engine, Stream, Task
 from hoodoo.hookspecs.file_format import BaseFileReader, KnowsKeys, MembershipFilter
-from hoodoo.hookspecs.index import LookupIndex
+from hoodoo.hookspecs.index import ROWS_SCHEMA, IndexContext, LookupIndex
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.resolve import resolve
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.storage.api import Storage
 from hoodoo.testing.contracts.index import LookupIndexContract
 from hoodoo.testing.contracts.index_files import file_id
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo_standard.index import matching
 from hoodoo_standard.index.plan import file_tasks, read_payload
 from hoodoo_standard.index.simple import SimpleIndex, global_from_settings
@@ -197,3 +201,29 @@ def test_settings() -> None:
     assert SimpleIndex.from_settings(Settings(options={key: "5"})) == SimpleIndex(side_bytes=5)
     with pytest.raises(ConfigError, match="number of bytes"):
         SimpleIndex.from_settings(Settings(options={key: "5 miles"}))
+
+
+class _OffByOne(SimpleIndex):
+    """Numbers of rows from 1: the contract of indexes sees it."""
+
+    def locate_rows(self, keys: Stream, context: IndexContext) -> Stream:
+        return context.engine.map(super().locate_rows(keys, context), _Next())
+
+
+@frozen
+class _Next:
+    out_schema: pa.Schema = ROWS_SCHEMA
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield batch.set_column(3, "position", pc.add(batch.column("position"), 1))
+
+
+def test_numbers_of_rows_that_are_wrong_are_caught(tmp_path: Path) -> None:
+    check = TestSimple().test_numbers_of_rows_are_those_of_the_files
+    engine, file_format = (
+        resolve(*of).instance for of in (("engine", "local"), ("file_format", "PARQUET"))
+    )
+    check(SimpleIndex(), engine, DirectoryStorage(str(tmp_path / "right")), file_format)
+    with pytest.raises(AssertionError, match=r"locate_rows: '.*' is not row \d of p="):
+        check(_OffByOne(), engine, DirectoryStorage(str(tmp_path / "wrong")), file_format)

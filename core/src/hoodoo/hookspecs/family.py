@@ -40,9 +40,10 @@ class Family:
     What a factory makes obeys one of ``protocols``, and may have members of the ``optional`` ones:
     all of one, or none, unless ``lacking`` says otherwise of a member, of ``protocols`` too.
     ``parts``: Protocols of what members answer that answers in its place: name -> the Protocol and
-    its optional ones. ``travels``: workers need it. ``api``: the numbers of its API that this core
-    works with, oldest first. ``declared_at``: of a family that a distribution brings, what its hook
-    ``hoodoo_families`` says; the kernel notes it.
+    its optional ones; ``parts_lack``: members of these that may be missing. ``travels``: workers
+    need it. ``api``: the numbers of its API that this core works with, oldest first.
+    ``declared_at``: of a family that a distribution brings, what its hook ``hoodoo_families`` says;
+    the kernel notes it.
     """
 
     hook: str | None
@@ -51,6 +52,7 @@ class Family:
     optional: tuple[type, ...] = ()
     lacking: Mapping[str, Optional] = Factory(dict)
     parts: Mapping[str, tuple[type, ...]] = Factory(dict)
+    parts_lack: Mapping[str, Optional] = Factory(dict)
     travels: bool = False
     more: type | None = None
     api: tuple[int, ...] = (1,)

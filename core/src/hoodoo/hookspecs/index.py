@@ -26,6 +26,8 @@ KEYS_SCHEMA = pa.schema([("record_key", pa.string()), ("partition_path", pa.stri
 LOCATIONS_SCHEMA = pa.schema(
     [("record_key", pa.string()), ("partition_path", pa.string()), ("file_id", pa.string())]
 )
+# What `locate_rows` answers.
+ROWS_SCHEMA = LOCATIONS_SCHEMA.append(pa.field("position", pa.int64()))
 # Roles of registrations: keeps keys unique in the whole table and stores nothing; Spark Hudi knows
 # it by the name that ``hoodie.index.type`` has for it, and would fail over any other there.
 ANYWHERE, HUDI_READS = "anywhere", "hudi_reads"
@@ -87,6 +89,18 @@ class LookupIndex(Index, Protocol):
         Of keys which only log files have core finds the place itself, unless
         :attr:`IndexTraits.knows_logs`.
         """
+
+
+@runtime_checkable
+class SeesRows(Protocol):
+    """What a lookup index may have in addition: it looks into base files, and sees which row has a
+    key. Log files then name that row, and reads merge by it (record positions): a wrong number
+    gives wrong rows."""
+
+    @answers(Rows(ROWS_SCHEMA, "ROWS_SCHEMA"))
+    def locate_rows(self, keys: Stream, context: IndexContext) -> Stream:
+        """As :meth:`LookupIndex.locate`, with the number of the key's row in its base file, from
+        0; null where only log files have the key, or the file has it twice."""
 
 
 @runtime_checkable
@@ -245,7 +259,7 @@ FAMILY = Family(
     An index that is global, or computed, binds the table: it is noted in its properties, and
     writers that name another one are refused.""",
     (LookupIndex, ComputedIndex, PathIndex),
-    optional=(IndexTraits, StoredIndex, LearningIndex, Tees),
+    optional=(IndexTraits, SeesRows, StoredIndex, LearningIndex, Tees),
     lacking={"knows_logs": Optional(False)},
     parts={"buckets": (PathBuckets,)},
     travels=True,

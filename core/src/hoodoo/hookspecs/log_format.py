@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import BinaryIO, Protocol, runtime_checkable
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from hoodoo.hookspecs.family import Family
+from hoodoo.hookspecs.family import Family, Optional
 from hoodoo.hookspecs.log_block import LogBlockFormat
 from hoodoo.model.log_block import Damage, LogBlock
 from hoodoo.storage.api import Storage
@@ -49,6 +51,11 @@ class LogFileReader(Protocol):
 
         CorruptTableError for a content that can't be decoded or an ordering value that does not
         fit, UnsupportedTableError for a block that is none of deletes or of an old version."""
+
+    def base_rows(self, block: LogBlock, base_instant: str) -> npt.NDArray[np.int64] | None:
+        """The numbers, from 0 and ascending, of the rows of the base file of ``base_instant`` that
+        the rows or deletes of ``block`` are about, one for each; None where it does not say them
+        of that file. May be missing: no block says it."""
 
     def close(self) -> None:
         """Close the file. Nothing more can be read from it."""
@@ -107,6 +114,10 @@ class LogFileWriter(Protocol):
     def stands_for(self, instants: Sequence[str]) -> None:
         """The blocks that follow are of a log compaction, and replace those of ``instants``."""
 
+    def at_rows(self, base_instant: str, rows: npt.NDArray[np.int64]) -> None:
+        """The rows of the next block have the numbers ``rows`` (from 0, ascending) in the base file
+        of ``base_instant``. May be missing: blocks do not say it."""
+
     def rollback_block(self, instant: str, target: str) -> LogBlock:
         """A command: readers skip what ``target`` wrote into this file group before."""
 
@@ -134,6 +145,15 @@ class LogFormat(Protocol):
         """Start a file at ``local``."""
 
 
+@runtime_checkable
+class NotesRows(Protocol):
+    """Optional for a :class:`LogFormat`: its blocks say which rows of a base file they change."""
+
+    @property
+    def notes_rows(self) -> bool:
+        """Whether :meth:`LogFileWriter.at_rows` is to be called where the rows are known."""
+
+
 FAMILY = Family(
     "hoodoo_log_formats",
     """Offer formats of log files. When: log files are read or written. Default: ``HOODIE_LOG``
@@ -142,6 +162,12 @@ FAMILY = Family(
     Names are those of ``hoodie.table.log.file.format``. The factory returns a
     :class:`LogFormat`.""",
     (LogFormat,),
+    optional=(NotesRows,),
+    lacking={"notes_rows": Optional(False)},
     parts={"log_reader": (LogFileReader,), "log_writer": (LogFileWriter,)},
+    parts_lack={
+        "base_rows": Optional(lambda reader, block, base_instant: None),
+        "at_rows": Optional(lambda writer, base_instant, rows: None),
+    },
     travels=True,
 )

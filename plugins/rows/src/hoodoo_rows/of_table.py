@@ -133,7 +133,7 @@ def load_plugins(
     file_format, format_ref = resolve("file_format", config.base_file_format, settings)
     if not config.populate_meta_fields:
         file_format = VirtualKeys(file_format, generator, config.filled_meta)
-    if deletes_only(generator) and not getattr(index, "is_global", False):
+    if deletes_only(generator) and not index.is_global:
         raise ConfigError(
             f"key generator {generator_ref.name}",
             f"makes no partition paths, and the index {index_ref.name} looks for keys only in "
@@ -206,7 +206,7 @@ def log_settings(settings: Settings, schema: pa.Schema) -> LogSettings | None:
     layout = layout_of(table)
     filled = None if table.populate_meta_fields else table.filled_meta
     # In version 6 blocks do not say of which base file they speak.
-    notes = layout.names_completion and hasattr(log_format, "notes_rows") and log_format.notes_rows
+    notes = layout.names_completion and log_format.notes_rows
     return LogSettings(
         table.name, layout.log_marker, log_format, blocks, filled=filled, notes_rows=notes
     )

@@ -230,7 +230,8 @@ def _test(hint: Any, inside: bool = False) -> Callable[[Any], bool]:
             isinstance(answer, int) and not isinstance(answer, bool) and answer >= 0
         )
     if getattr(kind, "_is_protocol", False):
-        return partial(_has_all, names=tuple(members(kind)))
+        lacking = {name for family in FAMILIES.values() for name in family.parts_lack}
+        return partial(_has_all, names=tuple(n for n in members(kind) if n not in lacking))
     return lambda answer: isinstance(answer, kind)
 
 

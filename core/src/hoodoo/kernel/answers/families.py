@@ -36,7 +36,7 @@ def kind_of(name: str) -> Kind:
         protocols, lacking = (*family.protocols, *family.optional), family.may_lack
         return _made(name, protocols, family.travels, lacking, family.declared_at)
     family = next(found for found in FAMILIES.values() if name in found.parts)
-    return _made(name, family.parts[name], False, {})
+    return _made(name, family.parts[name], False, dict(family.parts_lack))
 
 
 def _made(
@@ -56,7 +56,8 @@ def _made(
             ruled[member] = rule_of(protocol, member)
             if (prepare := PREPARED.get(f"{protocol.__name__}.{member}")) is not None:
                 kind.prepare[member] = prepare
-    kind.defaults.update((n, o.default) for n, o in lacking.items() if o.default is not WITHOUT)
+    given = {n: o.default for n, o in lacking.items() if o.default is not WITHOUT}
+    kind.defaults.update((n, given[n]) for n in (*kind.properties, *kind.methods) if n in given)
     return kind
 
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from hoodoo.hookspecs.file_format import BaseRanges, ColumnBounds
@@ -43,6 +44,18 @@ def _with_threads(answer: Any, ask: Ask, threads: int) -> Any:
 @rule("LogFormat.writer")
 def _log_writer(answer: Any, ask: Ask, local: str, *args: Any, **named: Any) -> Any:
     return part(answer, ask, "log_writer", local)
+
+
+@rule("LogFileReader.base_rows")
+def _base_rows(answer: Any, ask: Ask, block: Any, base_instant: str) -> Any:
+    wanted = "an array of NumPy, int64, of numbers of at least 0 that ascend, or None"
+    if answer is None:
+        return None
+    if not isinstance(answer, np.ndarray) or answer.dtype != np.int64 or answer.ndim != 1:
+        raise Wrong(says(answer), wanted)
+    if len(answer) and (answer[0] < 0 or (answer[1:] <= answer[:-1]).any()):
+        raise Wrong(f"numbers that begin with {answer[:5].tolist()}", wanted)
+    return answer
 
 
 @rule("BaseFileReader.batches")

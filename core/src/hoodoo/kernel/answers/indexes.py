@@ -18,6 +18,7 @@ from hoodoo.kernel.answers.wrong import Who, Wrong, says
 
 
 @prepare("LookupIndex.locate")
+@prepare("SeesRows.locate_rows")
 def _prepare_locate(
     ask: Ask, keys: Stream, context: IndexContext
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:

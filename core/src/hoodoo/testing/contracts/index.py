@@ -34,11 +34,13 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import (
     KEYS_SCHEMA,
     LOCATIONS_SCHEMA,
+    ROWS_SCHEMA,
     ComputedIndex,
     Index,
     IndexContext,
     LearningIndex,
     LookupIndex,
+    SeesRows,
 )
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.answers import plain
@@ -50,6 +52,7 @@ from hoodoo.testing.contracts.index_files import (
     INSTANT,
     ColumnKeys,
     Stored,
+    answers_of,
     file_id,
     write_base_file,
 )
@@ -114,22 +117,7 @@ class LookupIndexContract:
         self, index: LookupIndex, context: IndexContext, asked: Sequence[tuple[str, str]]
     ) -> list[tuple[str, str, str]]:
         """What the index answers for (key, partition path) pairs."""
-        keys = pa.table(
-            {"record_key": [k for k, _ in asked], "partition_path": [p for _, p in asked]},
-            schema=KEYS_SCHEMA,
-        )
-        context = IndexContext(
-            context.engine, context.storage, context.slices, context.file_format,
-            context.key_generator, keys.num_rows, keys.column("record_key").nbytes,
-        )  # fmt: skip
-        # Several batches, so that an engine makes several partitions of them.
-        stream = context.engine.source(
-            pa.Table.from_batches(keys.to_batches(max_chunksize=2), KEYS_SCHEMA)
-        )
-        located = index.locate(stream, context)
-        assert located.schema.equals(LOCATIONS_SCHEMA)
-        found = context.engine.collect(located)
-        assert found.schema.equals(LOCATIONS_SCHEMA)
+        found = answers_of(index.locate, LOCATIONS_SCHEMA, context, asked)
         return [tuple(row[n] for n in LOCATIONS_SCHEMA.names) for row in found.to_pylist()]
 
     def expected(
@@ -162,6 +150,21 @@ class LookupIndexContract:
         asked = [(k, p) for (p, _), keys in STORED.items() for k in keys]
         asked += [(k, p) for p in ("p=1", "p=2", "p=9") for k in ("missing", "aa", "z\ue000", "")]
         self.check(index, context, asked)
+
+    def test_numbers_of_rows_are_those_of_the_files(
+        self, index: LookupIndex, engine: Engine, storage: Storage, file_format: BaseFileFormat
+    ) -> None:
+        if not isinstance(index, SeesRows):
+            return
+        context = self.table(engine, storage, file_format)
+        asked = [(key, path) for (path, _), keys in STORED.items() for key in (*keys, "absent")]
+        seen = answers_of(index.locate_rows, ROWS_SCHEMA, context, asked)
+        rows = [tuple(row.values()) for row in seen.to_pylist()]
+        assert {row[:3] for row in rows} == self.expected(index, asked) and len(rows) > 5
+        files = {(path, file_id(number)): keys for (path, number), keys in STORED.items()}
+        for key, path, of, at in rows:
+            is_there = at is None or list(files[path, of])[at : at + 1] == [key]
+            assert is_there, f"locate_rows: {key!r} is not row {at} of {path}/{of}"
 
     def test_keys_asked_for_in_another_partition(
         self, index: LookupIndex, engine: Engine, storage: Storage, file_format: BaseFileFormat

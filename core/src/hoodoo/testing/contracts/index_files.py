@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import evolve, frozen
 
+from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.index import KEYS_SCHEMA, IndexContext
 from hoodoo.model.filegroup import BaseFile, FileSlice
 from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, with_meta
 from hoodoo.storage.api import Storage
@@ -38,6 +40,27 @@ class ColumnKeys:
 
     def partition_values(self, path: str, schema: pa.Schema) -> Mapping[str, Any] | None:
         return None
+
+
+def answers_of(
+    member: Callable[[Stream, IndexContext], Stream],
+    schema: pa.Schema,
+    context: IndexContext,
+    asked: Sequence[tuple[str, str]],
+) -> pa.Table:
+    """The rows, of ``schema``, that ``member`` of an index answers for pairs of key and path."""
+    keys = pa.table(
+        {"record_key": [k for k, _ in asked], "partition_path": [p for _, p in asked]},
+        schema=KEYS_SCHEMA,
+    )
+    context = evolve(context, key_rows=keys.num_rows, key_bytes=keys.column("record_key").nbytes)
+    # Several batches, so that an engine makes several partitions of them.
+    pieces = pa.Table.from_batches(keys.to_batches(max_chunksize=2), KEYS_SCHEMA)
+    located = member(context.engine.source(pieces), context)
+    assert located.schema.equals(schema)
+    found = context.engine.collect(located)
+    assert found.schema.equals(schema)
+    return found
 
 
 def write_base_file(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -80,6 +81,26 @@ class LogFormatContract:
                 reader.rows(deletes)
             with pytest.raises(UnsupportedTableError):
                 reader.deletes(data, [])
+
+    def test_blocks_say_the_rows_that_they_change(self, files: LogFiles, tmp_path: Path) -> None:
+        """Of a format that notes them; of others no block says it."""
+        notes = getattr(files.format, "notes_rows", False)
+        local, keys = tmp_path / "x.log", pa.array(["a", "b", "c"])
+        at = np.array([0, 7, 1 << 33])
+        with files.writer(str(local)) as writer:
+            if notes:
+                writer.at_rows(_TARGET, at)
+            writer.delete_block(keys, keys, None, None, _INSTANT)
+            writer.delete_block(keys, keys, None, None, _INSTANT)
+            writer.close()
+        with self.opened(files, local) as reader:
+            said, unsaid = reader.blocks
+            if notes:
+                found = reader.base_rows(said, _TARGET)
+                assert found is not None and found.dtype == np.int64
+                assert found.tolist() == at.tolist()
+                assert reader.base_rows(said, _INSTANT) is None, "of another base file"
+            assert not notes or reader.base_rows(unsaid, _TARGET) is None
 
     def test_deletes_have_their_ordering_values(self, files: LogFiles, tmp_path: Path) -> None:
         local, keys = tmp_path / "x.log", pa.array(["a", "b", "c"])

@@ -21,7 +21,7 @@ class HudiLog:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> HudiLog:
-        return cls(RECORD_POSITIONS.read(settings.options))
+        return cls(settings.value(RECORD_POSITIONS))
 
     def reader(
         self, storage: Storage, path: str, size: int | None, blocks: LogBlockFormats

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hoodoo.hookspecs import index
+
 from hoodoo_rows.merge import log_rows as logs
 from hoodoo_rows.merge import meet, pairs, rule
 from hoodoo_rows.merge import slice as slices
@@ -9,7 +11,7 @@ from hoodoo_rows.produce import columns
 from hoodoo_rows.read import missing, prefetch, spec
 from hoodoo_rows.read import open as opened
 from hoodoo_rows.read import rows as results
-from hoodoo_rows.write import java_floats, key_table, promote, widen
+from hoodoo_rows.write import java_floats, promote, widen
 
 
 class Batches:
@@ -26,6 +28,8 @@ class Batches:
     widened = staticmethod(widen.widened)
     promoted = staticmethod(promote.promoted)
     java_floats = staticmethod(java_floats.java_floats)
+    # What an index that looks into base files answers to ``locate_rows``.
+    ROWS_SCHEMA = index.ROWS_SCHEMA
     one_array = staticmethod(pairs.flat)
     Lasting = results.Lasting
     # Of rewrites: the rows of a base file that stay, beside the log rows that they meet.
@@ -36,5 +40,3 @@ class Batches:
     marked_operations = staticmethod(rule.marked_operations)
     counting = staticmethod(logs.counting)
     Places = meet.Places
-    # What an index that looks into base files answers to ``locate_rows``.
-    ROWS_SCHEMA = key_table.ROWS_SCHEMA

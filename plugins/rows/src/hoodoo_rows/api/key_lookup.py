@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hoodoo_rows.write import check_located, located, log_keys
+from hoodoo_rows.write import key_table, located, log_keys
 
 
 class KeyLookup:
@@ -18,6 +18,6 @@ class KeyLookup:
     keeps_gone = staticmethod(located.keeps_gone)
     unsure = staticmethod(located.unsure)
     living = staticmethod(located.living)
-    check_locations = staticmethod(check_located.check_locations)
-    check_groups = staticmethod(check_located.check_groups)
+    check_locations = staticmethod(key_table.check_locations)
+    check_groups = staticmethod(key_table.check_groups)
     LivingRows = log_keys.LivingRows

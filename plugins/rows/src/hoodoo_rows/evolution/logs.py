@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from attrs import frozen
 from hoodoo.hookspecs.log_format import LogFileReader, LogFileWriter
@@ -67,6 +69,10 @@ class EvolvedLogReader:
     def deletes(self, block: LogBlock, ordering: Sequence[pa.DataType]) -> pa.Table:
         """The inner reader's: keys and ordering columns have one name always."""
         return self.stored.deletes(block, ordering)
+
+    def base_rows(self, block: LogBlock, base_instant: str) -> npt.NDArray[np.int64] | None:
+        """The inner reader's: other names do not move rows."""
+        return self.stored.base_rows(block, base_instant)
 
     def close(self) -> None:
         """Close the file."""

@@ -6,7 +6,6 @@ slice says them of the slice's own base file; otherwise keys decide."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -26,19 +25,6 @@ Numbers = npt.NDArray[np.int64]
 POSITION = "_hoodie__position"
 
 
-class KnowsRows(Protocol):
-    """Optional for a reader of log files: blocks say which rows of a base file they change."""
-
-    def base_rows(self, block: LogBlock, base_instant: str) -> Numbers | None:
-        """The numbers, from 0 and ascending, of the rows of the base file of ``base_instant`` that
-        the rows or deletes of ``block`` are about, one for each; None where it does not say
-        them."""
-
-
-def _knows_rows(reader: object) -> TypeGuard[KnowsRows]:
-    return hasattr(reader, "base_rows")
-
-
 def base_rows(
     counted: Sequence[tuple[LogFileReader, LogBlock]], rule: MergeRule, base_instant: str | None
 ) -> list[Numbers] | None:
@@ -51,7 +37,7 @@ def base_rows(
         return None
     found = []
     for reader, block in counted:
-        rows = reader.base_rows(block, base_instant) if _knows_rows(reader) else None
+        rows = reader.base_rows(block, base_instant)
         if rows is None:
             return None
         found.append(rows)
@@ -100,7 +86,7 @@ def numbered(
     of its first row. Row groups that ``where`` rules out are left out where the reader tells which
     these are."""
     start = 0
-    if where is not None and finds_rows(reader) and hasattr(reader, "groups"):
+    if where is not None and finds_rows(reader):
         left = set(reader.groups_left(where))
         for number, (rows, _size) in enumerate(reader.groups()):
             begin = start

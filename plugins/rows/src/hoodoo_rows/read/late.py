@@ -15,12 +15,16 @@ from hoodoo_rows.read.spec import let_through
 
 # Of more than one row in so many a filter is faster than places.
 _DENSE = 8
+_MEMBERS = ("groups", "groups_left", "group_batches", "rows_at")
 # A column of places, beside those of the filter.
 _AT = "_hoodie__at"
 
 
 class FindsRows(Protocol):
     """Optional for a reader of base files: it reads single row groups, and single rows of them."""
+
+    def groups(self) -> Sequence[tuple[int, int]]:
+        """Rows and bytes of each row group."""
 
     def groups_left(self, where: pc.Expression | None) -> list[int]:
         """The numbers of the row groups that may have rows of which ``where`` is true."""
@@ -43,7 +47,7 @@ class FindsRows(Protocol):
 
 def finds_rows(reader: object) -> TypeGuard[FindsRows]:
     """Whether a reader does. Asked of each file: isinstance of a Protocol takes 50 us."""
-    return all(hasattr(reader, name) for name in ("groups_left", "group_batches", "rows_at"))
+    return all(hasattr(reader, name) for name in _MEMBERS)
 
 
 def matching_rows(

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 from hoodoo.hookspecs.file_format import BaseFileFormat
+from hoodoo.hookspecs.log_format import LogFileWriter
 from hoodoo.hookspecs.merger import delete_mark
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import path_of
@@ -27,7 +28,7 @@ from hoodoo_rows.produce.columns import completed, stored_rows
 from hoodoo_rows.produce.key_changes import KeyChanges
 from hoodoo_rows.produce.pending import Pending
 from hoodoo_rows.write.erased import MergedSlice
-from hoodoo_rows.write.key_table import StoredAt, notes_rows
+from hoodoo_rows.write.key_table import StoredAt
 from hoodoo_rows.write.merge_file import MergeFile
 from hoodoo_rows.write.target import LogSettings
 
@@ -158,14 +159,14 @@ class AppendLog:
                 )
             return writer.close()
 
-    def _placed(self, writer: object, rows: pa.Table, target: dict[str, Any]) -> pa.Table:
+    def _placed(self, writer: LogFileWriter, rows: pa.Table, target: dict[str, Any]) -> pa.Table:
         """``rows`` of the next block. Where it is known which rows of the base file they change,
         they are in the order of these, and the block says it."""
         if self.stored_at is None or target["base_instant"] is None:
             return rows
         group = target["partition_path"], target["file_id"]
         at = self.stored_at.rows(*group, rows.column(RECORD_KEY))
-        if at is None or not notes_rows(writer):
+        if at is None:
             return rows
         order = np.argsort(at)
         writer.at_rows(target["base_instant"], at[order])

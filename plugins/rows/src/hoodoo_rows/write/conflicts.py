@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 from attrs import define, field
@@ -206,8 +206,9 @@ class CommitCheck:
 
     def _same_participants(self, then: TableConfig, now: TableConfig) -> None:
         """Nothing more is kept of the table than was when this write looked at it."""
-        for one in Participants.of_table(now).each:
-            for name in getattr(one, "properties", ()):
+        every: list[Any] = [*Participants.of_table(now).each]
+        for one in every:
+            for name in one.properties:  # the kernel answers () for a participant without
                 old, new = ({*(c.get(name) or "").split(",")} for c in (then, now))
                 if not new <= old | {""}:
                     raise CommitConflictError(

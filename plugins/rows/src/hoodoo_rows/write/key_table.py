@@ -1,29 +1,30 @@
 """Where keys are in a table, asked for one batch of rows after another; and in base files, as an
-index has seen them there.
+index answers it: checked here once it is collected, as a wrong place would lose rows.
 
 Arrow's own lookups hash the whole table again at each call; what is kept here is made once for a
 task."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
-from typing import Any, Protocol, TypeGuard
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
-from hoodoo.hookspecs.engine import Stream
-from hoodoo.hookspecs.index import LOCATIONS_SCHEMA, IndexContext
+from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
+from hoodoo.kernel.answers import who_is
 
 from hoodoo_rows.merge.pairs import flat
 from hoodoo_rows.model.java_hash import string_hash
 
 Numbers = npt.NDArray[np.int64]
-# With the number of the row in the base file, from 0; null where the file has the key twice.
-ROWS_SCHEMA = LOCATIONS_SCHEMA.append(pa.field("position", pa.int64()))
+_ONCE = "rows that differ: one for each key and file group that holds it"
+# More locations than this are looked through by a sample of the keys.
+_MANY, _SAMPLE = 1 << 16, 64
 
 
 class KeyTable:
@@ -76,31 +77,6 @@ def _hashes(columns: list[pa.Array]) -> npt.NDArray[np.int32]:
     return found
 
 
-class SeesRows(Protocol):
-    """Optional for a lookup index: it looks into base files, and sees which row has a key."""
-
-    def locate_rows(self, keys: Stream, context: IndexContext) -> Stream:
-        """As ``locate``, with the column ``position``: ROWS_SCHEMA."""
-
-
-def sees_rows(index: object) -> TypeGuard[SeesRows]:
-    """Whether an index does."""
-    return hasattr(index, "locate_rows")
-
-
-class NotesRows(Protocol):
-    """Optional for a writer of log files: blocks say which rows of a base file they change."""
-
-    def at_rows(self, base_instant: str, rows: Numbers) -> None:
-        """The rows of the next block have the numbers ``rows`` (from 0, ascending) in the base file
-        of ``base_instant``."""
-
-
-def notes_rows(writer: object) -> TypeGuard[NotesRows]:
-    """Whether a writer does."""
-    return hasattr(writer, "at_rows")
-
-
 @frozen
 class StoredAt:
     """``groups``: by partition path and file id (which names a bucket in each path, where Spark
@@ -140,3 +116,72 @@ class StoredAt:
             return None
         rows = there[1][np.asarray(at)]
         return None if (rows < 0).any() else rows
+
+
+def check_locations(index: Any, found: pa.Table, member: str = "locate") -> None:
+    """PluginError where what ``index`` answered to ``member`` has nulls, or a row twice. Of many
+    rows, those of every 64th key are looked at."""
+    who = who_is(index)
+    if who is None:
+        return
+    for name in LOCATIONS_SCHEMA.names:
+        if found.column(name).null_count:
+            raise who.broken(member, f"rows whose {name} is null", "rows without nulls")
+    rows = found if found.num_rows <= _MANY else _sampled(found)
+    distinct = rows.group_by(LOCATIONS_SCHEMA.names, use_threads=False).aggregate([])
+    if distinct.num_rows < rows.num_rows:
+        raise who.broken(member, f"{rows.num_rows - distinct.num_rows} rows twice", _ONCE)
+
+
+def check_rows(index: Any, found: pa.Table) -> None:
+    """PluginError where ``index`` answered to ``locate_rows`` (ROWS_SCHEMA) a number of a row that
+    no base file has."""
+    who, least = who_is(index), pc.min(found.column("position")).as_py()
+    if who is not None and least is not None and least < 0:
+        raise who.broken("locate_rows", f"the row {least}", "rows that are counted from 0, or null")
+
+
+def check_groups(
+    index: Any, found: Iterable[tuple[str, str]], known: Collection[tuple[str, str]]
+) -> None:
+    """PluginError where ``index`` located keys in file groups that the table does not have. Both
+    are pairs of partition path and file id."""
+    who = who_is(index)
+    if who is None:
+        return
+    for place in found:
+        if place not in known:
+            raise who.broken(
+                "locate",
+                f"the file group {place[1]!r} of {place[0]!r}, which the table does not have",
+                "file groups of the slices in the context",
+            )
+
+
+def check_asked(index: Any, found: pa.Table, asked: pa.ChunkedArray | pa.Array) -> None:
+    """PluginError where ``index`` located keys that nobody asked for: ``asked`` are the numbers of
+    the rows of ``found`` that somebody did. What is deleted is found by these rows alone."""
+    who = who_is(index)
+    if who is None:
+        return
+    count = found.num_rows - pc.count_distinct(asked).as_py()
+    if count:
+        raise who.broken("locate", f"{count} rows of keys that were not asked for", "asked keys")
+
+
+def _sampled(found: pa.Table) -> pa.Table:
+    """The rows of about every 64th key: by the sum of its last bytes, so that rows of a key stay
+    together."""
+    keys = found.column("record_key").combine_chunks()
+    arrays = keys.chunks if isinstance(keys, pa.ChunkedArray) else [keys]
+    return found.filter(pa.chunked_array([_chosen(a) for a in arrays], pa.bool_()))
+
+
+def _chosen(keys: pa.Array) -> pa.Array:
+    offsets = np.frombuffer(keys.buffers()[1], np.int32)[keys.offset : keys.offset + len(keys) + 1]
+    data = np.frombuffer(keys.buffers()[2], np.uint8)
+    mixed = np.zeros(len(keys), np.uint32)
+    for back in (1, 2, 3, 4):
+        at = np.maximum(offsets[1:] - back, offsets[:-1])
+        mixed = mixed * np.uint32(31) + data[np.minimum(at, len(data) - 1)]
+    return pa.array(mixed % _SAMPLE == 0)

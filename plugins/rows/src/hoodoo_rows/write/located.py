@@ -17,6 +17,7 @@ from hoodoo.hookspecs.index import (
     IndexContext,
     LookupIndex,
     PathIndex,
+    SeesRows,
     Tees,
 )
 from hoodoo.hookspecs.merger import Merger
@@ -30,9 +31,8 @@ from hoodoo_rows.merge.pairs import flat, merge_pairs
 from hoodoo_rows.model.internal_row import OP, PUT
 from hoodoo_rows.produce.columns import SEQ
 from hoodoo_rows.produce.summary import Arrivals
-from hoodoo_rows.write.check_located import check_locations
 from hoodoo_rows.write.key import KeysOnly
-from hoodoo_rows.write.key_table import KeyTable, sees_rows
+from hoodoo_rows.write.key_table import KeyTable, check_locations, check_rows
 from hoodoo_rows.write.log_keys import living_keys, with_log_keys
 from hoodoo_rows.write.tag import NOWHERE
 from hoodoo_rows.write.target import IndexKind, WriteTarget, asked_for_keys
@@ -79,12 +79,14 @@ def locate_rows(
     keys = engine.map(staged, KeysOnly(KEYS_SCHEMA))
     index = asked_for_keys(index, context)
     at, is_global = None, index.is_global
-    if sees and sees_rows(index):
+    if sees and isinstance(index, SeesRows):
         at = engine.collect(index.locate_rows(keys, context))
         found = at.select(LOCATIONS_SCHEMA.names)
     else:
         found = engine.collect(index.locate(keys, context))
     check_locations(index, found)
+    if at is not None:
+        check_rows(index, at)
     if IndexKind.of(index).knows_logs:
         return found, at
     return with_log_keys(target, keys, found, is_global), at

@@ -22,7 +22,7 @@ from hoodoo_rows.model.key_hash import all_differ
 from hoodoo_rows.produce.columns import FILE_ID, append_columns, tagged
 from hoodoo_rows.produce.slots import part_of
 from hoodoo_rows.produce.summary import Arrivals
-from hoodoo_rows.write.check_located import check_asked, check_locations
+from hoodoo_rows.write.key_table import check_asked, check_locations
 from hoodoo_rows.write.tag import NOWHERE, AskedRows, Here, LocatedDeletes
 from hoodoo_rows.write.target import WriteTarget
 

@@ -21,9 +21,8 @@ from hoodoo_rows.merge.pairs import is_plain
 from hoodoo_rows.placement import FOLLOWS
 from hoodoo_rows.produce.columns import keyed
 from hoodoo_rows.produce.summary import Arrivals
-from hoodoo_rows.write.check_located import check_asked
 from hoodoo_rows.write.key import KeysOnly
-from hoodoo_rows.write.key_table import KeyTable
+from hoodoo_rows.write.key_table import KeyTable, check_asked
 from hoodoo_rows.write.located import (
     MovingKeys,
     SettleMoves,

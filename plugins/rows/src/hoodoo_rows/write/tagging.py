@@ -18,7 +18,7 @@ from hoodoo.timeline.codec.large import LazyStats
 from hoodoo_rows.produce.slots import SlotPlan
 from hoodoo_rows.produce.summary import Arrivals, Summarise, arrivals
 from hoodoo_rows.read.source import SKELETONS
-from hoodoo_rows.write.check_located import check_groups
+from hoodoo_rows.write.key_table import check_groups
 from hoodoo_rows.write.located import living
 from hoodoo_rows.write.operation import WriteKind
 from hoodoo_rows.write.places import OnDriver, Places, in_tasks, tag, where_rows_stay
