@@ -6,14 +6,15 @@ fields are those of ``parquet.thrift``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
+from attrs import frozen
 from thrift.protocol.TCompactProtocol import TCompactProtocol
 from thrift.protocol.TProtocol import TProtocolException
 from thrift.Thrift import TException, TType
-from thrift.transport.TTransport import TMemoryBuffer
+from thrift.transport.TTransport import TMemoryBuffer, TTransportBase
 
 # Number of a field -> its Thrift type and its value. A list is the type of its items, and the
 # items.
@@ -21,6 +22,7 @@ Struct = dict[int, tuple[int, Any]]
 
 MAGIC = b"PAR1"
 _TAIL = 8
+_PIECE = 64 << 10
 # Limits of a text, not an allocation: footers carry bloom filters of many MB.
 _LONGEST = 1 << 30
 
@@ -44,22 +46,84 @@ class NoFooter(Exception):
     """Bytes that are no footer as this module knows them."""
 
 
-def read(file: pa.NativeFile) -> tuple[Struct, int]:
-    """The footer of an open parquet file, and where it begins. Raises NoFooter."""
+def length(file: pa.NativeFile) -> int:
+    """Bytes of the footer of an open parquet file. Raises NoFooter."""
     size = file.size()
     tail = bytes(file.read_at(_TAIL, max(0, size - _TAIL)))
-    length = int.from_bytes(tail[:4], "little")
-    if tail[4:] != MAGIC or length > size - _TAIL - len(MAGIC):
+    found = int.from_bytes(tail[:4], "little")
+    if tail[4:] != MAGIC or found > size - _TAIL - len(MAGIC):
         raise NoFooter("it does not end as a parquet file")
-    start = size - _TAIL - length
-    return parsed(bytes(file.read_at(length, start))), start
+    return found
+
+
+def read(file: pa.NativeFile) -> tuple[Struct, int]:
+    """The footer of an open parquet file, and where it begins. Raises NoFooter."""
+    size = length(file)
+    start = file.size() - _TAIL - size
+    return parsed(bytes(file.read_at(size, start))), start
+
+
+@frozen
+class LongText:
+    """A text of a footer that has not been read: where it is in the file, and its bytes."""
+
+    place: int
+    size: int
+
+    def read(self, file: pa.NativeFile) -> bytes:
+        """The text. Raises NoFooter where the file ends within it."""
+        found = bytes(file.read_at(self.size, self.place))
+        if len(found) != self.size:
+            raise NoFooter("it ends within a text of its footer")
+        return found
+
+
+def read_in_part(file: pa.NativeFile, longest: int) -> Struct:
+    """The footer of an open parquet file, in which a text of more than ``longest`` bytes is a
+    :class:`LongText`. Raises NoFooter."""
+    size = length(file)
+    return _parsed(_Pieces(file, file.size() - _TAIL - size, size, longest))
+
+
+class _Pieces(TTransportBase):  # type: ignore[misc]  # has no types
+    """Reads ``size`` bytes of a file from ``place`` on, in pieces, and passes over long texts."""
+
+    def __init__(self, file: pa.NativeFile, place: int, size: int, longest: int) -> None:
+        self._file, self._longest = file, longest
+        self._place, self._end = place, place + size  # of what is not in the piece
+        self._piece, self._at = b"", 0
+
+    def readAll(self, size: int) -> Any:  # noqa: N802 (the name is that of thrift)
+        """The next ``size`` bytes."""
+        left = len(self._piece) - self._at
+        if size > self._longest:
+            place = self._place - left
+            if place + size > self._end:
+                raise EOFError("a text is longer than the footer")
+            self._at += min(left, size)
+            self._place = max(self._place, place + size)
+            return LongText(place, size)
+        if size > left:
+            more = bytes(
+                self._file.read_at(min(_PIECE, self._end - self._place), self._place)
+            )
+            self._place += len(more)
+            self._piece, self._at = self._piece[self._at :] + more, 0
+            if size > len(self._piece):
+                raise EOFError("the footer ends within a field")
+        self._at += size
+        return self._piece[self._at - size : self._at]
 
 
 def parsed(content: bytes) -> Struct:
     """The tree of a footer's bytes, or of another structure's, which may have others behind it.
     Raises NoFooter."""
+    return _parsed(TMemoryBuffer(content))
+
+
+def _parsed(source: TTransportBase) -> Struct:
     try:
-        return _read_struct(_protocol(TMemoryBuffer(content)))
+        return _read_struct(_protocol(source))
     except (TException, TProtocolException, EOFError, KeyError, AssertionError) as error:
         raise NoFooter(str(error)) from error
 
@@ -105,7 +169,12 @@ def struct(tree: Struct) -> tuple[int, Struct]:
     return TType.STRUCT, tree
 
 
-def texts(entries: dict[str, str | bytes]) -> tuple[int, tuple[int, list[Struct]]]:
+def text_entries(tree: Struct) -> dict[bytes, bytes | LongText]:
+    """The key-value metadata of a footer."""
+    return {value(entry, 1): value(entry, 2, b"") for entry in value(tree, TEXTS, [])}
+
+
+def texts(entries: Mapping[str | bytes, str | bytes]) -> tuple[int, tuple[int, list[Struct]]]:
     """The field of key-value metadata."""
     made = [
         {1: (TType.STRING, _bytes(k)), 2: (TType.STRING, _bytes(v))} for k, v in entries.items()

@@ -5,7 +5,7 @@ protocol, of which a file has thousands."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -20,6 +20,8 @@ Rows = npt.NDArray[np.int64]
 
 # ColumnChunk: where the places of pages are, and their ranges; how long.
 _PLACES, _PLACES_BYTES, _RANGES, _RANGES_BYTES = 4, 5, 6, 7
+# ColumnIndex: whether a page has nulls alone, its least and its greatest value.
+_EMPTY, _LEAST, _MOST = 1, 2, 3
 # Compact protocol: a list is the first field; of structures; the three fields of each; an end.
 _LIST, _STRUCTS, _FIELDS, _END = 0x19, 0x0C, (0x16, 0x15, 0x16), 0x00
 _LONG_LIST = 15
@@ -30,6 +32,44 @@ def places(file: pa.NativeFile, chunk: Struct) -> Rows | None:
     file does not say. Raises NoFooter for bytes that are no such list."""
     place, size = footer.value(chunk, _PLACES), footer.value(chunk, _PLACES_BYTES)
     return None if place is None or not size else parsed(bytes(file.read_at(size, place)))
+
+
+def with_room(
+    file: pa.NativeFile, chunk: Struct, values: pa.Array
+) -> npt.NDArray[np.bool_] | None:
+    """Of each page of a chunk whether its range leaves room for one of ``values``: strings, or
+    signed integers, which ascend. None where the file does not say ranges. Raises NoFooter for an
+    index that can't be."""
+    place, size = footer.value(chunk, _RANGES), footer.value(chunk, _RANGES_BYTES)
+    if place is None or not size:
+        return None
+    index = footer.parsed(bytes(file.read_at(size, place)))
+    empty, least, most = (footer.value(index, n, []) for n in (_EMPTY, _LEAST, _MOST))
+    if not len(empty) == len(least) == len(most):
+        raise NoFooter("its page index has ranges of other pages")
+    of_pages = np.array(empty, bool)
+    if pa.types.is_integer(values.type):
+        kind = f"<i{max(4, values.type.bit_width // 8)}"
+        none = bytes(np.dtype(kind).itemsize)  # a page of nulls has no range
+        ends = [
+            np.frombuffer(b"".join(e or none for e in some), kind) for some in (least, most)
+        ]
+        wanted = values.to_numpy(zero_copy_only=False)
+    else:
+        ends = [_objects(some) for some in (least, most)]
+        wanted = _objects(values.cast(pa.binary()).to_pylist())
+    if len(ends[0]) != len(of_pages) or len(ends[1]) != len(of_pages):
+        raise NoFooter("its page index has ranges of another type")
+    first = np.searchsorted(wanted, ends[0], side="left")
+    after = np.searchsorted(wanted, ends[1], side="right")
+    found: npt.NDArray[np.bool_] = (first < after) & ~of_pages
+    return found
+
+
+def _objects(values: Sequence[bytes]) -> npt.NDArray[np.object_]:
+    made = np.empty(len(values), object)
+    made[:] = values
+    return made
 
 
 @frozen

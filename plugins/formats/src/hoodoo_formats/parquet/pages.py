@@ -6,7 +6,7 @@ that of the file does, and Arrow reads it. So a row costs as much as a page of e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,39 @@ class Picked:
         return {footer.CHUNK_PLACE: footer.integer(0), footer.CHUNK_META: footer.struct(meta)}
 
 
+def rows_near(
+    file: pa.NativeFile, tree: Struct, number: int, named: Mapping[str, pa.Array]
+) -> Rows | None:
+    """The numbers of the rows of row group ``number`` in pages that leave room for one of the
+    values of each column of ``named`` (see :func:`page_index.with_room`); None where no page can be
+    left out. Raises NoFooter for an index that can't be."""
+    group = footer.value(tree, footer.GROUPS)[number]
+    rows = footer.value(group, footer.GROUP_ROWS)
+    found: Rows | None = None
+    for name, chunk in _flat(group).items():
+        values = named.get(name.decode("utf-8", "replace"))
+        near = None if values is None else page_index.with_room(file, chunk, values)
+        if near is None or near.all():
+            continue
+        pages = Pages.of(file, chunk, rows)
+        if len(pages.starts) != len(near):
+            raise NoFooter("its page index has places and ranges of different pages")
+        spans = zip(pages.starts[near].tolist(), pages.ends[near].tolist(), strict=True)
+        some = np.concatenate([np.zeros(0, np.int64), *(np.arange(*span) for span in spans)])
+        found = some if found is None else np.intersect1d(found, some, assume_unique=True)
+    return found
+
+
+def _flat(group: Struct) -> dict[bytes, Struct]:
+    """The chunks of a row group's columns that are not within others, by the columns' names."""
+    flat: dict[bytes, Struct] = {}
+    for chunk in footer.value(group, footer.CHUNKS):
+        path = footer.value(footer.value(chunk, footer.CHUNK_META), footer.PATH)
+        if len(path) == 1:
+            flat[path[0]] = chunk
+    return flat
+
+
 def few_pages(
     file: pa.NativeFile, tree: Struct, number: int, at: Rows, names: Sequence[str], share: float
 ) -> list[tuple[bytes, Rows]] | None:
@@ -93,12 +126,7 @@ def few_pages(
         raise NoFooter("Arrow noted its own types")
     elements = by_column(footer.value(tree, footer.SCHEMA, []))
     group = footer.value(tree, footer.GROUPS)[number]
-    rows, chunks = footer.value(group, footer.GROUP_ROWS), footer.value(group, footer.CHUNKS)
-    flat: dict[bytes, Struct] = {}
-    for chunk in chunks:
-        path = footer.value(footer.value(chunk, footer.CHUNK_META), footer.PATH)
-        if len(path) == 1:
-            flat[path[0]] = chunk
+    rows, flat = footer.value(group, footer.GROUP_ROWS), _flat(group)
     asked: list[tuple[str, Struct, Pages, Rows]] = []
     some = every = 0
     # The largest columns first: they tell soonest that it does not pay.

@@ -23,14 +23,16 @@ from hoodoo_rows.model.normalize import conform, plain_schema
 
 from hoodoo_formats import record_keys
 from hoodoo_formats.bloom import BloomFilter
-from hoodoo_formats.parquet import footer
+from hoodoo_formats.parquet import footer, pages
 from hoodoo_formats.parquet.chunks import Layout
-from hoodoo_formats.parquet.footer import NoFooter, Struct
-from hoodoo_formats.parquet.pages import few_pages
+from hoodoo_formats.parquet.footer import LongText, NoFooter, Struct
 from hoodoo_formats.parquet.row_groups import RowGroups
 
 # A footer may carry a bloom filter of many MB; these are the limits of its text, not an allocation.
 _FOOTER_BYTES = 1 << 30
+# Arrow copies the texts of a footer each time that it looks at it: 4 to 9 ms for a bloom filter of
+# 7 MB. A footer of more bytes is read once, and Arrow gets one without the long texts.
+_LARGE_FOOTER_BYTES, _LONG_TEXT = 512 << 10, 64 << 10
 # Column chunks are read in pieces of this many bytes, not whole: memory follows the batch.
 _BUFFER_BYTES = 1 << 18
 # Across a network each piece is a request.
@@ -64,17 +66,17 @@ class ParquetReader:
     def __init__(self, storage: Storage, path: str, skeletons: bool = False) -> None:
         self._obj = f"base file {path}"
         self._path = path
-        self._footer: dict[bytes, bytes] | None = None
+        self._footer: dict[bytes, bytes | LongText] | None = None
         self._far = at_once(storage) > 1
         self._coded: pq.ParquetFile | None = None
         self._file = open_named(storage, path, self._obj)
         try:
-            self._parquet = self._open()
+            self._parquet, small = self._opened()
             self._schema = plain_schema(self._parquet.schema_arrow)
         except _BROKEN as error:
             self._file.close()
             raise self._corrupt(error) from error
-        self._groups = RowGroups(self._parquet, self._file, self._schema)
+        self._groups = RowGroups(self._parquet, small, self._schema)
         # Batches are selected by name; a name that occurs twice would be ambiguous.
         if len(set(self._schema.names)) < len(self._schema.names):
             self.close()
@@ -85,6 +87,17 @@ class ParquetReader:
         if not skeletons and self._schema.names and set(self._schema.names) <= set(META_COLUMNS):
             self.close()
             raise StoredFiles.bootstrapped(self._obj)
+
+    def _opened(self) -> tuple[pq.ParquetFile, pa.NativeFile]:
+        """The file, and one with a footer that says the same of its row groups."""
+        if not self._far:
+            with suppress(NoFooter, AttributeError, LookupError, TypeError):
+                if footer.length(self._file) > _LARGE_FOOTER_BYTES:
+                    tree = footer.read_in_part(self._file, _LONG_TEXT)
+                    self._footer, self._tree = footer.text_entries(tree), tree
+                    small = pa.BufferReader(footer.MAGIC + footer.serialized(_small(tree)))
+                    return self._open(metadata=pq.read_metadata(small)), small
+        return self._open(), self._file
 
     def _open(self, **more: Any) -> pq.ParquetFile:
         return pq.ParquetFile(
@@ -107,10 +120,8 @@ class ParquetReader:
     @property
     def metadata(self) -> Mapping[str, str]:
         """The footer's key-value metadata, decoded again at each call."""
-        found = self._parquet.metadata.metadata or {} if self._footer is None else self._footer
-        return {
-            k.decode("utf-8", "replace"): v.decode("utf-8", "replace") for k, v in found.items()
-        }
+        found = self._entries()
+        return {k.decode("utf-8", "replace"): self._text(v) for k, v in found.items()}
 
     def key_range(self) -> tuple[str, str] | None:
         """The smallest and the largest record key, from the footer."""
@@ -149,12 +160,20 @@ class ParquetReader:
 
     def _texts(self, *names: str) -> dict[str, str]:
         """Those entries of the footer alone: a bloom filter is long."""
+        found = self._entries()
+        return {n: self._text(found[n.encode()]) for n in names if n.encode() in found}
+
+    def _entries(self) -> dict[bytes, bytes | LongText]:
         if self._footer is None:
             self._footer = self._parquet.metadata.metadata or {}
-        footer = self._footer
-        return {
-            n: footer[n.encode()].decode("utf-8", "replace") for n in names if n.encode() in footer
-        }
+        return self._footer
+
+    def _text(self, text: bytes | LongText) -> str:
+        try:
+            found = text.read(self._file) if isinstance(text, LongText) else text
+        except (NoFooter, *_BROKEN) as error:
+            raise self._corrupt(error) from error
+        return found.decode("utf-8", "replace")
 
     def batches(
         self,
@@ -209,6 +228,21 @@ class ParquetReader:
         if rows != wanted:
             raise self._corrupt(f"row group {number} has {rows} rows, its footer says {wanted}")
 
+    def rows_near(
+        self, number: int, where: pc.Expression, columns: Sequence[str]
+    ) -> npt.NDArray[np.int64] | None:
+        """The places (ascending, from 0) of the rows of a row group in pages that may have rows of
+        which ``where`` is true, by the values that it names of ``columns``. None where no page is
+        left out, or the file has no page index."""
+        if self._far or self._parquet.metadata.row_group(number).num_rows < _PAGED_ROWS:
+            return None
+        flat = [n for n in columns if n in self._names]
+        named = self._groups.named(where, flat)
+        try:
+            return pages.rows_near(self._file, self._tree, number, named) if named else None
+        except (NoFooter, AttributeError, LookupError, TypeError, ValueError, *_BROKEN):
+            return None
+
     def rows_at(
         self, number: int, at: npt.NDArray[np.int64], columns: Sequence[str]
     ) -> pa.RecordBatch | None:
@@ -228,7 +262,7 @@ class ParquetReader:
             if size < _PAGED_CHUNK_BYTES * every:
                 return None
         try:
-            files = few_pages(self._file, self._tree, number, at, names, _PAGED_SHARE)
+            files = pages.few_pages(self._file, self._tree, number, at, names, _PAGED_SHARE)
         except (NoFooter, AttributeError, LookupError, TypeError, ValueError, *_BROKEN):
             return None
         found: dict[str, pa.ChunkedArray] = {}
@@ -418,3 +452,10 @@ class ParquetReader:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def _small(tree: Struct) -> Struct:
+    """The footer ``tree`` without its long texts."""
+    entries = footer.text_entries(tree).items()
+    short = {k: v for k, v in entries if not isinstance(k, LongText) and isinstance(v, bytes)}
+    return tree | {footer.TEXTS: footer.texts(short)}

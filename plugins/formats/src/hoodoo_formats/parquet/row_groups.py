@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import combinations
 from operator import and_
@@ -108,13 +108,21 @@ class RowGroups:
         """The row groups that have room for a value of each list that ``where`` names. Arrow leaves
         none out for a list of more than 50."""
         near = set(range(self.parquet.metadata.num_row_groups))
-        text = str(where)
-        for field in self.schema if "is_in(" in text else ():
-            if field.name in text and _is_listed(field.type):
-                values = StoredFiles.named_values(where, self.schema, field.name)
-                if values is not None:
-                    near.intersection_update(self.near(field.name, values))
+        if "is_in(" in str(where):
+            for name, values in self.named(where, self.schema.names).items():
+                near.intersection_update(self.near(name, values))
         return near
+
+    def named(self, where: pc.Expression, columns: Iterable[str]) -> dict[str, pa.Array]:
+        """Of ``columns`` those of text and of integers of which ``where`` names all values that it
+        lets through; these values, which ascend."""
+        text, found = str(where), {}
+        for name in columns:
+            if name in text and _is_listed(self.schema.field(name).type):
+                values = StoredFiles.named_values(where, self.schema, name)
+                if values is not None:
+                    found[name] = values
+        return found
 
     def _groups_with_null(self, where: str) -> list[int] | None:
         """The row groups that may have a null where the filter asks for nothing else, of one column

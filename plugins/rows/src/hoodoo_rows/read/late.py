@@ -15,7 +15,7 @@ from hoodoo_rows.read.spec import let_through
 
 # Of more than one row in so many a filter is faster than places.
 _DENSE = 8
-_MEMBERS = ("groups", "groups_left", "group_batches", "rows_at")
+_MEMBERS = ("groups", "groups_left", "group_batches", "rows_near", "rows_at")
 # A column of places, beside those of the filter.
 _AT = "_hoodie__at"
 
@@ -37,6 +37,12 @@ class FindsRows(Protocol):
         encoded: bool = False,
     ) -> Iterator[pa.RecordBatch]:
         """The rows of these row groups."""
+
+    def rows_near(
+        self, number: int, where: pc.Expression, columns: Sequence[str]
+    ) -> npt.NDArray[np.int64] | None:
+        """The places (ascending, from 0) of all rows of a row group of which ``where``, which looks
+        at ``columns``, may be true; None where it is not known."""
 
     def rows_at(
         self, number: int, at: npt.NDArray[np.int64], columns: Sequence[str]
@@ -73,7 +79,7 @@ def matching_rows(
                 rows = _rows_at(batch, at[first:last] - begin)
                 yield _beside(found.slice(first, last - first), rows, columns)
             begin += batch.num_rows
-        if others and begin != count:
+        if others and count is not None and begin != count:
             raise CorruptTableError(
                 f"row group {number}",
                 f"has {count} rows of some columns and {begin} of others.",
@@ -84,9 +90,16 @@ def matching_rows(
 
 def _found(
     reader: FindsRows, number: int, looked: Sequence[str], where: pc.Expression
-) -> tuple[pa.Table | None, int]:
-    """The rows of a row group that are let through, None where it has no rows; and how many it
-    has."""
+) -> tuple[pa.Table | None, int | None]:
+    """The rows of a row group that are let through, None where it has no rows; and how many it has,
+    where all were looked at."""
+    near = reader.rows_near(number, where, looked)
+    if near is not None and not len(near):
+        return None, None
+    few = None if near is None else reader.rows_at(number, near, looked)
+    if few is not None:
+        some = let_through(few.append_column(_AT, pa.array(near)), where)
+        return pa.Table.from_batches([some]), None
     found, begin = [], 0
     for batch in reader.group_batches([number], looked):
         at = pa.array(np.arange(begin, begin + batch.num_rows))
