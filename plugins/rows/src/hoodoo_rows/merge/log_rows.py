@@ -52,13 +52,19 @@ class LogRows:
 
 
 def read_log_rows(
-    storage: Storage, logs: Sequence[LogFile], rule: MergeRule, base_instant: str | None = None
+    storage: Storage,
+    logs: Sequence[LogFile],
+    rule: MergeRule,
+    base_instant: str | None = None,
+    keys: pa.Array | None = None,
 ) -> LogRows:
     """The rows of ``logs``, which are in reading order; change data logs are passed over.
 
     ``base_instant``: that of the base file that they will meet. Where all blocks say which of its
     rows they are about, the rows have a column POSITION, and null for keys that the rule does not
-    give. Memory: all rows of the logs, in the columns of the rule.
+    give. ``keys``: rows of other record keys are left out, where keys are stored; each block is
+    then read for its keys, and whole where it has one of them.
+    Memory: all rows of the logs, in the columns of the rule.
     """
     aside = frozenset({RECORD_KEY}) - frozenset(rule.schema.names)
     by = RECORD_KEY
@@ -71,7 +77,9 @@ def read_log_rows(
             by, aside = POSITION, aside | {POSITION}
         if pieces is None:
             by, aside = RECORD_KEY, aside - {POSITION}
-            pieces = [_piece(reader, block, rule) for reader, block in counted]
+            some = keys if rule.keys is None else None
+            found = (_piece(reader, block, rule, keys=some) for reader, block in counted)
+            pieces = [piece for piece in found if piece is not None]
     rows = sum(piece.rows.num_rows for piece in pieces)
     waiting = fold_pieces(pieces, rule.merger, aside, by) if rows else None
     instants = tuple(dict.fromkeys(block.instant for _, block in counted))
@@ -235,17 +243,34 @@ def _placed_pieces(
     pieces = []
     for (reader, block), numbers in zip(counted, at, strict=True):
         piece = _piece(reader, block, rule, keyed=rule.gives_keys)
-        if piece.rows.num_rows != len(numbers):
+        if piece is None or piece.rows.num_rows != len(numbers):
             return None
         pieces.append(evolve(piece, rows=piece.rows.append_column(POSITION, pa.array(numbers))))
     return pieces
 
 
-def _piece(reader: LogFileReader, block: LogBlock, rule: MergeRule, keyed: bool = True) -> Piece:
-    """Not ``keyed``: the record keys of rows are null."""
+def _piece(
+    reader: LogFileReader,
+    block: LogBlock,
+    rule: MergeRule,
+    keyed: bool = True,
+    keys: pa.Array | None = None,
+) -> Piece | None:
+    """Not ``keyed``: the record keys of rows are null. ``keys``: rows of others are left out; None
+    where these are all."""
+    chosen = None
     if block.kind == BlockKind.DELETE:
-        return Piece(_with_keys(_deletes(reader, block, rule), reader, block))
+        gone = _with_keys(_deletes(reader, block, rule), reader, block)
+        return Piece(gone if keys is None else gone.filter(_one_of(keys, gone)))
+    if keys is not None:
+        of_rows = reader.rows(block, [RECORD_KEY])
+        if RECORD_KEY in of_rows.schema.names:
+            chosen = _one_of(keys, _with_keys(of_rows, reader, block))
+            if not pc.any(chosen).as_py():
+                return None
     rows = _data(reader, block, rule, keyed)
+    if chosen is not None:
+        rows = rows.filter(chosen)
     there = frozenset(rows.schema.names)
     batches = [widened(batch, rule.schema, reader.path) for batch in rows.to_batches()]
     table = pa.Table.from_batches(batches, rule.schema)
@@ -267,6 +292,10 @@ def _piece(reader: LogFileReader, block: LogBlock, rule: MergeRule, keyed: bool 
         _with_keys(made, reader, block) if keyed else made,
         there | set(META_COLUMNS) if block.is_partial else None,
     )
+
+
+def _one_of(keys: pa.Array, rows: pa.Table) -> pa.ChunkedArray:
+    return pc.is_in(rows.column(RECORD_KEY), value_set=keys)
 
 
 def _with_keys(rows: pa.Table, reader: LogFileReader, block: LogBlock) -> pa.Table:

@@ -49,14 +49,12 @@ class KeyJoin:
 
     ``rows`` has `_hoodie__op`, the record key and the columns of the table. ``absent``: column ->
     the rows that don't have it (partial updates); the stored row's value stays there. ``aside`` are
-    columns of ``rows`` that stored rows lack and mergers don't see. ``asked``: stored rows of other
-    record keys need not come; None: all do."""
+    columns of ``rows`` that stored rows lack and mergers don't see."""
 
     rows: pa.Table
     merger: Merger
     absent: Mapping[str, Mask] = Factory(dict)
     aside: frozenset[str] = frozenset()
-    asked: pa.Array | None = None
     _seen: Mask = field(init=False)
     _keys: pa.Array = field(init=False)
 
@@ -64,12 +62,6 @@ class KeyJoin:
         self.rows = self.rows.combine_chunks()
         self._seen = np.zeros(self.rows.num_rows, bool)
         self._keys = flat(self.rows.column(RECORD_KEY))
-
-    def only(self, keys: pa.Array) -> KeyJoin:
-        """Those of the rows that have one of ``keys``; none has been met yet."""
-        asked = np.asarray(pc.is_in(self._keys, value_set=keys))
-        absent = {name: mask[asked] for name, mask in self.absent.items()}
-        return KeyJoin(self.rows.filter(pa.array(asked)), self.merger, absent, self.aside, keys)
 
     def places(self, keys: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
         """Which of the rows waits for each of ``keys``; null for none. A call hashes all waiting

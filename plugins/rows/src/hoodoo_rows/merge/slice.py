@@ -48,7 +48,8 @@ def merged_rows(
     and offset."""
     base = slice_.base_file
     met = None if base is None or keys is not None else base.instant
-    found = read_log_rows(storage, slice_.log_files, rule, met)
+    asked = None if keys is None or rule.keys is not None else pa.array(keys, pa.string())
+    found = read_log_rows(storage, slice_.log_files, rule, met, asked)
     for damage in found.damages:
         warnings.warn(f"{storage.root}: {damage}", HoodooWarning, stacklevel=2)
     with ExitStack() as stack:
@@ -58,7 +59,7 @@ def merged_rows(
             reader = of_size(opened, base.path, base.size)
             if last_row(found.waiting) >= reader.num_rows:  # not rows of this file
                 found = read_log_rows(storage, slice_.log_files, rule)
-        yield from _merged(reader, base, rule, found.waiting, pushed, keys)
+        yield from _merged(reader, base, rule, found.waiting, pushed, asked)
 
 
 def _merged(
@@ -67,17 +68,15 @@ def _merged(
     rule: MergeRule,
     waiting: KeyJoin | None,
     pushed: Callable[[pa.Schema], pc.Expression | None] | None,
-    keys: Sequence[str] | None,
+    asked: pa.Array | None,
 ) -> Iterator[pa.RecordBatch]:
     # Where log rows are what they are, whatever is stored, row groups that the filter rules out
     # need not be read.
     stands_alone = is_plain(rule.merger, BY_ARRIVAL)
     if waiting is not None and (waiting.absent or not stands_alone):
         pushed = None
-    if keys is not None and waiting is not None and rule.keys is None:
-        waiting = waiting.only(pa.array(keys, pa.string()))
     if base is not None and reader is not None:
-        yield from _merged_base(reader, rule, base.path, waiting, pushed)
+        yield from _merged_base(reader, rule, base.path, waiting, pushed, asked)
     if waiting is not None:
         yield from _batches(waiting.rest(), rule.out_schema)
 
@@ -88,16 +87,15 @@ def _merged_base(
     path: str,
     waiting: KeyJoin | None,
     pushed: Callable[[pa.Schema], pc.Expression | None] | None,
+    asked: pa.Array | None,
 ) -> Iterator[pa.RecordBatch]:
     if rule.keys is not None and not isinstance(reader, KeyedReader):
         reader = KeyedReader(reader, rule.keys, path)
     where = pushed and pushed(reader.schema)
     known = frozenset(reader.schema.names)
     there = [name for name in rule.out_schema.names if name in known]
-    asked = waiting is not None and waiting.asked is not None and RECORD_KEY in known
-    if asked and finds_rows(reader):
-        assert waiting is not None
-        yield from _rows_of_keys(reader, there, rule.out_schema, waiting, path)
+    if asked is not None and RECORD_KEY in known and finds_rows(reader):
+        yield from _rows_of_keys(reader, there, rule.out_schema, waiting, path, asked)
         return
     if waiting is not None and POSITION in waiting.rows.schema.names:
         yield from _by_rows(reader, there, rule.out_schema, waiting, where, path)
@@ -143,15 +141,19 @@ def _rows_of_keys(
     reader: FindsRows,
     there: Sequence[str],
     schema: pa.Schema,
-    waiting: KeyJoin,
+    waiting: KeyJoin | None,
     path: str,
+    asked: pa.Array,
 ) -> Iterator[pa.RecordBatch]:
-    """The same of the rows that have one of the record keys asked for, each of which is read."""
+    """The same of the rows that have one of the record keys ``asked``, each of which is read."""
     columns = [*there, *(n for n in (RECORD_KEY,) if n not in there)]
-    where = pc.field(RECORD_KEY).isin(waiting.asked)
+    where = pc.field(RECORD_KEY).isin(asked)
     for batch in matching_rows(reader, columns, [RECORD_KEY], where):
-        places = waiting.places(batch.column(RECORD_KEY))
-        met = waiting.meet(widened(batch.select(list(there)), schema, path), places)
+        stored = widened(batch.select(list(there)), schema, path)
+        if waiting is None:
+            yield stored
+            continue
+        met = waiting.meet(stored, waiting.places(batch.column(RECORD_KEY)))
         yield from _of_both(met, schema, path)
 
 
