@@ -9,7 +9,6 @@ each read once for a timeline; what commits before these name is not known here.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 
@@ -21,6 +20,7 @@ from hoodoo.model.commit import WriteStat
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile, path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import OF_LOST_FILES, Storage, another_file
+from hoodoo.storage.together import together
 from hoodoo.timeline.codec.large import LazyStats
 from hoodoo.timeline.fence import undoing
 from hoodoo.timeline.instants import order_key
@@ -33,7 +33,6 @@ from hoodoo.timeline.view import FileSystemView, Key
 # More than the default of hoodie.keep.max.commits would be read for nothing where a table is
 # archived.
 MOST_COMMITS = 30
-_AT_ONCE = 8
 DataFile = BaseFile | LogFile
 
 
@@ -196,12 +195,7 @@ def named(
     writes = [i for i in snapshot.writes() if limit is None or order_key(i.requested) <= limit]
     newest_first = writes[: -MOST_COMMITS - 1 : -1]
     todo = [i for i in newest_first if i.requested not in snapshot.timeline.noted]
-    read = partial(_read, snapshot)
-    if len(todo) > 1:
-        with ThreadPoolExecutor(min(_AT_ONCE, len(todo))) as pool:
-            made = list(pool.map(read, todo))
-    else:
-        made = list(map(read, todo))
+    made = together(snapshot.storage, *(partial(_read, snapshot, instant) for instant in todo))
     snapshot.timeline.noted.update(
         (i.requested, one) for i, one in zip(todo, made, strict=True) if one
     )

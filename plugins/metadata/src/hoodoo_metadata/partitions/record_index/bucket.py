@@ -4,20 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.storage.api import Storage
+from hoodoo.storage.together import together
 
 from hoodoo_metadata.partitions.record_index.growing import Growing
 from hoodoo_metadata.partitions.record_index.locations import LOCATIONS, decode_locations
 from hoodoo_metadata.table.slice import Layer, layers
-
-# HFiles of a bucket that are looked into at the same time: their reading waits for the store.
-_AT_ONCE = 4
 
 
 @frozen
@@ -44,13 +42,19 @@ class Bucket:
                 found += [(layer, asked) for layer in layers(self.storage, slice_)]
         parts: list[pa.Table] = []
         known: list[pa.Array] = []
-        for (layer, _), table in zip(found, _looked_up(found, self.how), strict=True):
+        for (layer, _), table in zip(found, self._looked_up(found), strict=True):
             for older in known:
                 table = table.filter(pc.invert(pc.is_in(table.column("key"), value_set=older)))
             if table.num_rows:
                 known.append(table.column("key").combine_chunks())
                 parts.append(decoded(table.filter(pc.is_valid(table.column("value"))), layer))
         return pa.concat_tables(parts) if parts else LOCATIONS.empty_table()
+
+    def _looked_up(self, found: Sequence[tuple[Layer, pa.Array]]) -> list[pa.Table]:
+        # Values of the index are texts and numbers, each behind a byte that says which: none of
+        # them holds the bytes 00 7F FF .. FF 04, which are stored behind each key.
+        calls = (partial(layer.get, keys, self.how, apart=True) for layer, keys in found)
+        return together(self.storage, *calls)
 
     def entries(self) -> Iterator[pa.Table]:
         """LOCATIONS of all keys of this bucket. Memory: its keys, and the entries of one file."""
@@ -61,15 +65,6 @@ class Bucket:
                 table = table.filter(pc.invert(pc.is_in(table.column("key"), value_set=newer)))
             known.append(table.column("key").combine_chunks())
             yield decoded(table.filter(pc.is_valid(table.column("value"))), layer)
-
-
-def _looked_up(found: Sequence[tuple[Layer, pa.Array]], how: str) -> list[pa.Table]:
-    # Values of the index are texts and numbers, each behind a byte that says which: none of them
-    # holds the bytes 00 7F FF .. FF 04, which are stored behind each key.
-    if len(found) < 2:
-        return [layer.get(keys, how, apart=True) for layer, keys in found]
-    with ThreadPoolExecutor(min(_AT_ONCE, len(found)), "hoodoo-lookup") as pool:
-        return list(pool.map(lambda one: one[0].get(one[1], how, apart=True), found))
 
 
 def decoded(table: pa.Table, layer: Layer) -> pa.Table:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.payload import Payload, pack_slices, unpack_slices
 from hoodoo.storage.api import Storage
+from hoodoo.storage.together import together
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
@@ -41,8 +42,6 @@ _SIDE_BYTES = 64 << 20
 _TASKS_PER_CORE = 2
 # Opening the files of a bucket costs about as much as reading so many bytes of them.
 _OPENING = 64 << 10
-# Buckets that one process looks into at the same time: their reading waits for the store.
-_BUCKETS_AT_ONCE = 4
 _ROUTED = pa.schema([(PART, pa.int32()), (SLOT, pa.int32()), ("record_key", pa.string())])
 
 
@@ -159,8 +158,8 @@ class RecordIndex:
                 asked.append((self._bucket(bucket), pc.unique(mine)))
         if not asked:
             return LOCATIONS.empty_table()
-        with ThreadPoolExecutor(min(_BUCKETS_AT_ONCE, len(asked)), "hoodoo-buckets") as pool:
-            return pa.concat_tables(pool.map(lambda a: a[0].get_record_locations(a[1]), asked))
+        calls = (partial(bucket.get_record_locations, mine) for bucket, mine in asked)
+        return pa.concat_tables(together(self.storage, *calls))
 
     def _bucket(self, slices: tuple[FileSlice, ...]) -> Bucket:
         return Bucket(self.storage, slices, self.how, self.growing)
