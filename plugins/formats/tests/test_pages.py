@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.testing.directory import DirectoryStorage
+from hoodoo_formats import record_keys
 from hoodoo_formats.parquet import page_index, pages
 from hoodoo_formats.parquet.footer import NoFooter
 from hoodoo_formats.parquet.format import ParquetFormat
@@ -77,10 +79,7 @@ def test_the_rows_are_those_of_a_whole_read(tmp_path: Path, how: dict[str, Any])
 def test_one_row_reads_few_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
     real = pages.few_pages
-    monkeypatch.setattr(
-        "hoodoo_formats.parquet.reader.few_pages",
-        lambda *given: made.append(real(*given)) or made[-1],
-    )
+    monkeypatch.setattr(pages, "few_pages", lambda *given: made.append(real(*given)) or made[-1])
     with reader(tmp_path) as found:
         assert found.rows_at(0, np.array([50_000]), ["n", "text", "long"]) is not None
         assert sum(len(content) for content, _ in made[0]) < found.size() // 4
@@ -104,6 +103,139 @@ def test_what_is_read_whole(tmp_path: Path, case: str, monkeypatch: pytest.Monke
 def _shifted(right: pages.Pages) -> pages.Pages:
     starts = np.where(right.starts > 0, right.starts - 1, 0)
     return pages.Pages(starts, np.append(starts[1:], right.ends[-1]), right.places, right.sizes)
+
+
+# Of each column values that are there and values that are not; and one that only some pages have.
+NAMED = {
+    "n": pa.array([-5, 40_000, 99_999, ROWS]),
+    "some": pa.array([0, 20_000, 20_001]),
+    "text": pa.array(["", "text 1", "text 50000", "text 5x", "zz"]),
+    "long": pa.array(["x" * 60 + "77", "x" * 61]),
+    "city": pa.array(["oslo"]),
+    "small": pa.array([99], pa.int8()),
+    "none": pa.array(["x"]),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_the_rows_of_named_values_are_in_the_pages_that_leave_room_for_them(
+    tmp_path: Path, name: str
+) -> None:
+    kind = columns(1).schema.field(name).type
+    for value in (NAMED[name].cast(kind), *(pa.array([v], kind) for v in NAMED[name].to_pylist())):
+        where = pc.field(name).isin(value)
+        with reader(tmp_path) as found:
+            near = found.rows_near(0, where, [name])
+        matching = np.flatnonzero(pc.is_in(columns()[name], value_set=value))
+        if near is None:
+            assert name == "city" or len(np.unique(matching // 20_000)) == 5, "no page is left out"
+            continue
+        assert len(near) < ROWS
+        assert np.all(np.diff(near) > 0)
+        assert np.isin(matching, near).all()
+
+
+def test_a_point_read_looks_at_one_page_of_the_columns_of_the_filter(tmp_path: Path) -> None:
+    with reader(tmp_path) as found:
+        near = found.rows_near(0, pc.field("n") == 50_000, ["n"])
+        assert near is not None
+        assert len(near) == 20_000
+        both = (pc.field("n").isin([50_000, 99_999])) & (pc.field("text") == "text 99999")
+        near = found.rows_near(0, both, ["n", "text"])
+        assert near is not None
+        assert near[0] >= 80_000
+        assert near[-1] == 99_999
+        none = found.rows_near(
+            0, (pc.field("n") == 1) & (pc.field("some") == 99_998), ["n", "some"]
+        )
+        assert none is not None
+        assert not len(none)
+        assert found.rows_near(0, pc.field("n") > 50_000, ["n"]) is None
+        assert found.rows_near(0, pc.field("f") == 1.0, ["f"]) is None
+
+
+@pytest.mark.parametrize("case", ["no index", "cut off", "other pages", "another type"])
+def test_pages_are_not_left_out_by_an_index_that_can_not_be(
+    tmp_path: Path, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = pc.field("n") == 50_000
+    with reader(tmp_path, write_page_index=case != "no index") as found:
+        if case != "no index":
+            assert found.rows_near(0, where, ["n"]) is not None
+        broken = {
+            "cut off": {1: []},
+            "other pages": {n: (9, (kind, [b""] * 3)) for n, kind in ((1, 2), (2, 8), (3, 8))},
+            "another type": {n: (9, (8, [b"abc"] * 5)) for n in (1, 2, 3)},
+        }
+        if case in broken:
+            monkeypatch.setattr(page_index.footer, "parsed", lambda content: broken[case])
+        assert found.rows_near(0, where, ["n"]) is None
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_a_large_footer_is_read_without_its_bloom_filter(tmp_path: Path, long: bool) -> None:
+    table, path = columns().select(["n", "text", "f"]), tmp_path / "f.parquet"
+    keys = "".join(chr(97 + n % 26) for n in range(700_000 if long else 7))
+    said = {"a": "b", record_keys.FILTER: keys, record_keys.MIN_KEY: "1", "z": "ü" * 90_000}
+    with pq.ParquetWriter(path, table.schema, write_page_index=True, store_schema=False) as to:
+        to.write_table(table)
+        to.add_key_value_metadata(said)
+    read: list[int] = []
+
+    class Storage(DirectoryStorage):
+        def open(self, path: str) -> Any:
+            found = super().open(path)
+            return pa.PythonFile(_Counting(found, read), mode="r")
+
+    with ParquetReader(Storage(tmp_path), "f.parquet") as found:
+        assert sum(read) < 500_000
+        assert found.metadata == said
+        assert found.num_rows == ROWS
+        assert found.groups_left(pc.field("n") < 0) == []
+        some = found.rows_at(0, np.array([50_000]), ["text"])
+        assert some is not None
+        assert some.to_pylist() == [{"text": "text 50000"}]
+        assert pa.Table.from_batches(found.batches()).equals(table)
+
+
+class _Counting:
+    """A file that notes how many bytes are read of it at a time."""
+
+    closed = False
+
+    def __init__(self, file: Any, read: list[int]) -> None:
+        self._file, self._read = file, read
+
+    def read(self, count: int) -> bytes:
+        found: bytes = self._file.read(count)
+        self._read.append(len(found))
+        return found
+
+    def seek(self, *to: int) -> Any:
+        return self._file.seek(*to)
+
+    def tell(self) -> Any:
+        return self._file.tell()
+
+    def seekable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def test_bytes_that_look_like_a_bloom_filter_do_no_harm(tmp_path: Path) -> None:
+    """The statistics of the first column have the mark of such a text, with a length that cuts the
+    rest of the footer off."""
+    name = record_keys.FILTER.encode()
+    mark = bytes([0x18, len(name)]) + name + b"\x18\x80\x80\x28" + b"\0" * 9
+    table = pa.table({"a": pa.array([mark, mark]), "n": [1, 2]})
+    with pq.ParquetWriter(tmp_path / "f.parquet", table.schema, store_schema=False) as to:
+        to.write_table(table)
+        to.add_key_value_metadata({"z": "z" * 700_000})
+    with ParquetReader(DirectoryStorage(tmp_path), "f.parquet") as found:
+        assert found.metadata == {"z": "z" * 700_000}
+        assert pa.Table.from_batches(found.batches()).equals(table)
 
 
 @pytest.mark.parametrize("count", [0, 1, 14, 15, 300])

@@ -6,7 +6,8 @@ fields are those of ``parquet.thrift``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from attrs import frozen
 from thrift.protocol.TCompactProtocol import TCompactProtocol
 from thrift.protocol.TProtocol import TProtocolException
 from thrift.Thrift import TException, TType
-from thrift.transport.TTransport import TMemoryBuffer, TTransportBase
+from thrift.transport.TTransport import TMemoryBuffer
 
 # Number of a field -> its Thrift type and its value. A list is the type of its items, and the
 # items.
@@ -22,7 +23,10 @@ Struct = dict[int, tuple[int, Any]]
 
 MAGIC = b"PAR1"
 _TAIL = 8
-_PIECE = 64 << 10
+# So much of a footer is looked through for a text: it has the row groups, and then texts.
+_HEAD = 256 << 10
+# Compact protocol: a text that is the next field of its structure; the most bytes of a number.
+_TEXT, _LONGEST_NUMBER = 0x18, 5
 # Limits of a text, not an allocation: footers carry bloom filters of many MB.
 _LONGEST = 1 << 30
 
@@ -58,9 +62,14 @@ def length(file: pa.NativeFile) -> int:
 
 def read(file: pa.NativeFile) -> tuple[Struct, int]:
     """The footer of an open parquet file, and where it begins. Raises NoFooter."""
+    found = content(file)
+    return parsed(found), file.size() - _TAIL - len(found)
+
+
+def content(file: pa.NativeFile) -> bytes:
+    """The bytes of the footer of an open parquet file. Raises NoFooter."""
     size = length(file)
-    start = file.size() - _TAIL - size
-    return parsed(bytes(file.read_at(size, start))), start
+    return bytes(file.read_at(size, file.size() - _TAIL - size))
 
 
 @frozen
@@ -78,52 +87,52 @@ class LongText:
         return found
 
 
-def read_in_part(file: pa.NativeFile, longest: int) -> Struct:
-    """The footer of an open parquet file, in which a text of more than ``longest`` bytes is a
-    :class:`LongText`. Raises NoFooter."""
+def without_text(file: pa.NativeFile, key: str) -> tuple[bytes, LongText]:
+    """The bytes of a footer whose key-value metadata has an empty text in place of that of ``key``,
+    which was not read. Raises NoFooter where the text does not follow its key, near the beginning.
+
+    What is found is a guess: bytes of another field could look like the key and its text. Whoever
+    parses the answer sees whether it is a footer."""
     size = length(file)
-    return _parsed(_Pieces(file, file.size() - _TAIL - size, size, longest))
+    start = file.size() - _TAIL - size
+    head = bytes(file.read_at(min(size, _HEAD), start))
+    name = key.encode()
+    mark = bytes([_TEXT, len(name)]) + name + bytes([_TEXT])
+    at = head.find(mark)
+    if at < 0:
+        raise NoFooter(f"the beginning of its footer has no text {key}")
+    at += len(mark)
+    count = shift = 0
+    for place in range(at, min(at + _LONGEST_NUMBER, len(head))):
+        count |= (head[place] & 0x7F) << shift
+        shift += 7
+        if head[place] < 0x80:
+            text = LongText(start + place + 1, count)
+            after = place + 1 + count
+            if after > size:
+                break
+            more = max(after, len(head))
+            rest = head[after:] + bytes(file.read_at(size - more, start + more))
+            return head[:at] + b"\0" + rest, text
+    raise NoFooter("a text is longer than its footer")
 
 
-class _Pieces(TTransportBase):  # type: ignore[misc]  # has no types
-    """Reads ``size`` bytes of a file from ``place`` on, in pieces, and passes over long texts."""
+def file_of(content: bytes) -> pa.BufferReader:
+    """A file that has the footer ``content``, and nothing before it."""
+    return pa.BufferReader(MAGIC + content + len(content).to_bytes(4, "little") + MAGIC)
 
-    def __init__(self, file: pa.NativeFile, place: int, size: int, longest: int) -> None:
-        self._file, self._longest = file, longest
-        self._place, self._end = place, place + size  # of what is not in the piece
-        self._piece, self._at = b"", 0
 
-    def readAll(self, size: int) -> Any:  # noqa: N802 (the name is that of thrift)
-        """The next ``size`` bytes."""
-        left = len(self._piece) - self._at
-        if size > self._longest:
-            place = self._place - left
-            if place + size > self._end:
-                raise EOFError("a text is longer than the footer")
-            self._at += min(left, size)
-            self._place = max(self._place, place + size)
-            return LongText(place, size)
-        if size > left:
-            more = bytes(
-                self._file.read_at(min(_PIECE, self._end - self._place), self._place)
-            )
-            self._place += len(more)
-            self._piece, self._at = self._piece[self._at :] + more, 0
-            if size > len(self._piece):
-                raise EOFError("the footer ends within a field")
-        self._at += size
-        return self._piece[self._at - size : self._at]
+@lru_cache(maxsize=32)
+def known(content: bytes) -> Struct:
+    """The same as :func:`parsed`, of a footer that is read again and again. Nobody changes it."""
+    return parsed(content)
 
 
 def parsed(content: bytes) -> Struct:
     """The tree of a footer's bytes, or of another structure's, which may have others behind it.
     Raises NoFooter."""
-    return _parsed(TMemoryBuffer(content))
-
-
-def _parsed(source: TTransportBase) -> Struct:
     try:
-        return _read_struct(_protocol(source))
+        return _read_struct(_protocol(TMemoryBuffer(content)))
     except (TException, TProtocolException, EOFError, KeyError, AssertionError) as error:
         raise NoFooter(str(error)) from error
 
@@ -169,12 +178,7 @@ def struct(tree: Struct) -> tuple[int, Struct]:
     return TType.STRUCT, tree
 
 
-def text_entries(tree: Struct) -> dict[bytes, bytes | LongText]:
-    """The key-value metadata of a footer."""
-    return {value(entry, 1): value(entry, 2, b"") for entry in value(tree, TEXTS, [])}
-
-
-def texts(entries: Mapping[str | bytes, str | bytes]) -> tuple[int, tuple[int, list[Struct]]]:
+def texts(entries: dict[str, str | bytes]) -> tuple[int, tuple[int, list[Struct]]]:
     """The field of key-value metadata."""
     made = [
         {1: (TType.STRING, _bytes(k)), 2: (TType.STRING, _bytes(v))} for k, v in entries.items()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -34,9 +35,7 @@ def places(file: pa.NativeFile, chunk: Struct) -> Rows | None:
     return None if place is None or not size else parsed(bytes(file.read_at(size, place)))
 
 
-def with_room(
-    file: pa.NativeFile, chunk: Struct, values: pa.Array
-) -> npt.NDArray[np.bool_] | None:
+def with_room(file: pa.NativeFile, chunk: Struct, values: pa.Array) -> npt.NDArray[np.bool_] | None:
     """Of each page of a chunk whether its range leaves room for one of ``values``: strings, or
     signed integers, which ascend. None where the file does not say ranges. Raises NoFooter for an
     index that can't be."""
@@ -51,9 +50,7 @@ def with_room(
     if pa.types.is_integer(values.type):
         kind = f"<i{max(4, values.type.bit_width // 8)}"
         none = bytes(np.dtype(kind).itemsize)  # a page of nulls has no range
-        ends = [
-            np.frombuffer(b"".join(e or none for e in some), kind) for some in (least, most)
-        ]
+        ends = [np.frombuffer(b"".join(e or none for e in some), kind) for some in (least, most)]
         wanted = values.to_numpy(zero_copy_only=False)
     else:
         ends = [_objects(some) for some in (least, most)]
@@ -108,8 +105,9 @@ def write(sink: pa.NativeFile, indexed: Iterable[tuple[Struct, ChunkIndex]]) -> 
         sink.write(content)
 
 
+@lru_cache(maxsize=256)  # of a file that is read again and again, for its columns
 def parsed(content: bytes) -> Rows:
-    """The places in the bytes of an offset index. Raises NoFooter."""
+    """The places in the bytes of an offset index, read-only. Raises NoFooter."""
     found: list[int] = []
     try:
         if content[0] != _LIST or content[1] & 0x0F != _STRUCTS:
@@ -126,7 +124,9 @@ def parsed(content: bytes) -> Rows:
             if content[at] != _END:
                 raise NoFooter("its page index has more fields than known")
             at += 1
-        return np.array(found, np.int64).reshape(-1, len(_FIELDS))
+        places = np.array(found, np.int64).reshape(-1, len(_FIELDS))
+        places.flags.writeable = False
+        return places
     except (IndexError, OverflowError) as error:
         raise NoFooter("its page index is cut off, or has other numbers") from error
 

@@ -31,8 +31,8 @@ from hoodoo_formats.parquet.row_groups import RowGroups
 # A footer may carry a bloom filter of many MB; these are the limits of its text, not an allocation.
 _FOOTER_BYTES = 1 << 30
 # Arrow copies the texts of a footer each time that it looks at it: 4 to 9 ms for a bloom filter of
-# 7 MB. A footer of more bytes is read once, and Arrow gets one without the long texts.
-_LARGE_FOOTER_BYTES, _LONG_TEXT = 512 << 10, 64 << 10
+# 7 MB. Of a footer of more bytes it gets one without the filter, which is read when it is needed.
+_LARGE_FOOTER_BYTES = 512 << 10
 # Column chunks are read in pieces of this many bytes, not whole: memory follows the batch.
 _BUFFER_BYTES = 1 << 18
 # Across a network each piece is a request.
@@ -69,6 +69,7 @@ class ParquetReader:
         self._footer: dict[bytes, bytes | LongText] | None = None
         self._far = at_once(storage) > 1
         self._coded: pq.ParquetFile | None = None
+        self._content: bytes | None = None  # of a large footer, without its bloom filter
         self._file = open_named(storage, path, self._obj)
         try:
             self._parquet, small = self._opened()
@@ -90,13 +91,14 @@ class ParquetReader:
 
     def _opened(self) -> tuple[pq.ParquetFile, pa.NativeFile]:
         """The file, and one with a footer that says the same of its row groups."""
-        if not self._far:
-            with suppress(NoFooter, AttributeError, LookupError, TypeError):
-                if footer.length(self._file) > _LARGE_FOOTER_BYTES:
-                    tree = footer.read_in_part(self._file, _LONG_TEXT)
-                    self._footer, self._tree = footer.text_entries(tree), tree
-                    small = pa.BufferReader(footer.MAGIC + footer.serialized(_small(tree)))
-                    return self._open(metadata=pq.read_metadata(small)), small
+        with suppress(NoFooter, *_BROKEN):
+            if not self._far and footer.length(self._file) > _LARGE_FOOTER_BYTES:
+                content, text = footer.without_text(self._file, record_keys.FILTER)
+                small = footer.file_of(content)
+                opened = self._open(metadata=pq.read_metadata(small))
+                self._footer = {**opened.metadata.metadata, record_keys.FILTER.encode(): text}
+                self._content = content
+                return opened, small
         return self._open(), self._file
 
     def _open(self, **more: Any) -> pq.ParquetFile:
@@ -280,7 +282,7 @@ class ParquetReader:
 
     @cached_property
     def _tree(self) -> Struct:
-        return footer.read(self._file)[0]
+        return footer.known(self._content or footer.content(self._file))
 
     def size(self) -> int:
         """Bytes of the file."""
@@ -452,10 +454,3 @@ class ParquetReader:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-
-def _small(tree: Struct) -> Struct:
-    """The footer ``tree`` without its long texts."""
-    entries = footer.text_entries(tree).items()
-    short = {k: v for k, v in entries if not isinstance(k, LongText) and isinstance(v, bytes)}
-    return tree | {footer.TEXTS: footer.texts(short)}
