@@ -136,6 +136,8 @@ class Groups:
             if count:
                 yield pa.record_batch([pa.array(range(count)) for _ in columns], names=columns)
 
+    def rows_near(self, number: int, where: pc.Expression, columns: Sequence[str]) -> None: ...
+
     def rows_at(self, *asked: Any) -> None:
         return None
 

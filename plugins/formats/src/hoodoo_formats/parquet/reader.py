@@ -23,10 +23,11 @@ from hoodoo_rows.model.normalize import conform, plain_schema
 
 from hoodoo_formats import record_keys
 from hoodoo_formats.bloom import BloomFilter
-from hoodoo_formats.parquet import footer, pages
+from hoodoo_formats.parquet import footer, some_rows
 from hoodoo_formats.parquet.chunks import Layout
 from hoodoo_formats.parquet.footer import LongText, NoFooter, Struct
 from hoodoo_formats.parquet.row_groups import RowGroups
+from hoodoo_formats.parquet.some_rows import BROKEN as _BROKEN
 
 # A footer may carry a bloom filter of many MB; these are the limits of its text, not an allocation.
 _FOOTER_BYTES = 1 << 30
@@ -43,17 +44,10 @@ _COPIED_BYTES = 8 << 20
 # in 0.37 s where those of 65,536 take 0.44 s and those of 16,384 take 0.50 s.
 _BATCH_BYTES = 32 << 20
 _MIN_BATCH, _MAX_BATCH = 4096, 131_072
-# Pages are read where a row group has so many rows, and across a network so many bytes: each column
-# is a request either way. More of the bytes than that share are read as fast in one go.
-_PAGED_ROWS = 40_000
+# Across a network pages are read where a row group has so many bytes: each column is a request
+# either way.
 _FAR_PAGED_BYTES = 64 << 20
-_PAGED_SHARE = 0.5
-# The page index is found by the footer. To parse what it says of one column chunk takes as long as
-# Arrow takes to decode so many bytes: 0.08 ms.
-_PAGED_CHUNK_BYTES = 96 << 10
 _ENCODINGS = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"})
-# What pyarrow raises where bytes are not what they should be; the last one for damaged names.
-_BROKEN = (pa.ArrowException, OSError, UnicodeDecodeError)
 
 
 class ParquetReader:
@@ -236,49 +230,34 @@ class ParquetReader:
         """The places (ascending, from 0) of the rows of a row group in pages that may have rows of
         which ``where`` is true, by the values that it names of ``columns``. None where no page is
         left out, or the file has no page index."""
-        if self._far or self._parquet.metadata.row_group(number).num_rows < _PAGED_ROWS:
+        names = [n for n in columns if n in self._names]
+        if self._far or not self._is_paged(number, self._schema.names):  # others follow
             return None
-        flat = [n for n in columns if n in self._names]
-        named = self._groups.named(where, flat)
-        try:
-            return pages.rows_near(self._file, self._tree, number, named) if named else None
-        except (NoFooter, AttributeError, LookupError, TypeError, ValueError, *_BROKEN):
-            return None
+        named = self._groups.named(where, names)
+        return some_rows.rows_near(self._file, self._tree, number, named) if named else None
 
     def rows_at(
         self, number: int, at: npt.NDArray[np.int64], columns: Sequence[str]
     ) -> pa.RecordBatch | None:
         """The rows in the places ``at`` (ascending, from 0) of a row group, by the pages that have
         them. None where the file has no page index, or it costs as much to read all its rows."""
-        group = self._parquet.metadata.row_group(number)
         names = [n for n in columns if n in self._names]
         wanted = pa.schema([self._schema.field(n) for n in names])
-        if group.num_rows < _PAGED_ROWS or any(map(pa.types.is_nested, wanted.types)):
+        if any(map(pa.types.is_nested, wanted.types)) or not self._is_paged(number, names):
             return None
-        if self._far and group.total_byte_size < _FAR_PAGED_BYTES:
-            return None
-        if not self._far and "_tree" not in self.__dict__:
-            chunks = (group.column(n) for n in range(group.num_columns))
-            size = sum(c.total_uncompressed_size for c in chunks if c.path_in_schema in names)
-            every = self._parquet.metadata.num_row_groups * group.num_columns
-            if size < _PAGED_CHUNK_BYTES * every:
-                return None
         try:
-            files = pages.few_pages(self._file, self._tree, number, at, names, _PAGED_SHARE)
-        except (NoFooter, AttributeError, LookupError, TypeError, ValueError, *_BROKEN):
-            return None
-        found: dict[str, pa.ChunkedArray] = {}
-        for content, places in files or ():
-            try:
-                opened = pq.ParquetFile(pa.BufferReader(content), coerce_int96_timestamp_unit="us")
-                some = opened.read(use_threads=False).take(pa.array(places))
-            except _BROKEN as error:
-                raise self._corrupt(error) from error
-            found.update(zip(some.column_names, some.columns, strict=True))
-        if files is None:
-            return None
-        arrays = [found[n].combine_chunks() for n in names]
-        return conform(pa.RecordBatch.from_arrays(arrays, names=names), wanted)
+            return some_rows.rows_at(self._file, self._tree, number, at, wanted)
+        except _BROKEN as error:
+            raise self._corrupt(error) from error
+
+    def _is_paged(self, number: int, names: Sequence[str]) -> bool:
+        group = self._parquet.metadata.row_group(number)
+        if group.num_rows < some_rows.PAGED_ROWS:
+            return False
+        if self._far:
+            return bool(group.total_byte_size >= _FAR_PAGED_BYTES)
+        known = "_tree" in self.__dict__
+        return known or some_rows.is_worth_it(self._parquet.metadata, number, names)
 
     @cached_property
     def _tree(self) -> Struct:

@@ -187,7 +187,7 @@ def _named(
     named, damages = [], []
     for block in reader.blocks:
         if block.instant != log.instant and not block.is_rollback:
-            counts = visible.beside(log.instant, block.instant or "")
+            counts = visible.counts_in(log.instant, block.instant or "")
             if counts is not None:
                 named += [block] if counts else []
                 continue

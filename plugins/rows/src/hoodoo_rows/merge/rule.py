@@ -73,7 +73,7 @@ class Visible:
             return True
         return self._archived(instant)
 
-    def beside(self, named: str, instant: str) -> bool | None:
+    def counts_in(self, named: str, instant: str) -> bool | None:
         """Whether a block of ``instant`` counts in a log file with another instant in its name;
         None: the name has to say the same."""
         clusters = named in self.clusterings or self._archived(named)
