@@ -15,6 +15,7 @@ import pytest
 from hoodoo.errors import PluginError
 from hoodoo.kernel.registry import kernel
 from hoodoo.testing.distributions import fake_distribution
+from hoodoo.testing.stores import Delegating
 from hoodoo_metadata.partitions.record_index import index as record_index
 from hoodoo_metadata.partitions.record_index.index import Bucket, RecordIndex
 from hoodoo_metadata.table.layout import GROWING_INDEX
@@ -221,8 +222,14 @@ def test_hfiles_of_a_bucket_are_looked_into_at_the_same_time(
     monkeypatch.setattr(
         "hoodoo_metadata.partitions.record_index.bucket.layers", lambda *_: found[:4]
     )
-    located = Bucket(index.storage, (slice_,)).get_record_locations(pa.array(sorted(where)))
+    located = Bucket(Far(index.storage), (slice_,)).get_record_locations(pa.array(sorted(where)))
     assert located.num_rows >= 30
+
+
+class Far(Delegating):
+    """Operations on it wait for a network."""
+
+    at_once = 4
 
 
 @pytest.mark.parametrize(("buckets", "dealt"), [(3, 3), (10, 4)])

@@ -15,7 +15,6 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import hoodoo
-import hoodoo.participants.lost
 import hoodoo.storage.together
 import hoodoo_cloud.remembering
 import hoodoo_serve.beside
@@ -37,7 +36,7 @@ SCHEMA = pa.schema([("id", pa.int64()), ("v", pa.int64()), ("ts", pa.int64())])
 NOTHING: Mapping[str, Any] = {}
 # Threads that renew heartbeats and locks each minute, in the midst of any call. No call waits for them.
 RENEWALS = ("hoodoo-heartbeat", "hoodoo-lock-renewal")
-POOLS = (hoodoo.participants.lost, hoodoo.storage.together, hoodoo_cloud.remembering)
+POOLS = (hoodoo.storage.together, hoodoo_cloud.remembering)
 
 
 class Clock:

@@ -85,8 +85,9 @@ class ParquetReader:
 
     def _opened(self) -> tuple[pq.ParquetFile, pa.NativeFile]:
         """The file, and one with a footer that says the same of its row groups."""
+        near = not self._far and self._file.size() > _LARGE_FOOTER_BYTES
         with suppress(NoFooter, *_BROKEN):
-            if not self._far and footer.length(self._file) > _LARGE_FOOTER_BYTES:
+            if near and footer.length(self._file) > _LARGE_FOOTER_BYTES:
                 content, text = footer.without_text(self._file, record_keys.FILTER)
                 small = footer.file_of(content)
                 opened = self._open(metadata=pq.read_metadata(small))
