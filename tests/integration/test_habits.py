@@ -348,7 +348,7 @@ ELSEWHERE = [
         lambda table: hoodoo.write(table.path, RIDES, mode="overwrite"),
         r"insert_overwrite_table\(rows\)",
     ),
-    (lambda table: hoodoo.catalog("unity://main"), "neither a catalog nor a storage.*publish"),
+    (lambda table: hoodoo.catalog("nessie://main"), "neither a catalog nor a storage.*publish"),
 ]
 
 

@@ -85,6 +85,7 @@ CONTRIBS = (
             "lance-format",
             "validators",
             "commit-callback",
+            "rest-catalogs",
         )
     ),
 )
@@ -579,6 +580,8 @@ TYPES: dict[str, tuple[type, ...]] = {
         catalog_family.Catalog,
         catalog_family.HasPartitions,
         catalog_family.ServesEngines,
+        catalog_family.ReplacesEntries,
+        catalog_family.KnowsReaders,
         catalog_family.CatalogTable,
         catalog_family.Column,
     ),

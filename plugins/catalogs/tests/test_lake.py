@@ -135,6 +135,8 @@ def test_a_name_that_cannot_be_leaves_no_table(tmp_path: Path) -> None:
         ("glue://db.trips", ("glue", "glue://", "db.trips")),
         ("hms://host:9083", ("hms", "hms://host:9083", None)),
         ("hms://host:9083/db.trips", ("hms", "hms://host:9083", "db.trips")),
+        ("hms://host/", ("hms", "hms://host", None)),
+        ("hms://host/a.b.c", ("hms", "hms://host", "a.b.c")),
         ("s3://lake", ("file", "s3://lake", None)),
         ("s3://lake/x/#db.trips", ("file", "s3://lake/x", "db.trips")),
         ("/a#b/lake", ("file", "file:///a#b/lake", None)),

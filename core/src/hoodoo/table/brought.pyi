@@ -380,9 +380,9 @@ class Brought:
         keep: bool = False,
     ) -> tuple[str, ...]:
         """Write the metadata of other formats for the newest state of the table: ``"delta"``,
-        ``"iceberg"``, or both; by default those of the property ``hoodoo.open.formats``. With ``keep``,
-        ``formats`` are stored there: they, and no others, are written after each action; ``""``
-        switches all off.
+        ``"iceberg"``, or both, and ``"manifest"``, a list of the newest base files; by default those of
+        the property ``hoodoo.open.formats``. With ``keep``, ``formats`` are stored there: they, and no
+        others, are written after each action; ``""`` switches all off.
 
         ``catalog``: catalogs that show the table as the format, by default those of the property
         ``hoodoo.open.catalogs``: ``"glue://db.trips"``, ``"hms://host:9083/db.trips"``, or

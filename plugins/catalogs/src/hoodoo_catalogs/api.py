@@ -1,4 +1,5 @@
-"""What other distributions may use: entries that show a table as another format."""
+"""What other distributions may use: entries that show a table as another format, and what the
+catalogs of other distributions need."""
 
 from __future__ import annotations
 
@@ -9,10 +10,12 @@ from hoodoo.errors import ConfigError
 
 from hoodoo_catalogs.described import Described
 from hoodoo_catalogs.hookspecs.catalog import CatalogError, CatalogTable
+from hoodoo_catalogs.options import CREATE_DATABASE, URI
 from hoodoo_catalogs.places import Place
+from hoodoo_catalogs.stores import store_of
 from hoodoo_catalogs.sync import ATTEMPTS, refuse_other
 
-__all__ = ["Described", "OtherFormat", "Parameters"]
+__all__ = ["CREATE_DATABASE", "URI", "Described", "OtherFormat", "Parameters", "store_of"]
 
 # The parameters of an entry, by those that it has (None: there is no entry yet); None if it is as
 # new as it can be.

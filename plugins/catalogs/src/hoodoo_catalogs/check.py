@@ -15,7 +15,7 @@ from hoodoo.timeline.timeline import load
 
 from hoodoo_catalogs.described import REQUESTED, Described
 from hoodoo_catalogs.places import Place, catalogs_of
-from hoodoo_catalogs.sync import refuse_other
+from hoodoo_catalogs.sync import notes_state, refuse_other
 
 
 @frozen
@@ -52,7 +52,7 @@ class CatalogsCheck:
                     refuse_other(found, wanted)
                 knows = None if found is None else found.parameters.get(REQUESTED)
                 newest = wanted.parameters.get(REQUESTED)
-                if found is None or knows != newest:
+                if found is None or (knows != newest and notes_state(catalog)):
                     rule = (
                         "has no such entry"
                         if found is None

@@ -12,6 +12,7 @@ from typing import Any
 from attrs import frozen
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.model.config import TableConfig
 
 from hoodoo_catalogs import options
 from hoodoo_catalogs.hive_entry import (
@@ -24,6 +25,7 @@ from hoodoo_catalogs.hive_entry import (
     view_of,
 )
 from hoodoo_catalogs.hookspecs.catalog import CatalogError, CatalogTable, Column, Values
+from hoodoo_catalogs.readers import limits_of_athena, limits_of_trino
 
 # What Glue takes in one call.
 _CREATED, _READ, _DELETED = 100, 1000, 25
@@ -58,6 +60,9 @@ class GlueCatalog:
     @property
     def has_views(self) -> bool:
         return True
+
+    def limits(self, config: TableConfig) -> tuple[str, ...]:
+        return limits_of_athena(config) + limits_of_trino(config)
 
     # --- entries ----------------------------------------------------------------------------------
     def tables(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from typing import Any
 from attrs import frozen
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.model.config import TableConfig
 
 from hoodoo_catalogs import options
 from hoodoo_catalogs.hive_entry import (
@@ -28,6 +29,7 @@ from hoodoo_catalogs.hive_entry import (
     view_of,
 )
 from hoodoo_catalogs.hookspecs.catalog import CatalogError, CatalogTable, Column, Values
+from hoodoo_catalogs.readers import limits_of_trino
 
 _SECONDS = 30.0  # that one call may take
 # A number that each update of an entry raises.
@@ -64,6 +66,9 @@ class HiveCatalog:
     @property
     def has_views(self) -> bool:
         return True
+
+    def limits(self, config: TableConfig) -> tuple[str, ...]:
+        return limits_of_trino(config)
 
     # --- entries ----------------------------------------------------------------------------------
     def tables(self) -> tuple[str, ...]:

@@ -69,6 +69,12 @@ class Name:
 
 def stored_as(table: CatalogTable) -> tuple[str, str, str]:
     """The classes of Hive that an entry names: input format, output format, serde."""
+    if table.provider not in (*_OTHERS, "hudi"):
+        raise ConfigError(
+            f"table name {table.name!r}",
+            f"would be an entry of {table.provider}, which readers of Hive's entries do not know.",
+            f"Publish the table as {' or '.join(_OTHERS)}.",
+        )
     return _OTHERS.get(table.provider) or _STORED[table.view]
 
 

@@ -187,9 +187,9 @@ def catalog(place: str, options: Mapping[str, Any] | None = None) -> Lake:
         raise ConfigError(
             f"catalog {place}",
             f"is of the kind {scheme}, for which neither a catalog nor a storage is installed.",
-            f"Give a folder, the URI of a bucket, or {' or '.join(f'{n}://' for n in known)}. In "
-            "Unity and Iceberg's REST catalogs tables are those of Delta Lake or Iceberg: "
-            "table.publish.",
+            f"Give a folder, the URI of a bucket, or {' or '.join(f'{n}://' for n in known)}. "
+            "unity://, polaris:// and bigquery:// need hoodoo-rest-catalogs. In Iceberg's REST "
+            "catalogs tables are those of Iceberg: table.publish.",
         )
     if found.table is not None:
         raise ConfigError(

@@ -44,6 +44,8 @@ class Place:
             return cls(FILE, absolute(folder).rstrip("/"), table or None)
         first, slash, last = rest.strip("/").rpartition("/")
         host, name = (first, last) if slash else (rest, "") if ":" in rest else ("", rest)
+        if rest.endswith("/"):
+            host, name = rest.strip("/"), ""
         return cls(offer.name, f"{offer.name}://{host}", name or None)
 
     def open(self, settings: Mapping[str, str]) -> Catalog:
@@ -53,8 +55,9 @@ class Place:
         return found
 
     def __str__(self) -> str:
-        if self.table is None:
-            return self.uri
+        host = self.uri.partition("://")[2]
+        if self.table is None:  # a host without a port is none of a table
+            return f"{self.uri}/" if self.plugin != FILE and host and ":" not in host else self.uri
         joint = "#" if self.plugin == FILE else "" if self.uri.endswith("//") else "/"
         return f"{self.uri}{joint}{self.table}"
 
@@ -83,7 +86,9 @@ def _of_tools(given: Mapping[str, str]) -> list[Place]:
                 f"option {options.TOOLS.key}",
                 f"names {tool}, which no installed catalog stands for.",
                 f"Name some of {', '.join(a for a in known if '.' in a)}, or "
-                f"{options.CATALOGS.key}.",
+                f'{options.CATALOGS.key}. In place of BigQuerySyncTool: table.publish("manifest", '
+                'catalog="bigquery://project.dataset.table", keep=True), with '
+                "hoodoo-rest-catalogs.",
             )
         found += [Place(offer.name, uri) for uri in _uris(offer.name, given)]
     return found

@@ -23,7 +23,7 @@ ATTEMPTS = 5
 @frozen
 class Synced:
     """What a sync did. ``instant``: the newest write that the catalog knows now. ``skipped``: all
-    was so before."""
+    was so before. ``limits``: what readers of the entry can't do, as sentences."""
 
     catalog: str
     name: str
@@ -33,6 +33,7 @@ class Synced:
     partitions_added: int = 0
     partitions_dropped: int = 0
     skipped: bool = False
+    limits: tuple[str, ...] = ()
 
     @property
     def detail(self) -> dict[str, Any]:
@@ -44,6 +45,7 @@ class Synced:
             "columns_changed": self.columns_changed,
             "partitions_added": self.partitions_added,
             "partitions_dropped": self.partitions_dropped,
+            "limits": "; ".join(self.limits),
         }
 
 
@@ -52,20 +54,30 @@ def sync(table: Described, place: Place, catalog: Catalog) -> Synced:
     SchemaError, and leaves the table as it is."""
     assert place.table is not None
     has_views = bool(getattr(catalog, "has_views", False))
-    done = Synced(place.uri, place.table, skipped=True)
+    done = Synced(place.uri, place.table, skipped=True, limits=limits(catalog, table))
     for wanted in table.entries(place.table, has_views):
         one = _sync_entry(table, wanted, catalog, has_views)
-        done = Synced(
-            place.uri,
-            place.table,
-            one.instant,
-            done.created or one.created,
-            done.columns_changed or one.columns_changed,
-            done.partitions_added + one.partitions_added,
-            done.partitions_dropped + one.partitions_dropped,
-            done.skipped and one.skipped,
+        done = evolve(
+            done,
+            instant=one.instant,
+            created=done.created or one.created,
+            columns_changed=done.columns_changed or one.columns_changed,
+            partitions_added=done.partitions_added + one.partitions_added,
+            partitions_dropped=done.partitions_dropped + one.partitions_dropped,
+            skipped=done.skipped and one.skipped,
         )
     return done
+
+
+def limits(catalog: Catalog, table: Described) -> tuple[str, ...]:
+    """What readers of the entries of ``table`` can't do, as far as the catalog knows it."""
+    known: Any = getattr(catalog, "limits", None)
+    return () if known is None else tuple(known(table.config))
+
+
+def notes_state(catalog: Catalog) -> bool:
+    """Whether its entries say how far they are synced."""
+    return not getattr(catalog, "replaces_entries", False)
 
 
 def _sync_entry(
@@ -109,6 +121,8 @@ def _attempt(
     added, dropped = _sync_partitions(table, wanted, found, catalog, whole)
     said = evolve(said, partitions_added=added, partitions_dropped=dropped)
     parameters = {**_lasting(found.parameters), **wanted.parameters}
+    if not notes_state(catalog):
+        parameters = _without_state(parameters)
     now = evolve(found, columns=wanted.columns, partition_keys=wanted.partition_keys)
     columns_change = _spelt(now) != _spelt(found)
     now = evolve(now, view=wanted.view, parameters=parameters)

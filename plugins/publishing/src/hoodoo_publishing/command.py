@@ -12,7 +12,7 @@ def publish(
     path: arguments.Path,
     formats: Annotated[
         str | None,
-        typer.Option("--as", help="delta, iceberg, or both with a comma; else the table's own."),
+        typer.Option("--as", help="delta, iceberg, manifest, with commas; else the table's own."),
     ] = None,
     catalog: Annotated[
         str | None,

@@ -8,9 +8,14 @@ from hoodoo.errors import ConfigError
 
 from hoodoo_publishing.delta.log import DeltaLog
 from hoodoo_publishing.iceberg.metadata import IcebergMetadata
+from hoodoo_publishing.manifest import FileList
 from hoodoo_publishing.sync import Format
 
-FORMATS: dict[str, type[Format]] = {"delta": DeltaLog, "iceberg": IcebergMetadata}
+FORMATS: dict[str, type[Format]] = {
+    "delta": DeltaLog,
+    "iceberg": IcebergMetadata,
+    "manifest": FileList,
+}
 
 
 def named(names: Iterable[str]) -> list[Format]:

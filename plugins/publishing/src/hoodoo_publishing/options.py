@@ -7,7 +7,8 @@ from hoodoo.options import FLAG, NAMES, Duration
 
 FORMATS = Option(
     "hoodoo.open.formats",
-    "Formats whose metadata is written beside Hudi's after each commit: delta, iceberg.",
+    "Formats whose metadata is written beside Hudi's after each commit: delta, iceberg; "
+    "manifest: the list of its newest base files, which BigQuery reads.",
     table_property=True,
     assumed=False,
     kind=NAMES,
@@ -23,7 +24,8 @@ READ_OPTIMIZED = Option(
 CATALOGS = Option(
     "hoodoo.open.catalogs",
     "Catalogs that show the table as a published format and are updated after each commit: "
-    "iceberg=glue://database.table, delta=hms://host:port/database.table, or "
+    "iceberg=glue://database.table, delta=hms://host:port/database.table, "
+    "delta=unity://host/catalog.schema.table, manifest=bigquery://project.dataset.table, or "
     "iceberg=iceberg://name/namespace.table for a catalog of pyiceberg's configuration.",
     table_property=True,
     assumed=False,

@@ -21,10 +21,14 @@ _TRIES = 20
 
 
 class Format(Protocol):
-    """An open format. ``name``: as in ``hoodoo.open.formats``."""
+    """An open format. ``name``: as in ``hoodoo.open.formats``. ``keeps_states``: readers may ask
+    for older states, and new files are described by their footers."""
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def keeps_states(self) -> bool: ...
 
     def head(self, storage: Storage) -> Head:
         """The newest state that is published."""
@@ -98,10 +102,13 @@ def sync(
         each = steps(head, state, partial(form.shows, head, state=state))
         if not each and not done:
             form.repair(storage, head)
+        if each and not form.keeps_states:
+            each = [merged(each, head.files)]
         lost = False
         while each and not lost:
             try:
-                read = footers(storage, each[0].added, again.read)
+                added = each[0].added if form.keeps_states else ()
+                read = footers(storage, added, again.read)
             except FileNotFoundError:  # cleaned since: an older state can't be shown
                 if len(each) == 1:
                     lost = True  # the table has changed since the look

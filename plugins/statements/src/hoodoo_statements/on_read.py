@@ -27,7 +27,7 @@ _ANEW = (
 _LEGAL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DEFINITIONS = ".hoodie/.index_defs/index.json"
 _OPEN_FORMATS = "hoodoo.open.formats"  # of hoodoo-publishing
-_BY_NAME = "delta"  # of these, the one whose readers know no ids of columns
+_BY_NAME = ("delta", "manifest")  # of these, those whose readers know no ids of columns
 _OF_ALL_COLUMNS = ("column_stats", "partition_stats")
 # A member of the merger's that names a column.
 _MERGES_BY = "hoodie.record.merge.property."
@@ -81,11 +81,13 @@ class OnRead:
                 f"column {min(twice)}", "is in rename= and in drop=.", "Leave one of them out."
             )
         moved = [*self.rename, *(name for name in self.drop if "." in name)]
-        if moved and _BY_NAME in (table.config.get(_OPEN_FORMATS) or "").lower():
+        formats = (table.config.get(_OPEN_FORMATS) or "").lower().split(",")
+        by_name = next((name.strip() for name in formats if name.strip() in _BY_NAME), None)
+        if moved and by_name:
             raise SchemaError(
                 f"column {moved[0]} of {where}",
                 "can't be renamed, nor dropped from a column that it lies in: readers of "
-                f"{_BY_NAME} find columns by name in older files.",
+                f"{by_name} find columns by name in older files.",
                 'Publish Iceberg alone, table.publish("iceberg", keep=True), or write the rows '
                 "into a new table.",
             )

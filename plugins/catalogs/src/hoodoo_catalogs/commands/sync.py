@@ -24,5 +24,7 @@ def sync(
         what = "created" if one.created else "nothing to do" if one.skipped else "updated"
         parts = f"{one.partitions_added} partitions added, {one.partitions_dropped} dropped"
         out.print(f"{one.catalog} {one.name}: {what}; {parts}", highlight=False, soft_wrap=True)
+        for limit in one.limits:
+            out.print(f"  {limit}.", highlight=False, soft_wrap=True)
     if not done:
         out.print("the table is in no catalog", highlight=False)

@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 from attrs import Factory, frozen
 from hoodoo.errors import HoodooError
 from hoodoo.hookspecs.family import Family, Optional
+from hoodoo.model.config import TableConfig
 
 
 class CatalogError(HoodooError):
@@ -36,7 +37,7 @@ class CatalogTable:
     them how far the entry is synced. ``view``: what a query of the entry reads: ``snapshot``,
     ``read_optimized`` or ``realtime``. ``version``: what the catalog calls this state of the entry;
     None for a new one. ``provider``: the format whose metadata readers of the entry use: ``hudi``,
-    ``iceberg`` or ``delta``."""
+    ``iceberg``, ``delta``, or ``manifest`` for a list of base files."""
 
     name: str
     location: str
@@ -103,6 +104,25 @@ class ServesEngines(Protocol):
         """Where a new table of this name is created; None if the catalog does not say it."""
 
 
+@runtime_checkable
+class ReplacesEntries(Protocol):
+    """A catalog that has no call that changes an entry."""
+
+    @property
+    def replaces_entries(self) -> bool:
+        """Whether :meth:`Catalog.put` drops an entry and creates it again. Its entries do not say
+        how far they are synced: each commit would replace them."""
+
+
+@runtime_checkable
+class KnowsReaders(Protocol):
+    """A catalog that knows what its readers can't do."""
+
+    def limits(self, config: TableConfig) -> tuple[str, ...]:
+        """What readers of the entries of this table can't do: sentences without a full stop, which
+        a sync reports."""
+
+
 FAMILY = Family(
     "hoodoo_catalogs",
     """Offer catalogs. When: ``hoodoo.catalog``, a name such as ``glue://db.trips``, and after each
@@ -112,6 +132,6 @@ FAMILY = Family(
     Name and aliases are URI schemes. The factory's settings have the option ``hoodoo.catalog.uri``;
     it returns a :class:`Catalog`.""",
     (Catalog,),
-    optional=(HasPartitions, ServesEngines),
-    lacking={"has_views": Optional(False)},
+    optional=(HasPartitions, ServesEngines, ReplacesEntries, KnowsReaders),
+    lacking={"has_views": Optional(False), "replaces_entries": Optional(False)},
 )

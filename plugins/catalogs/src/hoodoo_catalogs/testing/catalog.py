@@ -38,6 +38,9 @@ class CatalogContract:
     # Whether the catalog itself refuses to replace a version that is not the newest.
     compares = True
     location = "s3://bucket/t"
+    # Of its entries.
+    provider = "hudi"
+    keys = KEYS
 
     @pytest.fixture
     def catalog(self) -> Any:
@@ -45,8 +48,8 @@ class CatalogContract:
 
     def table(self, **changes: Any) -> CatalogTable:
         parameters = {"spark.sql.sources.provider": "hudi"}
-        made = CatalogTable(self.name, self.location, COLUMNS, KEYS, parameters)
-        return evolve(made, **changes)
+        made = CatalogTable(self.name, self.location, COLUMNS, self.keys, parameters)
+        return evolve(made, provider=self.provider, **changes)
 
     def test_it_is_a_catalog(self, catalog: Any) -> None:
         resolve("catalog", catalog)
@@ -61,7 +64,8 @@ class CatalogContract:
         found = catalog.find(self.name)
         assert found is not None and found.version is not None
         assert (found.name, found.location) == (self.name, self.location)
-        assert (found.columns, found.partition_keys) == (COLUMNS, KEYS)
+        assert (found.columns, found.partition_keys) == (COLUMNS, self.keys)
+        assert found.provider == self.provider
         assert found.parameters["spark.sql.sources.provider"] == "hudi"
         assert catalog.tables() == (self.name,)
 

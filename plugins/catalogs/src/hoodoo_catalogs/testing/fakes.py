@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import Factory, define, evolve
 from hoodoo.errors import ConfigError
+from hoodoo.model.config import TableConfig
 
 from hoodoo_catalogs.hookspecs.catalog import CatalogError, CatalogTable, Values
 
@@ -19,6 +20,7 @@ class MemoryCatalog:
     entries: dict[str, CatalogTable] = Factory(dict)
     stored: dict[str, dict[Values, str]] = Factory(dict)
     has_views: bool = False
+    replaces_entries: bool = False
     writes: int = 0
     _lock: Any = Factory(threading.Lock)
 
@@ -46,6 +48,9 @@ class MemoryCatalog:
 
     def location_of(self, name: str) -> str | None:
         return None
+
+    def limits(self, config: TableConfig) -> tuple[str, ...]:
+        return ()
 
     def partitions(
         self, name: str, among: Collection[Values] | None = None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _POINTER, _BEFORE = "metadata_location", "previous_metadata_location"
 # Readers find the log of Delta by the location of the entry.
-_DELTA = {"table_type": "DELTA", "spark.sql.sources.provider": "delta"}
+_OTHERS = {"delta": {"table_type": "DELTA", "spark.sql.sources.provider": "delta"}}
 
 
 def put(face: Face, table: Seen, head: Head) -> bool:
@@ -47,6 +47,6 @@ def put(face: Face, table: Seen, head: Head) -> bool:
 
     if head.detail is None:  # nothing is published yet
         return False
-    said = for_iceberg if face.format == "iceberg" else lambda found: _DELTA
+    said = for_iceberg if face.format == "iceberg" else lambda found: _OTHERS.get(face.format, {})
     described = Described(table.storage, table.timeline, table.given)
     return OtherFormat(face.format, face.place).put(described, said)

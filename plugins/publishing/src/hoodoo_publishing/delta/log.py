@@ -98,6 +98,7 @@ class DeltaLog:
     """Implements :class:`~hoodoo_publishing.sync.Format`."""
 
     name = "delta"
+    keeps_states = True
 
     def refuse(self, schema: pa.Schema) -> None:
         schema_text(schema)

@@ -72,6 +72,7 @@ class IcebergMetadata:
     """Implements :class:`~hoodoo_publishing.sync.Format`."""
 
     name = "iceberg"
+    keeps_states = True
 
     def refuse(self, schema: pa.Schema) -> None:
         columns(schema, Ids({}, 0))

@@ -1,0 +1,204 @@
+"""Tables in these catalogs: after each action their entries are what the table is, and readers find
+by them the rows of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import hoodoo
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import rest_catalog_stubs as stubs
+from deltalake import DeltaTable
+from hoodoo.errors import HoodooWarning, NotATableError
+from hoodoo_catalogs.hookspecs.catalog import CatalogError
+
+SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("fare", pa.float64())])
+ROWS = [{"id": n, "city": "oslo" if n % 2 else "rome", "fare": float(n)} for n in range(6)]
+
+
+@pytest.fixture(autouse=True)
+def token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOODOO_CATALOG_TOKEN", stubs.TOKEN)
+
+
+@pytest.fixture
+def polaris() -> Iterator[tuple[str, Any]]:
+    with stubs.serving(stubs.Polaris) as found:
+        yield found
+
+
+@pytest.fixture
+def unity() -> Iterator[tuple[str, Any]]:
+    with stubs.serving(stubs.Unity) as found:
+        yield found
+
+
+@pytest.fixture
+def bigquery() -> Iterator[tuple[str, Any]]:
+    with stubs.serving(stubs.BigQuery, "db") as found:
+        yield found
+
+
+def made(path: Path, **options: str) -> hoodoo.Table:
+    given = {"hoodie.metadata.enable": "false", **options}
+    return hoodoo.create(
+        str(path), SCHEMA, name="t", record_key="id", partition_by="city", options=given
+    )
+
+
+def test_a_hudi_table_in_polaris(tmp_path: Path, polaris: Any) -> None:
+    host, server = polaris
+    place = f"polaris://{host}/lake.db.trips"
+    table = made(tmp_path / "t", **{"hoodoo.catalogs": place})
+    table.upsert(ROWS)
+    stored = server.tables["db/trips"]
+    assert stored["format"] == "hudi" and stored["base-location"] == table.path
+    assert hoodoo.open(place).path == table.path
+    assert hoodoo.catalog(f"polaris://{host}").tables() == ("lake.db.trips",)
+    with pytest.raises(NotATableError):
+        hoodoo.open(f"polaris://{host}/lake.db.other")
+    # What changes no column leaves the entry: it would have to be dropped and created.
+    server.asked.clear()
+    table.upsert(ROWS[:2])
+    table.delete([3])
+    assert not [asked for asked in server.asked if not asked.startswith("GET")]
+    table.alter(add={"more": "string"})
+    names = [c.name for c in hoodoo.catalog(f"polaris://{host}").entry("lake.db.trips").columns]
+    assert "more" in names and names[:2] == ["id", "fare"]
+    (done,) = table.sync()
+    assert done.skipped and "Polaris" in done.limits[0]
+
+
+def test_a_table_is_created_in_polaris(tmp_path: Path, polaris: Any) -> None:
+    host, server = polaris
+    lake = hoodoo.catalog(f"polaris://{host}")
+    table = lake.create("lake.db.trips", SCHEMA, f"{tmp_path}/t", record_key="id")
+    assert lake.open("lake.db.trips").path == table.path
+    other = hoodoo.create(f"{tmp_path}/other", SCHEMA, record_key="id")
+    with pytest.raises(CatalogError, match="is the table at"):
+        lake.register("lake.db.trips", other.path)
+    assert lake.drop("lake.db.trips") and not server.tables
+
+
+def test_an_entry_that_could_not_be_created_again_comes_back(tmp_path: Path, polaris: Any) -> None:
+    host, server = polaris
+    table = made(tmp_path / "t", **{"hoodoo.catalogs": f"polaris://{host}/lake.db.trips"})
+    table.upsert(ROWS)
+    server.fault = lambda call, path: (503, None) if call == "POST" else None
+    with pytest.warns(HoodooWarning, match="is not updated"):
+        table.alter(add={"more": "string"})  # dropped, and could not be created
+    assert not server.tables
+    server.fault = None
+    table.upsert(ROWS[:1])
+    assert server.tables
+
+
+def test_delta_in_unity(tmp_path: Path, unity: Any) -> None:
+    host, server = unity
+    place = f"unity://{host}/main.db.trips"
+    options = {"hoodoo.open.formats": "delta", "hoodoo.open.catalogs": place}
+    table = made(tmp_path / "t", **options)
+    table.upsert(ROWS)
+    stored = server.tables["main.db.trips"]
+    assert (stored["table_type"], stored["data_source_format"]) == ("EXTERNAL", "DELTA")
+    location = stored["storage_location"]
+    assert DeltaTable(location).to_pyarrow_table().num_rows == len(ROWS)
+    assert [c["type_name"] for c in stored["columns"]] == ["LONG", "DOUBLE", "STRING"]
+    server.asked.clear()
+    table.upsert(ROWS[:2])
+    assert not [asked for asked in server.asked if not asked.startswith("GET")]
+    table.alter(add={"more": "decimal(10, 2)"})
+    names = [c["name"] for c in server.tables["main.db.trips"]["columns"]]
+    assert sorted(names) == ["city", "fare", "id", "more"]
+    assert hoodoo.open(place).path == table.path
+
+
+def test_unity_has_no_hudi_tables(tmp_path: Path, unity: Any) -> None:
+    host, server = unity
+    table = made(tmp_path / "t")
+    table.upsert(ROWS)
+    with pytest.raises(CatalogError, match=r'table\.publish\("delta"'):
+        hoodoo.catalog(f"unity://{host}").register("main.db.trips", table.path)
+    assert not server.tables
+    # The fix of the message works.
+    place = f"unity://{host}/main.db.trips"
+    assert table.publish("delta", catalog=place, keep=True)[-1] == f"delta={place}"
+
+
+def listed(server: Any, name: str) -> pa.Table:
+    """The rows that a reader of an external table of BigQuery finds: those of the files in the
+    list, by the columns of the entry."""
+    external = server.tables[name]["externalDataConfiguration"]
+    assert external["fileSetSpecType"].endswith("NEW_LINE_DELIMITED_MANIFEST")
+    (pattern,) = external["sourceUris"]
+    folder = Path(pattern.removeprefix("file://").removesuffix("/*"))
+    (file,) = folder.iterdir()
+    names = [field["name"] for field in external["schema"]["fields"]]
+    parts = []
+    for line in file.read_text().splitlines():
+        found = pq.ParquetFile(line.removeprefix("file://")).read()
+        missing = [n for n in names if n not in found.column_names]
+        for lacking in missing:
+            found = found.append_column(lacking, pa.nulls(found.num_rows, pa.string()))
+        parts.append(found.select(names))
+    return pa.concat_tables(parts) if parts else pa.table({n: [] for n in names})
+
+
+def right(table: hoodoo.Table, names: list[str]) -> list[Any]:
+    return sorted(table.read().to_arrow().select(names).to_pylist(), key=lambda r: r["id"])
+
+
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_the_list_of_files_in_bigquery(tmp_path: Path, bigquery: Any, kind: str) -> None:
+    host, server = bigquery
+    place = f"bigquery://{host}/acme.db.trips"
+    options = {"hoodoo.open.formats": "manifest", "hoodoo.open.catalogs": place}
+    if kind == "MERGE_ON_READ":
+        options |= {"hoodoo.open.read.optimized": "true", "hoodie.compact.inline": "false"}
+    table = hoodoo.create(
+        str(tmp_path / "t"),
+        SCHEMA,
+        name="t",
+        record_key="id",
+        partition_by="city",
+        table_type=kind,
+        options={"hoodie.metadata.enable": "false", **options},
+    )
+
+    def agrees() -> None:
+        found = listed(server, "db.trips")
+        assert sorted(found.to_pylist(), key=lambda r: r["id"]) == right(table, found.column_names)
+
+    def compacted() -> None:
+        if kind == "MERGE_ON_READ":
+            table.compact()
+        agrees()
+
+    table.upsert(ROWS)
+    compacted()
+    table.upsert([{**row, "fare": 9.0} for row in ROWS[:3]])
+    compacted()
+    table.alter(add={"more": "string"})
+    table.upsert([{"id": 9, "city": "pisa", "fare": 1.0, "more": "x"}])
+    compacted()
+    table.delete_partitions(["pisa"])
+    agrees()
+    table.clean(commits_retained=1)
+    agrees()
+    newest = table.upsert([{"id": 10, "city": "pisa", "fare": 1.0, "more": "x"}])
+    table.rollback(newest.instant)
+    agrees()
+    assert hoodoo.open(place).path == table.path
+
+
+def test_hudis_option_for_bigquery_leads_on(tmp_path: Path) -> None:
+    options = {
+        "hoodie.datasource.meta.sync.enable": "true",
+        "hoodie.meta.sync.client.tool.class": "org.apache.hudi.gcp.bigquery.BigQuerySyncTool",
+    }
+    with pytest.raises(hoodoo.errors.ConfigError, match=r'table\.publish\("manifest"'):
+        made(tmp_path / "t", **options)
