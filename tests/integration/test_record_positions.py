@@ -253,6 +253,43 @@ def test_the_option_holds_for_what_is_made_of_a_read(
         found.clear()
 
 
+READS = {
+    "read": lambda table: table.read(),
+    "head": lambda table: table.head(40),
+    "snapshot": lambda table: table.query("snapshot"),
+    "incremental": lambda table: table.incremental(since=0),
+    "changes": lambda table: table.changes(since=1),
+    "locate": lambda table: table.locate({"id": ["k00000", "k00001"]}),
+}
+
+
+@pytest.mark.parametrize("how", READS)
+@pytest.mark.parametrize("said_by", ["option", "property"])
+def test_the_option_holds_for_each_kind_of_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, said_by: str
+) -> None:
+    table = made(tmp_path / "t")
+    table.upsert(table_of(many(40, 1, "old")))
+    table.upsert(table_of(many(40, 2, "new", 3)))
+    found = met(monkeypatch)
+
+    def rows(opened: Table) -> list[str]:
+        read = READS[how](opened)
+        return sorted(
+            map(str, (read.to_arrow() if hasattr(read, "to_arrow") else read).to_pylist())
+        )
+
+    expected = rows(table)
+    assert expected and set(found) == {True}
+    found.clear()
+    if said_by == "property":
+        with (tmp_path / "t/.hoodie/hoodie.properties").open("a") as properties:
+            properties.write("hoodie.merge.use.record.positions=false\n")
+    opened = by_keys(tmp_path / "t") if said_by == "option" else hoodoo.open(str(tmp_path / "t"))
+    assert rows(opened) == expected
+    assert set(found) == {False}
+
+
 def test_the_option_holds_for_what_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from collections.abc import Mapping
+
+from attrs import Factory, frozen
 
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator
@@ -19,6 +21,7 @@ class ReadSource:
 
     ``file_format`` and ``merger`` are None where no plugin offers the table's. ``whole`` False:
     what is lost of the table is no error, its other rows are read (for who finds out what is lost).
+    ``options``: those that the table was opened with.
     """
 
     storage: Storage
@@ -28,6 +31,7 @@ class ReadSource:
     key_generator: KeyGenerator | None = None
     merger: Merger | None = None
     whole: bool = True
+    options: Mapping[str, str] = Factory(dict)
 
     @property
     def snapshot(self) -> Snapshot:

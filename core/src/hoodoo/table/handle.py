@@ -302,6 +302,7 @@ class TableHandle:
             file_format,
             self._reading("key_generator", lambda config: config.key_generator),
             self._reading("merger", tables.merger_name),
+            options=self.options,
         )
 
     def plan_read(self, plan: Callable[[ReadSource], Read]) -> Read:

@@ -16,7 +16,6 @@ from hoodoo.kernel.resolve import resolve
 from hoodoo.table.handle import TableHandle
 
 from hoodoo_rows.of_table import warn_of_stored_keys
-from hoodoo_rows.options import BY_ROWS
 from hoodoo_rows.read.plan import ScanPlan, plan_scan
 from hoodoo_rows.read.query import Query, planned
 from hoodoo_rows.read.scan import Scan
@@ -24,15 +23,12 @@ from hoodoo_rows.read.scan import Scan
 
 @frozen
 class SnapshotQuery:
-    """The query type ``snapshot``: the rows of the table as they are at one instant. ``by_rows``:
-    log files may be merged by numbers of rows."""
-
-    by_rows: bool = True
+    """The query type ``snapshot``: the rows of the table as they are at one instant."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> SnapshotQuery:
-        """The query type; ``settings`` say how log files are merged."""
-        return cls(settings.value(BY_ROWS))
+        """The query type, which is the same for all ``settings``."""
+        return cls()
 
     def plan(
         self,
@@ -44,8 +40,7 @@ class SnapshotQuery:
         meta: bool = False,
     ) -> ScanPlan:
         """The slices that :func:`read` with these arguments would read."""
-        plan = plan_scan(source, columns, where, as_of, mode, meta=bool(meta))
-        return plan if self.by_rows else by_keys(plan)
+        return plan_scan(source, columns, where, as_of, mode, meta=bool(meta))
 
 
 def by_keys(plan: ScanPlan) -> ScanPlan:
@@ -77,7 +72,7 @@ def read(
         )
     )
     warn_of_stored_keys(table, scan.plan.slices)
-    return scan if BY_ROWS.read(table.options) else evolve(scan, plan=by_keys(scan.plan))
+    return scan
 
 
 def to_arrow(

@@ -96,10 +96,8 @@ class Statement(ChangesRows):
         if whole is not None:
             rows = target.engine.stage(target.engine.source(whole), workspace)
             return RowChanges(rows, None, frozenset(), partial(self._put, target, whole.num_rows))
-        source = evolve(self.table.source(), timeline=target.timeline)
+        source = evolve(self.table.source(), timeline=target.timeline, options=target.options)
         plan = None if bound.nothing else Reads.plan(source, bound.columns, bound.where)
-        if plan is not None and not target.by_rows:
-            plan = Reads.by_keys(plan)
         found = self._found(target, workspace, bound, source, plan)
         schema, engine = ArrivingRows.tagged(ArrivingRows.keyed(target.schema)), target.engine
         rows = engine.map(found, OnlyRows(schema)) if bound.clauses.marks else found

@@ -13,6 +13,7 @@ from attrs import evolve, field, frozen
 from hoodoo.errors import ConfigError, UnsupportedTableError
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.read_source import ReadSource
+from hoodoo.hookspecs.registration import Settings
 from hoodoo.model import brief
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import META_COLUMNS
@@ -23,6 +24,7 @@ from hoodoo.timeline.view import FileSystemView
 
 from hoodoo_rows.merge.rule import MergeRule, Visible, as_of_schema, history_of
 from hoodoo_rows.merge.virtual import check_columns
+from hoodoo_rows.options import BY_ROWS
 from hoodoo_rows.placement import rows_follow_columns
 from hoodoo_rows.read import prune
 from hoodoo_rows.read.asked import asked_keys
@@ -305,7 +307,8 @@ def merge_rule(
         check_generator(source)
     visible = Visible.of(source.timeline, bound)
     whole = MergeRule.of(stored, config, source.merger, visible, source.key_generator, file_format)
-    return whole.narrowed(spec.schema.names)
+    by_rows = Settings(config, source.options).value(BY_ROWS)
+    return evolve(whole.narrowed(spec.schema.names), by_rows=by_rows)
 
 
 def moves(file_format: BaseFileFormat, spec: RowSpec) -> bool:

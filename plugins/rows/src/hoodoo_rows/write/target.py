@@ -295,7 +295,8 @@ class WriteTarget:
     @property
     def by_rows(self) -> bool:
         """Whether log rows may meet stored ones by the numbers of these."""
-        return BY_ROWS.read(self.options)
+        found = BY_ROWS.stored(self.config.properties)
+        return BY_ROWS.read(self.options) if found is None else found
 
     def keys_of(self, slices: Sequence[FileSlice], first: int = 0, deleted: bool = False) -> Stream:
         """KEY_CHANGES of the rows of ``slices``, whose numbers begin with ``first``."""

@@ -144,9 +144,8 @@ def living(
         stored, target.config, target.merger, visible, target.generator, target.file_format
     )
     wanted = engine.side(asked.rename_columns(KEYS_SCHEMA.names))
-    step = KeyLookup.LivingRows(
-        target.storage, target.file_format, rule.narrowed([RECORD_KEY]), wanted
-    )
+    rule = evolve(rule.narrowed([RECORD_KEY]), by_rows=target.by_rows)
+    step = KeyLookup.LivingRows(target.storage, target.file_format, rule, wanted)
     found = engine.collect(engine.map(engine.tasks([pack_slices([s]) for s in chosen]), step))
     if not anywhere and not target.index.is_global:
         known = asked.rename_columns(KEYS_SCHEMA.names)

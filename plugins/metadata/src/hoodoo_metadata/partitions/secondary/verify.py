@@ -97,11 +97,11 @@ class SecondaryCheck:
             source = ReadSource(
                 self.storage, config, timeline, self.file_format, None, self.merger, whole=False
             )
-            plan = Reads.by_keys(Reads.plan(source))
+            plan = Reads.plan(source)
             stored = plan.stored
             visible = Visible.of(timeline, None)
             rule = MergeRule.of(stored, config, self.merger, visible, None, plan.file_format)
-            self._rules[column] = rule.narrowed([RECORD_KEY, column])
+            self._rules[column] = evolve(rule.narrowed([RECORD_KEY, column]), by_rows=False)
         return self._rules[column]
 
     def _of(self, partition: str) -> Iterator[Finding]:
