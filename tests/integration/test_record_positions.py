@@ -341,6 +341,86 @@ def test_row_groups_that_a_filter_rules_out(tmp_path: Path) -> None:
         assert found and found == shown(by_keys(tmp_path / "t"), where=where)
 
 
+def merged_logs(path: Path) -> None:
+    """A log compaction of slices with two blocks or more."""
+    few = {"hoodie.log.compaction.blocks.threshold": "2"}
+    hoodoo.open(str(path), options=few).run("logcompaction")
+
+
+def three_times(path: Path) -> list[str]:
+    """Written three times, with deletes; its rows."""
+    table = made(path)
+    table.upsert(table_of(many(40, 1, "old")))
+    table.upsert(table_of(many(40, 2, "new", 3)))
+    table.delete(table_of(many(40, 2, "new", 7)).select(["id", "region"]))
+    table.upsert(table_of(many(40, 3, "newer", 5)))
+    return shown(by_keys(path))
+
+
+def test_a_compaction_merges_by_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, looked = pc.index_in, list[int]()
+    for options in ({}, BY_KEYS):
+        path = tmp_path / str(len(options))
+        expected = three_times(path)
+        table = hoodoo.open(str(path), options=options)
+        with monkeypatch.context() as patch:  # keys are looked up among those that wait
+            patch.setattr(pc, "index_in", lambda *a, **k: looked.append(1) or real(*a, **k))
+            table.compact()
+        assert bool(looked) == bool(options)
+        assert not blocks(path) and shown(hoodoo.open(str(path))) == expected
+
+
+def test_a_compaction_of_numbers_of_another_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a read: keys decide."""
+    real = LogWriter.at_rows
+    with monkeypatch.context() as patch:
+        patch.setattr(LogWriter, "at_rows", lambda w, i, rows: real(w, i, rows + 1000))
+        expected = three_times(tmp_path / "t")
+    hoodoo.open(str(tmp_path / "t")).compact()
+    assert shown(hoodoo.open(str(tmp_path / "t"))) == expected
+
+
+def test_a_log_compaction_keeps_the_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = three_times(tmp_path / "t")
+    merged_logs(tmp_path / "t")
+    made_of = [b for b, _, _ in blocks(tmp_path / "t") if Header.COMPACTED_BLOCK_TIMES in b.headers]
+    assert {b.kind for b in made_of} >= {BlockKind.DELETE} and len(made_of) == 4
+    assert all(Header.RECORD_POSITIONS in b.headers for b in made_of)
+    found = met(monkeypatch)
+    assert shown(hoodoo.open(str(tmp_path / "t"))) == expected
+    assert set(found) == {True}
+    assert shown(by_keys(tmp_path / "t")) == expected
+
+
+@pytest.mark.parametrize("wrong", ["one for all", "another each time"])
+def test_a_log_compaction_goes_by_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: str
+) -> None:
+    """Numbers that contradict the keys are not passed on, and lose no row."""
+    real, turn = LogWriter.at_rows, iter(range(1000))
+
+    def shifted(writer: LogWriter, instant: str, rows: Any) -> None:
+        real(writer, instant, rows + (next(turn) if wrong == "another each time" else 0))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LogWriter, "at_rows", shifted)
+        if wrong == "one for all":
+            patch.setattr(
+                LogWriter,
+                "at_rows",
+                lambda w, i, rows: real(w, i, np.arange(len(rows), dtype=np.int64)),
+            )
+        expected = three_times(tmp_path / "t")
+    merged_logs(tmp_path / "t")
+    made_of = [b for b, _, _ in blocks(tmp_path / "t") if Header.COMPACTED_BLOCK_TIMES in b.headers]
+    assert made_of and not any(Header.RECORD_POSITIONS in b.headers for b in made_of)
+    assert shown(by_keys(tmp_path / "t")) == shown(hoodoo.open(str(tmp_path / "t"))) == expected
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("index", LOOKING)
 @pytest.mark.parametrize("mode", ["EVENT_TIME_ORDERING", "COMMIT_TIME_ORDERING"])
@@ -370,7 +450,9 @@ def test_histories(tmp_path: Path, index: str, mode: str, virtual: bool) -> None
         elif drawn < 0.9:
             table.delete(table_of(some()).select(["id", "region"]))
         else:
-            table.compact()
+            before = shown(by_keys(tmp_path / "t"))
+            table.compact() if drawn < 0.95 else merged_logs(tmp_path / "t")
+            assert shown(by_keys(tmp_path / "t")) == before
 
     for _ in range(12):
         step(hoodoo.open(str(tmp_path / "t")))

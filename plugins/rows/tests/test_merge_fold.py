@@ -16,6 +16,7 @@ from hoodoo.hookspecs.merger import Merged
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo_rows.merge.fold_log import Piece, fold_pieces
 from hoodoo_rows.merge.meet import KeyJoin
+from hoodoo_rows.merge.positions import POSITION
 from hoodoo_rows.model.internal_row import DELETE, DELETE_ROW, OP, PUT
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -348,3 +349,33 @@ def test_partial_rows_as_a_loop_does_it(merger: Any, pieces: list[Piece]) -> Non
     assert shown == looped(pieces, merger)
     gone = np.asarray(pc.not_equal(found.rows.column(OP), PUT))
     assert not any((lacking & gone).any() for lacking in found.absent.values())
+
+
+NUMBER_OF = {"k": 7, "l": 0, "m": 3, "é": 90, "": 4}
+
+
+def numbered(pieces: list[Piece]) -> list[Piece]:
+    """With the numbers of the keys' rows; of each key the last row of a block."""
+    found = []
+    for one in pieces:
+        last = {row[RECORD_KEY]: row for row in one.rows.to_pylist()}
+        rows = pa.Table.from_pylist(list(last.values()), SCHEMA)
+        numbers = pa.array([NUMBER_OF[key] for key in last], pa.int64())
+        found.append(Piece(rows.append_column(POSITION, numbers), one.present))
+    return found
+
+
+@pytest.mark.sampled(1, among="long")
+@pytest.mark.parametrize("by", [RECORD_KEY, POSITION])
+@pytest.mark.parametrize("merger", [Later(), Higher()], ids=lambda m: type(m).__name__)
+@given(blocks(partial=True))
+@settings(max_examples=80, deadline=None)
+def test_numbers_of_rows_are_as_good_as_keys(merger: Any, by: str, pieces: list[Piece]) -> None:
+    """They come in the order of the file; where keys decide, they stay with their keys."""
+    placed = numbered(pieces)
+    found = fold_pieces(placed, merger, frozenset({POSITION}), by)
+    shown = {key: _shown(list(row)) for key, row in rows_of(found).items()}
+    assert shown == looped([Piece(p.rows.select(SCHEMA.names), p.present) for p in placed], merger)
+    keys, numbers = (found.rows.column(name).to_pylist() for name in (RECORD_KEY, POSITION))
+    assert numbers == [NUMBER_OF[key] for key in keys]
+    assert by == RECORD_KEY or numbers == sorted(numbers)

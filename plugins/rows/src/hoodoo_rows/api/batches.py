@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from hoodoo.hookspecs import index
 
+from hoodoo_rows import options
 from hoodoo_rows.merge import log_rows as logs
-from hoodoo_rows.merge import meet, pairs, rule
+from hoodoo_rows.merge import meet, pairs, positions, rule
 from hoodoo_rows.merge import slice as slices
 from hoodoo_rows.produce import columns
 from hoodoo_rows.read import missing, prefetch, spec
@@ -36,7 +37,13 @@ class Batches:
     stored = staticmethod(columns.read_stored)
     renamed = staticmethod(columns.renamed)
     log_rows = staticmethod(logs.read_log_rows)
+    rows_that_meet = staticmethod(logs.rows_that_meet)
+    # Merged by keys; POSITION has the numbers of rows of the base file.
+    numbered_rows = staticmethod(logs.numbered_rows)
+    POSITION = positions.POSITION
+    BY_ROWS = options.BY_ROWS
     count_blocks = staticmethod(logs.count_blocks)
     marked_operations = staticmethod(rule.marked_operations)
     counting = staticmethod(logs.counting)
     Places = meet.Places
+    places_of = staticmethod(positions.places_of)

@@ -23,7 +23,7 @@ from hoodoo_rows.merge.meet import KeyJoin, Mask
 from hoodoo_rows.merge.pairs import (
     Places,
     codes,
-    fold_in_order,
+    folded,
     merge_pairs,
     narrow,
     needed_columns,
@@ -50,15 +50,45 @@ def fold_pieces(
     ``aside``: see :class:`~hoodoo_rows.merge.meet.KeyJoin`. ``by``: the column that says which rows
     are of one key."""
     pool = pa.concat_tables([piece.rows for piece in pieces])
-    groups = codes(pool.column(by))
     partial = any(piece.present is not None for piece in pieces)
-    count = int(groups.max()) + 1 if len(groups) else 0
-    if count == len(groups) and not partial:
-        return KeyJoin(pool, merger, aside=aside)
+    if by == RECORD_KEY:
+        groups = codes(pool.column(by))
+        count = int(groups.max()) + 1 if len(groups) else 0
+        if count == len(groups) and not partial:
+            return KeyJoin(pool, merger, aside=aside)
+        turns = turns_of(groups)
+    else:
+        groups, turns = _of_numbers(pool.column(by), [piece.rows.num_rows for piece in pieces])
     if partial:
         rule = order_of(merger) or merger
-        return evolve(_fold_partial(pieces, pool, groups, turns_of(groups), rule, by), aside=aside)
-    return KeyJoin(fold_in_order(pool, groups, merger), merger, aside=aside)
+        found = _fold_partial(pieces, pool, groups, turns, rule, aside | {by})
+        return evolve(found, aside=aside)
+    pool, current = folded(pool, groups, turns, merger)
+    # By number, so that the rows which meet a batch follow each other; those of keys as they came.
+    current = np.sort(current) if by == RECORD_KEY else current
+    return KeyJoin(pool.take(pa.array(current)), merger, aside=aside)
+
+
+def _of_numbers(
+    column: pa.ChunkedArray, sizes: Sequence[int]
+) -> tuple[npt.NDArray[Any], list[Places]]:
+    """As ``codes`` and ``turns_of`` do it of keys, of numbers of rows of a file, in pieces of
+    ``sizes`` rows, each of which has a number once: codes ascend as they do. Sorts nothing."""
+    at = np.asarray(column, np.int64)
+    there = np.zeros(int(at.max(initial=-1)) + 1, bool)
+    there[at] = True
+    groups = (np.cumsum(there, dtype=np.int32) - 1)[at]
+    count = np.zeros(int(there.sum()), np.int32)
+    turn, start = np.zeros(len(at), np.int32), 0
+    for size in sizes:
+        some = groups[start : start + size]
+        turn[start : start + size] = count[some]
+        count[some] += 1
+        start += size
+    turns = [np.flatnonzero(turn == n) for n in range(int(count.max(initial=1)))]
+    first = np.empty(len(count), np.int64)
+    first[groups[turns[0]]] = turns[0]
+    return groups, [first, *turns[1:]]
 
 
 def _fold_partial(
@@ -67,15 +97,16 @@ def _fold_partial(
     groups: npt.NDArray[Any],
     turns: list[Places],
     merger: Merger,
-    by: str = RECORD_KEY,
+    aside: frozenset[str],
 ) -> KeyJoin:
     """Column by column: where the value of each key comes from; -1 where no row has the column.
+    Those ``aside`` belong to the key, as the operation does.
 
     The row that wins gives the columns that it has; the loser's fill what nobody had. A delete has
     none but the ordering columns, and after it nobody has: a partial row that follows one is put
     together with the row in the base file, as Hudi's readers do.
     """
-    names = [n for n in pool.schema.names if n not in (OP, RECORD_KEY, by)]
+    names = [n for n in pool.schema.names if n not in {OP, RECORD_KEY, *aside}]
     piece_of = np.repeat(np.arange(len(pieces)), [piece.rows.num_rows for piece in pieces])
     has_row: dict[str, Mask] = {
         n: np.array([p.present is None or n in p.present for p in pieces])[piece_of] for n in names

@@ -8,14 +8,16 @@ from contextlib import ExitStack
 from threading import Lock
 from typing import TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.errors import CorruptTableError, SchemaError
+from hoodoo.hookspecs.file_format import BaseFileReader
 from hoodoo.hookspecs.log_format import LogFileReader
 from hoodoo.hookspecs.merger import delete_mark
 from hoodoo.kernel.log_files import LogFiles
-from hoodoo.model.filegroup import LogFile
+from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo.model.log_block import BlockKind, Damage, Header, LogBlock
 from hoodoo.model.meta import IS_DELETED, META_COLUMNS, OPERATION, RECORD_KEY
 from hoodoo.storage.api import Storage
@@ -23,7 +25,7 @@ from hoodoo.timeline.instants import order_key
 
 from hoodoo_rows.merge.fold_log import Piece, fold_pieces
 from hoodoo_rows.merge.meet import KeyJoin
-from hoodoo_rows.merge.positions import POSITION, Numbers, base_rows
+from hoodoo_rows.merge.positions import POSITION, Numbers, base_rows, last_row
 from hoodoo_rows.merge.rule import MergeRule, Visible, marked_operations
 from hoodoo_rows.merge.virtual import made_deletes
 from hoodoo_rows.model.internal_row import DELETE, DELETE_ROW, OP
@@ -42,13 +44,15 @@ _MARKS = re.compile(f'"({IS_DELETED}|{OPERATION})"')  # columns that mark rows a
 class LogRows:
     """``waiting``: the merged rows; None if no block counts. ``damages``: what is wrong with the
     bytes, skipped or not. ``blocks`` and ``rows`` count what was read; ``instants``: those of the
-    blocks, in the order in which they apply."""
+    blocks, in the order in which they apply. ``numbers``: how many rows of the base file blocks
+    name, where keys decide nevertheless."""
 
     waiting: KeyJoin | None = None
     damages: tuple[Damage, ...] = ()
     blocks: int = 0
     rows: int = 0
     instants: tuple[str, ...] = ()
+    numbers: int = 0
 
 
 def read_log_rows(
@@ -57,24 +61,25 @@ def read_log_rows(
     rule: MergeRule,
     base_instant: str | None = None,
     keys: pa.Array | None = None,
+    by: str = POSITION,
 ) -> LogRows:
     """The rows of ``logs``, which are in reading order; change data logs are passed over.
 
     ``base_instant``: that of the base file that they will meet. Where all blocks say which of its
     rows they are about, the rows have a column POSITION, and null for keys that the rule does not
     give. ``keys``: rows of other record keys are left out, where keys are stored; each block is
-    then read for its keys, and whole where it has one of them.
-    Memory: all rows of the logs, in the columns of the rule.
+    then read for its keys, and whole where it has one of them. ``by``: what says which rows are of
+    one key; keys where they have no numbers. Memory: all rows of the logs, in the columns of the
+    rule.
     """
     aside = frozenset({RECORD_KEY}) - frozenset(rule.schema.names)
-    by = RECORD_KEY
     with ExitStack() as stack:
         counted, damages = _blocks(stack, storage, logs, rule.logs, rule.visible)
         pieces: list[Piece] | None = None
         at = base_rows(counted, rule, base_instant)
         if at is not None and at:
-            pieces = _placed_pieces(counted, rule, at)
-            by, aside = POSITION, aside | {POSITION}
+            pieces = _placed_pieces(counted, rule, at, rule.gives_keys or by == RECORD_KEY)
+            aside |= {POSITION}
         if pieces is None:
             by, aside = RECORD_KEY, aside - {POSITION}
             some = keys if rule.keys is None else None
@@ -83,7 +88,37 @@ def read_log_rows(
     rows = sum(piece.rows.num_rows for piece in pieces)
     waiting = fold_pieces(pieces, rule.merger, aside, by) if rows else None
     instants = tuple(dict.fromkeys(block.instant for _, block in counted))
-    return LogRows(waiting, tuple(damages), len(counted), rows, instants)
+    numbers = 0
+    if at and by == RECORD_KEY and POSITION in aside:
+        numbers = len(np.unique(np.concatenate(at)))
+    return LogRows(waiting, tuple(damages), len(counted), rows, instants, numbers)
+
+
+def rows_that_meet(
+    storage: Storage, slice_: FileSlice, rule: MergeRule, reader: BaseFileReader | None
+) -> LogRows:
+    """The rows of the logs of ``slice_``, as its base file, of ``reader``, will meet them: by the
+    numbers of its rows, where all blocks say some that it has."""
+    base = slice_.base_file
+    met = None if base is None or reader is None else base.instant
+    found = read_log_rows(storage, slice_.log_files, rule, met)
+    if reader is not None and last_row(found.waiting) >= reader.num_rows:  # not rows of this file
+        return read_log_rows(storage, slice_.log_files, rule)
+    return found
+
+
+def numbered_rows(storage: Storage, slice_: FileSlice, rule: MergeRule) -> LogRows:
+    """The rows of the logs of ``slice_``, merged by keys; with the column POSITION where it names
+    one row for each key, and another for each other one."""
+    base = None if slice_.base_file is None else slice_.base_file.instant
+    found = read_log_rows(storage, slice_.log_files, rule, base, by=RECORD_KEY)
+    waiting = found.waiting
+    if waiting is None or POSITION not in waiting.rows.schema.names:
+        return found
+    rows = waiting.rows
+    if pc.count_distinct(rows.column(POSITION)).as_py() == rows.num_rows == found.numbers:
+        return found
+    return evolve(found, waiting=evolve(waiting, rows=rows.drop_columns([POSITION])))
 
 
 def count_blocks(
@@ -237,12 +272,15 @@ def counting(
 
 
 def _placed_pieces(
-    counted: Sequence[tuple[LogFileReader, LogBlock]], rule: MergeRule, at: Sequence[Numbers]
+    counted: Sequence[tuple[LogFileReader, LogBlock]],
+    rule: MergeRule,
+    at: Sequence[Numbers],
+    keyed: bool,
 ) -> list[Piece] | None:
     """With the column POSITION; None where a block has not as many rows as it says numbers."""
     pieces = []
     for (reader, block), numbers in zip(counted, at, strict=True):
-        piece = _piece(reader, block, rule, keyed=rule.gives_keys)
+        piece = _piece(reader, block, rule, keyed)
         if piece is None or piece.rows.num_rows != len(numbers):
             return None
         pieces.append(evolve(piece, rows=piece.rows.append_column(POSITION, pa.array(numbers))))

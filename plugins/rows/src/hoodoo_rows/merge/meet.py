@@ -97,7 +97,7 @@ class KeyJoin:
         hit[places], won = wins, incoming[wins]
         if answer.rows is not None:
             return self._met(stored, hit, places[wins], answer.rows.filter(pa.array(wins)))
-        winners = self._completed(self.rows.take(pa.array(won)), won, met, wins)
+        winners = self._completed(_rows_at(self.rows, won), won, met, wins)
         return self._met(stored, hit, places[wins], winners)
 
     def replacing(
@@ -142,7 +142,7 @@ class KeyJoin:
     def _answer(self, met: pa.Table | pa.RecordBatch, incoming: npt.NDArray[Any]) -> Any:
         there = {OP, *met.schema.names}  # what is merged for a new base file has no name of a file
         columns = [n for n in needed_columns(self.merger, self._shown) if n in there]
-        newer = self.rows.select(columns).take(pa.array(incoming))
+        newer = _rows_at(self.rows.select(columns), incoming)
         puts = pa.array(np.full(len(incoming), PUT, np.int8))
         older = pa.Table.from_arrays(
             [puts if f.name == OP else met.column(f.name).cast(f.type) for f in newer.schema],
@@ -173,6 +173,14 @@ class KeyJoin:
         # By places: a filter of many columns takes half as long again.
         kept = stored.take(pa.array(np.flatnonzero(~gone)))
         return MatchResult(kept, left, deleted, stored, pa.array(lost), lives)
+
+
+def _rows_at(rows: pa.Table, places: npt.NDArray[Any]) -> pa.Table:
+    """The rows at ``places``; not copied where these follow each other."""
+    size = len(places)
+    if size and places[-1] - places[0] == size - 1 and (np.diff(places) == 1).all():
+        return rows.slice(places[0], size)
+    return rows.take(pa.array(places))
 
 
 @define

@@ -6,6 +6,7 @@ and what comes after it wins over the delete.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -105,13 +106,21 @@ def fold(rows: pa.Table, merger: Merger) -> pa.Table:
 def fold_in_order(rows: pa.Table, groups: Places, merger: Merger) -> pa.Table:
     """One row for each of ``groups`` (:func:`codes` of the record keys), merged from the oldest to
     the newest."""
-    pool, turns = rows, turns_of(groups)
+    pool, current = folded(rows, groups, turns_of(groups), merger)
+    return pool.take(pa.array(np.sort(current)))
+
+
+def folded(
+    pool: pa.Table, groups: Places, turns: Sequence[Places], merger: Merger
+) -> tuple[pa.Table, Places]:
+    """``pool``, with rows that were built, and the place of the row that stays of each group;
+    ``turns`` as of :func:`turns_of`."""
     current = turns[0]
     for newer in turns[1:]:
         at = groups[newer]
         answer = merge_pairs(narrow(pool, current[at], merger), narrow(pool, newer, merger), merger)
         pool, current[at] = _survivors(pool, current[at], newer, answer)
-    return pool.take(pa.array(np.sort(current)))
+    return pool, current
 
 
 def turns_of(groups: Places) -> list[Places]:

@@ -16,7 +16,7 @@ from hoodoo.hookspecs.file_format import BaseFileReader
 from hoodoo.hookspecs.log_format import LogFileReader
 from hoodoo.model.log_block import LogBlock
 
-from hoodoo_rows.merge.meet import KeyJoin
+from hoodoo_rows.merge.meet import KeyJoin, Places
 from hoodoo_rows.merge.rule import MergeRule
 from hoodoo_rows.read.late import finds_rows
 
@@ -54,17 +54,14 @@ def last_row(waiting: KeyJoin | None) -> int:
 @define
 class RowPlaces:
     """The places of stored rows among waiting ones, for batch after batch, as
-    :class:`~hoodoo_rows.merge.meet.Places`, by the column POSITION of ``rows``."""
+    :class:`~hoodoo_rows.merge.meet.Places`, by the column POSITION of ``rows``, which ascends."""
 
     rows: pa.Table
     start: int = 0
-    _order: npt.NDArray[np.int64] = field(init=False)
     _at: Numbers = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        at = np.asarray(self.rows.column(POSITION), np.int64)
-        self._order = np.argsort(at, kind="stable")
-        self._at = at[self._order]
+        self._at = np.asarray(self.rows.column(POSITION), np.int64)
 
     def take(self, rows: int) -> pa.Array:
         """The places (int32, null: none) of the next ``rows`` rows of the file."""
@@ -73,10 +70,18 @@ class RowPlaces:
             found = pa.nulls(rows, pa.int32())
         else:
             places = np.full(rows, -1, np.int32)
-            places[self._at[first:last] - self.start] = self._order[first:last]
+            places[self._at[first:last] - self.start] = np.arange(first, last, dtype=np.int32)
             found = pa.array(places, mask=places < 0)
         self.start += rows
         return found
+
+
+def places_of(waiting: KeyJoin, keys: Iterator[pa.Array]) -> Places | RowPlaces:
+    """Where the rows of a base file, all of them, are among the ``waiting`` ones: by their numbers,
+    or by the record ``keys`` of the file."""
+    if POSITION in waiting.rows.schema.names:
+        return RowPlaces(waiting.rows)
+    return Places(waiting, keys)
 
 
 def numbered(

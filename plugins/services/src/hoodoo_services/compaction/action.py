@@ -19,7 +19,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.plans import pending_compactions
 from hoodoo.timeline.timeline import Timeline
-from hoodoo_rows.api import Commit, NewFiles
+from hoodoo_rows.api import Batches, Commit, NewFiles
 
 from hoodoo_services.compaction import run as compaction
 from hoodoo_services.options import COMPACTION, LOG_BLOCKS, LOG_COMPACT_INLINE
@@ -196,6 +196,7 @@ def _target(table: TableHandle, engine: str | Engine | None) -> compaction.Compa
         generator=plugins.generator,
         join=table.participants.join,
         logs=written,
+        by_rows=table.settings.value(Batches.BY_ROWS),
     )
 
 

@@ -9,8 +9,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
+from hoodoo.hookspecs.log_format import LogFileWriter
 from hoodoo.hookspecs.merger import delete_mark
 from hoodoo.model.commit import WriteStat
+from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import RECORD_KEY, emptied, repeated
 from hoodoo.storage.temporaries import scratch_file
 from hoodoo.timeline.names import parse_data_file
@@ -32,7 +34,10 @@ class CompactLogs(MergesSlices):
 
     def _compact(self, job: Job) -> tuple[WriteStat | None, LogRows]:
         slice_ = job.slice
-        logs = Batches.log_rows(self.storage, slice_.log_files, self.rule)
+        if self.settings.notes_rows:
+            logs = Batches.numbered_rows(self.storage, slice_, self.rule)
+        else:
+            logs = Batches.log_rows(self.storage, slice_.log_files, self.rule)
         waiting = logs.waiting
         if waiting is None:  # all of them were rolled back, or are empty
             return None, logs
@@ -43,7 +48,7 @@ class CompactLogs(MergesSlices):
         stays = pc.or_(stays, pc.equal(marked, DELETE_ROW))
         path, marker = slice_.partition_path, self.settings.marker
         with scratch_file(self.storage) as local:
-            size = self._blocks(local, logs, stays, path)
+            size = self._blocks(local, logs, stays, slice_)
             size = self.pending.put(self.storage, path, job.file_name, local, marker, size)
         file = parse_data_file(path, job.file_name)
         assert file is not None
@@ -70,7 +75,7 @@ class CompactLogs(MergesSlices):
         local: str,
         logs: LogRows,
         stays: pa.ChunkedArray,
-        path: str,
+        slice_: FileSlice,
     ) -> int:
         settings, instant, blocks = self.settings, self.pending.requested, self.settings.blocks
         waiting = logs.waiting
@@ -80,7 +85,7 @@ class CompactLogs(MergesSlices):
             writer.stands_for(logs.instants)
             for places, lacking in _shapes(stays, waiting.absent):
                 names = [n for n in self.rule.schema.names if n not in lacking]
-                rows = waiting.rows.take(places).select(names)
+                rows = _placed(writer, waiting.rows.take(places), slice_).select(names)
                 writer.data_block(
                     blocks.kind,
                     rows if settings.filled is None else emptied(rows, settings.filled),
@@ -89,12 +94,24 @@ class CompactLogs(MergesSlices):
                     partial=bool(lacking),
                 )
             if gone.num_rows:
+                gone = _placed(writer, gone, slice_)
                 keys = NewFiles.delete_block_keys(settings.virtual, gone.column(RECORD_KEY))
                 ordering = [gone.column(name) for name in self.rule.ordering]
                 always = pc.equal(gone.column(OP), DELETE) if ordering else None
-                paths = repeated(path, gone.num_rows)
+                paths = repeated(slice_.partition_path, gone.num_rows)
                 writer.delete_block(keys, paths, ordering or None, always, instant)
             return writer.close()
+
+
+def _placed(writer: LogFileWriter, rows: pa.Table, slice_: FileSlice) -> pa.Table:
+    """``rows`` of the next block; where it is known which rows of the base file they change, in the
+    order of these, which the block says."""
+    base = slice_.base_file
+    if base is None or Batches.POSITION not in rows.schema.names:
+        return rows
+    rows = rows.sort_by(Batches.POSITION)
+    writer.at_rows(base.instant, rows.column(Batches.POSITION).to_numpy())
+    return rows
 
 
 def _shapes(

@@ -100,14 +100,14 @@ class CompactSlices(MergesSlices):
 
     def _compact(self, job: Job) -> tuple[WriteStat, LogRows]:
         slice_ = job.slice
-        logs = Batches.log_rows(self.storage, slice_.log_files, self.rule)
         base = slice_.base_file
         with scratch_file(self.storage) as local, ExitStack() as stack:
             reader = None
-            waiting = 0 if logs.waiting is None else logs.waiting.rows.num_rows
             if base is not None:
                 reader = stack.enter_context(self.file_format.reader(self.storage, base.path))
                 of_size(reader, base.path, base.size)
+            logs = Batches.rows_that_meet(self.storage, slice_, self.rule, reader)
+            waiting = 0 if logs.waiting is None else logs.waiting.rows.num_rows
             expected = waiting + (0 if reader is None else reader.num_rows)
             writer = self.file_format.writer(local, self.rule.schema, expected, reader)
             counts = self._write(writer, reader, logs, job.file_name)
@@ -127,7 +127,7 @@ class CompactSlices(MergesSlices):
     ) -> _Counts:
         counts, waiting, places = _Counts(), logs.waiting, None
         if waiting is not None and reader is not None:
-            places = Batches.Places(waiting, self._keys(reader))
+            places = Batches.places_of(waiting, self._keys(reader))
         for batch in () if reader is None else Batches.stored(reader, self.rule.schema):
             stays = batch
             if waiting is not None and places is not None:

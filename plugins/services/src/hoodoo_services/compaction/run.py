@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from attrs import Factory, frozen
+from attrs import Factory, evolve, frozen
 from hoodoo.actions import transaction
 from hoodoo.actions.transaction import (
     Plan,
@@ -91,6 +91,8 @@ class CompactionTarget:
     join: Callable[[Timeline], Participation | None] = lambda timeline: None
     # How log files are written.
     logs: NewFiles.LogSettings | None = None
+    # Log rows may meet those of base files by the numbers of these.
+    by_rows: bool = True
 
 
 def _refuse(
@@ -201,6 +203,7 @@ class Rewrite:
         rule = MergeRule.of(
             with_meta(schema), target.config, target.merger, visible, target.generator, file_format
         )
+        rule = evolve(rule, by_rows=target.by_rows)
         return cls(target, timeline, mine, schema, file_format, rule, joined)
 
     def merge(
