@@ -22,17 +22,22 @@ def render() -> str:
 def _parts() -> Iterator[str]:
     for group in GROUPS:
         yield f"\n| {group.title} | | |\n|---|---|---|\n"
+        rows: dict[tuple[str, str], list[str]] = {}
         for case in group.cases:
-            if case.note or _VERDICTS.get(case.verdict, case.verdict) != "works":
-                yield _row(case)
+            verdict = _VERDICTS.get(case.verdict, case.verdict)
+            if verdict == "works" and not case.note:
+                continue  # as everywhere
+            # "likewise": as the row before.
+            note = list(rows)[-1][1] if case.note == "likewise" else case.note
+            rows.setdefault((verdict, note), []).append(_text(case))
+        for (verdict, note), texts in rows.items():
+            yield f"| {'<br>'.join(texts)} | {verdict} | {note} |\n"
     yield "\n"
 
 
-def _row(case: Case) -> str:
-    verdict = _VERDICTS.get(case.verdict, case.verdict)
+def _text(case: Case) -> str:
     text = case.text.replace("{path}", "/data/t").replace("{new}", "/data/new")
-    text = f"`` {text} ``" if "`" in text else f"`{text}`"
-    return f"| {text} | {verdict} | {case.note} |\n"
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
 if __name__ == "__main__":

@@ -42,10 +42,8 @@ answers. A limit counts from the newest. An argument `filter` is a condition on 
 
 """
 _ELSEWHERE = """
-These are refused:
+These are refused, with an error that says what to call in their place:
 
-| procedure | in its place |
-|---|---|
 """
 
 
@@ -68,8 +66,7 @@ def _parts() -> Iterator[str]:
     yield _PROCEDURES
     yield ",\n".join(f"`{name}`" for name in PROCEDURES) + ".\n"
     yield _ELSEWHERE
-    for name, fix in ELSEWHERE.items():
-        yield f"| `{name}` | {_cell(fix)} |\n"
+    yield ",\n".join(f"`{name}`" for name in ELSEWHERE) + ".\n"
 
 
 def _verdict(statement: Statement) -> str:

@@ -70,8 +70,7 @@ class Brought:
         ``sample``, only the record keys of some file slices are read, and this number of keys is looked
         up in the table's index.
 
-        Where writers change the table meanwhile, what looks wrong is looked at again, up to three
-        times: a finding is what each look has. ``notes`` say if there was more."""
+        What looks wrong while writers change the table is looked at again, up to three times."""
     # hoodoo-clustering
     def cancel_clustering(self, instant: str) -> RolledBack:
         """Cancel a planned clustering, even if it is running. All its files are removed. Raises
@@ -96,12 +95,9 @@ class Brought:
         bytes. ``partitions`` are partition paths, or an object that filters them. ``options`` are
         further options. What you do not give comes from the table's ``hoodie.clustering.*`` options.
 
-        File slices that such a clustering wrote, and that have not changed since, are left out, and
-        base files that are not smaller than the small file limit: ``notes`` of the commit say so.
-        Pending clusterings are run first, except those that another tool has begun. If there is nothing
-        to do, the commit has an empty instant. Raises CommitConflictError if the clustering gives way
-        to a write.
-        """
+        ``notes`` of the commit say which file slices are left out. Pending clusterings are run first,
+        except those that another tool has begun. If there is nothing to do, the commit has an empty
+        instant. Raises CommitConflictError if the clustering gives way to a write."""
     def clusterings(self) -> tuple[PendingClustering, ...]:
         """The clusterings that are planned and not completed, the oldest first."""
     def optimize(
@@ -130,18 +126,14 @@ class Brought:
         """Give the partition paths of a table with a bucket index other numbers of buckets. No row
         changes.
 
-        ``buckets`` is the number of each path, or of the paths without a rule if the table has rules by
-        path. ``expressions`` are these rules, ``regex,number`` with ``;`` between them; an empty text
-        removes them. What you do not give stays. The file groups of the paths whose number changes are
-        rewritten, in one commit. Readers and writers can continue: a write that began before this
-        commit is repeated, and this commit is repeated if another write came in between. After a crash
-        the table has the old or the new numbers: repeat the call.
+        ``buckets`` is the number of each path, or of the paths without a rule if the table has rules
+        by path. ``expressions`` are these rules, ``regex,number`` with ``;`` between them; an empty
+        text removes them. What you do not give stays. Readers and writers can continue. After a crash,
+        repeat the call.
 
         ``dry_run``: change nothing, and say what would be rewritten. Raises UnsupportedTableError for
         another index, ConfigError for a number or rules that are invalid, and CommitConflictError if a
-        compaction or a clustering is pending for the file groups, or if other writers come in between
-        too often.
-        """
+        compaction or a clustering is pending for the file groups."""
     def run_cluster(
         self, instant: str, *, order: Any = None, engine: str | Engine | None = None
     ) -> Commit:
@@ -172,10 +164,10 @@ class Brought:
     ) -> str | None:
         """Plan a clustering, and run nothing. Returns its instant, or None if there is nothing to do.
 
-        The plan contains everything that the run needs: another process may run it, with other options.
-        The arguments are those of ``cluster``, except that ``order`` cannot be an object, because a
-        plan can store only names. Raises ConfigError for invalid arguments, and CommitConflictError
-        while a restore or a rollback is in progress."""
+        The plan contains everything that the run needs: another process may run it, with other
+        options. The arguments are those of ``cluster``, except that ``order`` cannot be an object.
+        Raises ConfigError for invalid arguments, and CommitConflictError while a restore or a rollback
+        is in progress."""
     def schedule_clustering(
         self,
         plan: Any = None,
@@ -188,10 +180,10 @@ class Brought:
     ) -> str | None:
         """Plan a clustering, and run nothing. Returns its instant, or None if there is nothing to do.
 
-        The plan contains everything that the run needs: another process may run it, with other options.
-        The arguments are those of ``cluster``, except that ``order`` cannot be an object, because a
-        plan can store only names. Raises ConfigError for invalid arguments, and CommitConflictError
-        while a restore or a rollback is in progress."""
+        The plan contains everything that the run needs: another process may run it, with other
+        options. The arguments are those of ``cluster``, except that ``order`` cannot be an object.
+        Raises ConfigError for invalid arguments, and CommitConflictError while a restore or a rollback
+        is in progress."""
     # hoodoo-copies
     def backup(self, target: str | os.PathLike[str], *, verify: bool = False) -> BackedUp:
         """Copy the table to ``target``, a directory or URI, also on another store; a repeated call
@@ -262,8 +254,7 @@ class Brought:
 
         ``prove``: look through all files of the table for the record keys, and for the texts
         ``look_for``; the result has a report, which names keys by hashes. If it is bytes, they are a
-        key that signs the report. Otherwise the report has a digest, which proves something only if you
-        store it elsewhere.
+        key that signs the report.
 
         Raises ConfigError if there are savepoints, unless ``drop_savepoints`` is set;
         CommitConflictError while a clustering is pending, or if other writers are too busy; and
@@ -364,9 +355,8 @@ class Brought:
         the newest change of a key is returned; path and file id are null if the key was deleted. An
         update of a row in its file group is no change. ``index`` names the index, if there are several.
 
-        If the index does not store these changes separately any more, the record keys of the states
-        at ``since`` and ``until`` are compared: then ``instant`` is null, and a key that came and went
-        between them is not returned.
+        If the index does not have these changes any more, the record keys of both states are compared:
+        then ``instant`` is null.
 
         The times are those of ``incremental``. Raises ConfigError for invalid times, if there is no
         record index, and for states whose files have been cleaned, or whose instants are archived.
@@ -487,10 +477,9 @@ class Brought:
         mode: str = "snapshot",
         meta: bool = False,
     ) -> Scan:
-        """A lazy scan of the newest rows, or of the rows at the time ``as_of`` (inclusive): an instant,
-        a datetime, a date (its end), ISO 8601 text with a zone, or the number of a commit: 1 is the
-        first, -1 the newest, 0 none. A rollback, a restore and commits of other writers that completed
-        late change numbers; instants stay.
+        """A lazy scan of the newest rows, or of the rows at the time ``as_of`` (inclusive): an
+        instant, a datetime, a date (its end), ISO 8601 text with a zone, or the number of a commit: 1
+        is the first, -1 the newest, 0 none. A rollback or restore changes numbers; instants stay.
 
         ``columns`` are by default the table's own columns. ``meta`` adds Hudi's ``_hoodie_*`` columns
         after them; ``columns`` may also name these. ``where`` is a pyarrow compute expression over all
@@ -649,8 +638,7 @@ class Brought:
         Otherwise file groups keep their ids, rows and commit times. Slices with log files are
         compacted. Repeat an interrupted call: file groups that were written since it began are left
         out, also in a second call with the same options; ``again=True`` begins again. ``dry_run``
-        counts what would be rewritten, without ``target_file_size``. ``progress`` gets step, done and
-        total, in file groups, after each commit.
+        counts what would be rewritten. ``progress`` gets step, done and total, in file groups.
 
         Raises UnknownOptionError and ConfigError for invalid options, SchemaError for a column that
         does not exist, and CommitConflictError if other writers cause a conflict again and again.
@@ -707,7 +695,7 @@ class Brought:
         agrees with the files.
 
         A stored index that does not exist is built, and the index has to find every row. Writers can
-        continue: a write that began with the old index is repeated. The call reads all record keys.
+        continue.
 
         If the rows do not fit the index, nothing is changed, and the error names keys:
         DuplicateKeyError for keys in several partition paths with a global index; DataError for rows
@@ -742,11 +730,11 @@ class Brought:
         ``"by.value.zone"``), to types: pyarrow types, or Spark's names of types (``"bigint"``,
         ``"decimal(9, 2)"``, ``"array<string>"``). They are added at the end, and are null in existing
         rows. ``widen`` maps columns to wider types: int to bigint, float or double; float to double;
-        decimals in precision. ``nullable`` names columns that accept nulls from now on. ``rename`` maps
-        columns, and fields within them, to new names; ``drop`` takes some away; those of ``reorder``
-        come first. These are Hudi's schema evolution on read: other readers need
-        ``hoodie.schema.on.read.enable=true`` from then on. Columns of the key, the partition path, the
-        ordering and of indexes are refused; so are ``comments``.
+        decimals in precision. ``nullable`` names columns that accept nulls from now on. ``rename``
+        maps columns, and fields within them, to new names; ``drop`` takes some away; those of
+        ``reorder`` come first. Other readers need ``hoodie.schema.on.read.enable=true`` from then on.
+        Columns of the key, the partition path, the ordering and of indexes are refused; so are
+        ``comments``.
 
         Raises SchemaError and ConfigError. If nothing has to change, the instant of the commit is
         empty."""
@@ -846,12 +834,9 @@ class Brought:
     def upgrade(self, version: int = 9, *, dry_run: bool = False) -> VersionChange:
         """Give the table a newer table version of Hudi: 6 to 8 or 9, 8 to 9. No row changes.
 
-        Failed writes are undone, log files are compacted, the timeline is written in the layout of the
-        new version, then the properties change, and the metadata table is built again. Readers can
-        continue. Stop writers of other engines first; writes of Hoodoo that are in progress cannot
-        complete. After a crash the table has the old or the new version, whole: repeat the call. A
-        repeated call also deletes the timeline of the old version, which stays until then for readers
-        that are in progress.
+        Readers can continue. Stop writers of other engines first; writes of Hoodoo that are in
+        progress cannot complete. After a crash the table has the old or the new version, whole: repeat
+        the call. A repeated call also deletes the timeline of the old version.
 
         ``dry_run``: change nothing. The result lists the steps, and what is lost. Raises
         UnsupportedTableError for a table that cannot be converted, ConfigError for an older version,

@@ -150,8 +150,7 @@ def create(
     dict of columns and types. Or it is data, as writes take it: a frame, Arrow data, a list of
     rows, a dict of lists. Then the table gets its columns, **and its rows are written** in one
     commit. Two rows with one key are a DuplicateKeyError, unless ``ordering`` says which one is
-    newer (rows of Spark are not counted: one of them stays). If the write fails, the table is
-    there, and empty.
+    newer.
 
     ``exist_ok=True`` opens a table that is there, and upserts the rows. OptionConflictError or
     SchemaError if it contradicts an argument that you give, or lacks a column of the schema.

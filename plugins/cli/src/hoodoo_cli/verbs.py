@@ -85,8 +85,7 @@ def verify(
     ``sample``, only the record keys of some file slices are read, and this number of keys is looked
     up in the table's index.
 
-    Where writers change the table meanwhile, what looks wrong is looked at again, up to three
-    times: a finding is what each look has. ``notes`` say if there was more."""
+    What looks wrong while writers change the table is looked at again, up to three times."""
     try:
         in_table = table.plugins().index.is_global
     except HoodooError:

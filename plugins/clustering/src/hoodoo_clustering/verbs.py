@@ -37,12 +37,9 @@ def cluster(
     bytes. ``partitions`` are partition paths, or an object that filters them. ``options`` are
     further options. What you do not give comes from the table's ``hoodie.clustering.*`` options.
 
-    File slices that such a clustering wrote, and that have not changed since, are left out, and
-    base files that are not smaller than the small file limit: ``notes`` of the commit say so.
-    Pending clusterings are run first, except those that another tool has begun. If there is nothing
-    to do, the commit has an empty instant. Raises CommitConflictError if the clustering gives way
-    to a write.
-    """
+    ``notes`` of the commit say which file slices are left out. Pending clusterings are run first,
+    except those that another tool has begun. If there is nothing to do, the commit has an empty
+    instant. Raises CommitConflictError if the clustering gives way to a write."""
     found: Commit = run(
         table,
         "clustering",
@@ -107,10 +104,10 @@ def schedule_clustering(
 ) -> str | None:
     """Plan a clustering, and run nothing. Returns its instant, or None if there is nothing to do.
 
-    The plan contains everything that the run needs: another process may run it, with other options.
-    The arguments are those of ``cluster``, except that ``order`` cannot be an object, because a
-    plan can store only names. Raises ConfigError for invalid arguments, and CommitConflictError
-    while a restore or a rollback is in progress."""
+    The plan contains everything that the run needs: another process may run it, with other
+    options. The arguments are those of ``cluster``, except that ``order`` cannot be an object.
+    Raises ConfigError for invalid arguments, and CommitConflictError while a restore or a rollback
+    is in progress."""
     return schedule(
         table,
         "clustering",
@@ -166,18 +163,14 @@ def resize_buckets(
     """Give the partition paths of a table with a bucket index other numbers of buckets. No row
     changes.
 
-    ``buckets`` is the number of each path, or of the paths without a rule if the table has rules by
-    path. ``expressions`` are these rules, ``regex,number`` with ``;`` between them; an empty text
-    removes them. What you do not give stays. The file groups of the paths whose number changes are
-    rewritten, in one commit. Readers and writers can continue: a write that began before this
-    commit is repeated, and this commit is repeated if another write came in between. After a crash
-    the table has the old or the new numbers: repeat the call.
+    ``buckets`` is the number of each path, or of the paths without a rule if the table has rules
+    by path. ``expressions`` are these rules, ``regex,number`` with ``;`` between them; an empty
+    text removes them. What you do not give stays. Readers and writers can continue. After a crash,
+    repeat the call.
 
     ``dry_run``: change nothing, and say what would be rewritten. Raises UnsupportedTableError for
     another index, ConfigError for a number or rules that are invalid, and CommitConflictError if a
-    compaction or a clustering is pending for the file groups, or if other writers come in between
-    too often.
-    """
+    compaction or a clustering is pending for the file groups."""
     found: BucketsResized = run(
         table,
         "resize_buckets",

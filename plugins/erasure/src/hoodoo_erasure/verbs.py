@@ -29,8 +29,7 @@ def erase(
 
     ``prove``: look through all files of the table for the record keys, and for the texts
     ``look_for``; the result has a report, which names keys by hashes. If it is bytes, they are a
-    key that signs the report. Otherwise the report has a digest, which proves something only if you
-    store it elsewhere.
+    key that signs the report.
 
     Raises ConfigError if there are savepoints, unless ``drop_savepoints`` is set;
     CommitConflictError while a clustering is pending, or if other writers are too busy; and

@@ -30,10 +30,8 @@ def aio(
     ``path`` and ``options`` as in ``hoodoo.open``, or an open table. Nothing is opened before the
     first call. A thread does the work of a call, so the event loop goes on.
 
-    A call that is canceled (``asyncio.timeout``, a closed connection) ends at its next operation of
-    the store as if that had failed, and has ended when ``CancelledError`` is raised: of a write
-    nothing is seen, unless it had committed. The next write undoes what it left.
-    """
+    A call that is canceled ends at its next operation of the store, before ``CancelledError`` is
+    raised: of a write nothing is seen, unless it had committed."""
     return AsyncTable(path, options)
 
 

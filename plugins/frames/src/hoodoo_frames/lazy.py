@@ -27,11 +27,9 @@ def scan_polars(
     """A polars LazyFrame of a table. ``source`` is the path of a table, a table, or a read of a
     table.
 
-    The columns, filters and limits of a query are pushed down: columns that the query does not
-    need, and partitions, files and row groups without matching rows, are not read. The LazyFrame
-    always shows the state at the time of this call, even if it is collected several times.
-    ``as_of`` and ``mode`` are those of ``table.read``, and ``options`` are those of
-    ``hoodoo.open``.
+    Columns, filters and limits of a query are pushed down. The LazyFrame shows the state at the
+    time of this call. ``as_of`` and ``mode`` are those of ``table.read``, and ``options`` are
+    those of ``hoodoo.open``.
 
     Raises EngineError if polars is not installed, CallError for an invalid source, and the errors
     of opening and planning."""

@@ -46,9 +46,8 @@ def location_changes(
     the newest change of a key is returned; path and file id are null if the key was deleted. An
     update of a row in its file group is no change. ``index`` names the index, if there are several.
 
-    If the index does not store these changes separately any more, the record keys of the states
-    at ``since`` and ``until`` are compared: then ``instant`` is null, and a key that came and went
-    between them is not returned.
+    If the index does not have these changes any more, the record keys of both states are compared:
+    then ``instant`` is null.
 
     The times are those of ``incremental``. Raises ConfigError for invalid times, if there is no
     record index, and for states whose files have been cleaned, or whose instants are archived.

@@ -56,10 +56,9 @@ def read(
     mode: str = "snapshot",
     meta: bool = False,
 ) -> Scan:
-    """A lazy scan of the newest rows, or of the rows at the time ``as_of`` (inclusive): an instant,
-    a datetime, a date (its end), ISO 8601 text with a zone, or the number of a commit: 1 is the
-    first, -1 the newest, 0 none. A rollback, a restore and commits of other writers that completed
-    late change numbers; instants stay.
+    """A lazy scan of the newest rows, or of the rows at the time ``as_of`` (inclusive): an
+    instant, a datetime, a date (its end), ISO 8601 text with a zone, or the number of a commit: 1
+    is the first, -1 the newest, 0 none. A rollback or restore changes numbers; instants stay.
 
     ``columns`` are by default the table's own columns. ``meta`` adds Hudi's ``_hoodie_*`` columns
     after them; ``columns`` may also name these. ``where`` is a pyarrow compute expression over all

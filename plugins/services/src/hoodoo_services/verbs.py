@@ -234,8 +234,7 @@ def rewrite(
     Otherwise file groups keep their ids, rows and commit times. Slices with log files are
     compacted. Repeat an interrupted call: file groups that were written since it began are left
     out, also in a second call with the same options; ``again=True`` begins again. ``dry_run``
-    counts what would be rewritten, without ``target_file_size``. ``progress`` gets step, done and
-    total, in file groups, after each commit.
+    counts what would be rewritten. ``progress`` gets step, done and total, in file groups.
 
     Raises UnknownOptionError and ConfigError for invalid options, SchemaError for a column that
     does not exist, and CommitConflictError if other writers cause a conflict again and again.
@@ -335,7 +334,7 @@ def switch_index(
     agrees with the files.
 
     A stored index that does not exist is built, and the index has to find every row. Writers can
-    continue: a write that began with the old index is repeated. The call reads all record keys.
+    continue.
 
     If the rows do not fit the index, nothing is changed, and the error names keys:
     DuplicateKeyError for keys in several partition paths with a global index; DataError for rows

@@ -13,12 +13,9 @@ from hoodoo_versions.settings import check_known
 def upgrade(table: TableHandle, version: int = 9, *, dry_run: bool = False) -> VersionChange:
     """Give the table a newer table version of Hudi: 6 to 8 or 9, 8 to 9. No row changes.
 
-    Failed writes are undone, log files are compacted, the timeline is written in the layout of the
-    new version, then the properties change, and the metadata table is built again. Readers can
-    continue. Stop writers of other engines first; writes of Hoodoo that are in progress cannot
-    complete. After a crash the table has the old or the new version, whole: repeat the call. A
-    repeated call also deletes the timeline of the old version, which stays until then for readers
-    that are in progress.
+    Readers can continue. Stop writers of other engines first; writes of Hoodoo that are in
+    progress cannot complete. After a crash the table has the old or the new version, whole: repeat
+    the call. A repeated call also deletes the timeline of the old version.
 
     ``dry_run``: change nothing. The result lists the steps, and what is lost. Raises
     UnsupportedTableError for a table that cannot be converted, ConfigError for an older version,
