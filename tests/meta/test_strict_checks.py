@@ -66,7 +66,9 @@ def cells(text: str) -> list[list[str]]:
 
 STRICTER = PAGE.read_text("utf-8").split("\n## Stricter", 1)[1].split("\n## ", 1)[0]
 STRICT = [(row[0].strip("` |"), re.findall(r"`([^`]+)`", row[1])) for row in cells(STRICTER)]
-DAMAGE = [row[0].strip("` |") for row in cells(PAGE.read_text("utf-8").split("\n## Stricter", 1)[0])]
+DAMAGE = [
+    row[0].strip("` |") for row in cells(PAGE.read_text("utf-8").split("\n## Stricter", 1)[0])
+]
 CODE = in_code()
 
 
