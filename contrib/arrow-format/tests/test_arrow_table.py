@@ -9,6 +9,7 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from hoodoo.errors import UnsupportedTableError
 from hoodoo_rows.testing.tables import Maker
 
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("v", pa.int64())])
@@ -120,3 +121,16 @@ def test_on_spark(tmp_path: Path, spark: Any, kind: str) -> None:
     assert found == {i: i for i in range(100)} | {i: -i for i in range(50, 150, 2)}
     table.cluster()
     assert table.verify().ok
+
+
+@pytest.mark.parametrize("form", ["iceberg", "delta", "manifest"])
+def test_readers_of_other_formats_know_parquet_alone(tmp_path: Path, form: str) -> None:
+    """Said before the table is there, and by a call for one that is."""
+    with pytest.raises(UnsupportedTableError, match=f"readers of {form} know Parquet"):
+        created(tmp_path / "t", KINDS[0], options={"hoodoo.open.formats": form})
+    assert not (tmp_path / "t/.hoodie").exists()
+    table = created(tmp_path / "t", KINDS[0])
+    table.upsert([{"id": 1, "city": "a", "v": 1}])
+    with pytest.raises(UnsupportedTableError, match="its base files are ARROW"):
+        table.publish(form, keep=True)
+    assert table.config.get("hoodoo.open.formats") is None

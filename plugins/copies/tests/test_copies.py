@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,21 @@ def test_a_clone(tmp_path: Path, kind: str, version: int) -> None:
     assert "files" in refused(
         UnsupportedTableError, lambda: table.clone(tmp_path / "d", shallow=True)
     )
+
+
+def test_a_clone_is_in_no_catalog_of_its_table(tmp_path: Path) -> None:
+    """Its commits would be refused there, one warning each."""
+    lake = f"{tmp_path}/lake"
+    places = {"hoodoo.catalogs": f"{lake}#t", "hoodoo.open.catalogs": f"delta={lake}#delta"}
+    table = made(tmp_path / "t", options={"hoodoo.open.formats": "delta", **places})
+    clone = table.clone(str(tmp_path / "clone"))
+    assert clone.config.get("hoodoo.open.formats") == "delta"
+    assert not {*places} & {*clone.config.properties}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        write(clone, 9)
+    known = hoodoo.catalog(lake)
+    assert {known.entry(name).location for name in known.tables()} == {table.path}
 
 
 def test_a_clone_after_a_property_became_another(tmp_path: Path) -> None:

@@ -23,12 +23,15 @@ from hoodoo.errors import (
     HoodooError,
     HoodooWarning,
     SchemaError,
+    UnsupportedTableError,
 )
+from hoodoo.model.config import TableConfig
 from hoodoo.testing.stores import Delegating
 from hoodoo_publishing.delta.log import DeltaLog
 from hoodoo_publishing.iceberg import manifests
 from hoodoo_publishing.iceberg.metadata import IcebergMetadata
 from hoodoo_publishing.iceberg.partitions import Spec
+from hoodoo_publishing.participant import check as check_shown
 from open_readers import SCHEMA, check, delta, iceberg, row, snapshots, some_rows, texts
 from pyiceberg.expressions import EqualTo
 from pyiceberg.table import StaticTable
@@ -537,6 +540,34 @@ def test_refused(tmp_path: Path) -> None:
             record_key="id", options=BOTH,
         )  # fmt: skip
     assert not any((tmp_path / name / ".hoodie").exists() for name in "abc")
+    for form in ("LANCE", "arrow", "ORC"):  # of plugins
+        with pytest.raises(UnsupportedTableError, match=f"its base files are {form.upper()}"):
+            check_shown(TableConfig({"hoodie.table.base.file.format": form}), [DeltaLog()])
+    check_shown(TableConfig({}), [DeltaLog()])
+
+
+def test_a_column_that_a_format_lacks_is_refused_before_the_commit(tmp_path: Path) -> None:
+    schema = pa.schema([("id", pa.int64())])
+    table = hoodoo.create(str(tmp_path / "t"), schema, record_key="id", options=BOTH)
+    table.upsert([{"id": 1}])
+    before = table.timeline().writes()
+    times = pa.table({"id": [2], "t": pa.array([5], pa.time64("us"))})
+    for call in (
+        lambda: table.alter(add={"t": "time"}),
+        lambda: table.upsert(times, add_columns=True),
+    ):
+        with pytest.raises(SchemaError, match="Delta Lake has no type for time64"):
+            call()
+    assert table.timeline().writes() == before
+    check(table)
+    # The way that the message says; and a column that is there stops no write.
+    table.publish("iceberg", keep=True)
+    table.upsert(times, add_columns=True)
+    table.handle.change_properties({"hoodoo.open.formats": "iceberg,delta"})
+    other = hoodoo.open(str(tmp_path / "t"))
+    with pytest.warns(HoodooWarning, match="Delta Lake has no type"):
+        other.upsert(times)
+    assert other.read().count() == 2
 
 
 @pytest.mark.sampled(2)

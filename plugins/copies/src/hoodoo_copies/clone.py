@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle
 
 # What says something of the files or the states of one table alone.
-_OF_ONE = ("hoodoo.tag.", "hoodoo.index.unique", "hoodie.table.checksum", "hoodoo.rewrite")
+_OF_ONE = (
+    "hoodoo.tag.",
+    "hoodoo.index.unique",
+    "hoodie.table.checksum",
+    "hoodoo.rewrite",
+    # Names in catalogs (of hoodoo-catalogs and hoodoo-publishing).
+    "hoodoo.catalogs",
+    "hoodoo.open.catalogs",
+)
 _SCHEMA = "hoodie.table.create.schema"
 
 

@@ -3,20 +3,22 @@ it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
+import pyarrow as pa
 from attrs import frozen
 from hoodoo.errors import (
     CommitConflictError,
     ConfigError,
     HoodooError,
     PluginError,
+    SchemaError,
     UnsupportedTableError,
     warn,
 )
-from hoodoo.hookspecs.participant import RebuildRequest
+from hoodoo.hookspecs.participant import ActionChange, RebuildRequest
 from hoodoo.model.config import TableConfig
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import arrow_schema
@@ -43,14 +45,42 @@ class Publisher(AfterActions):
 
     formats: tuple[Format, ...]
     faces: Faces = Faces()
+    # Of its part in an action.
+    keys = False
+    noted: ClassVar[Mapping[str, str]] = {}
+
+    def join(self, storage: Storage, timeline: Timeline) -> Publisher:
+        return self
+
+    def begin(self, change: ActionChange) -> None:
+        """SchemaError for an action that brings a column which a format has no type for: the table
+        could not be published any more. One that is there already stops no action."""
+        try:
+            self._refuse_types(change.schema)
+        except SchemaError:
+            if not self._had_one(change):
+                raise
+
+    def _had_one(self, change: ActionChange) -> bool:
+        """Whether the table has such a column before the action."""
+        timeline = change.timeline
+        text = timeline.latest_schema_text(change.storage) or timeline.config.create_schema
+        try:
+            self._refuse_types(without_meta(arrow_schema(text)) if text else pa.schema([]))
+        except SchemaError:
+            return True
+        return False
+
+    def _refuse_types(self, schema: pa.Schema) -> None:
+        for form in self.formats:
+            form.refuse(schema)
 
     def new_table(self, config: TableConfig) -> TableConfig:
         check(config, self.formats)
         faces(options.CATALOGS.stored(config.properties) or (), [f.name for f in self.formats])
         if config.create_schema:
             schema = without_meta(arrow_schema(config.create_schema))
-            for form in self.formats:
-                form.refuse(schema)
+            self._refuse_types(schema)
             return with_ids(config, self.formats, schema)
         return config
 
@@ -202,6 +232,13 @@ def check(config: TableConfig, formats: Sequence[Format]) -> None:
     """Raises ConfigError or UnsupportedTableError for tables that can't be shown."""
     if not formats:
         return
+    if not config.base_file_format.upper().endswith("PARQUET"):
+        raise UnsupportedTableError(
+            f"table {config.name}",
+            f"its base files are {config.base_file_format}: readers of "
+            f"{' and '.join(form.name for form in formats)} know Parquet.",
+            "Create it with base files in Parquet, or without hoodoo.open.formats.",
+        )
     if config.table_type == "MERGE_ON_READ" and not options.READ_OPTIMIZED.stored(
         config.properties
     ):

@@ -12,8 +12,7 @@ from hoodoo.errors import CommitConflictError, ConfigError, PluginError
 from hoodoo.storage.api import Storage
 
 from hoodoo_publishing.files import Head
-from hoodoo_publishing.iceberg.snapshots import INSTANT
-from hoodoo_publishing.iceberg.store import pointer
+from hoodoo_publishing.iceberg.store import INSTANT, pointer
 
 _TRIES = 5
 

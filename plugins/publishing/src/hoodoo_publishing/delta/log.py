@@ -55,36 +55,44 @@ _Action = dict[str, Any]
 
 @define
 class _Log:
-    """What the actions of a log say, one after another. ``adds``, ``files``: by path."""
+    """What the actions of a log say, one after another. ``adds``, ``files``: by path. ``foreign``:
+    adds of other programs, of files that are none of the table's or whose rows they deleted."""
 
     adds: dict[str, _Action] = field(factory=dict)
     files: dict[str, BaseFile] = field(factory=dict)
+    foreign: dict[str, _Action] = field(factory=dict)
     metadata: _Action | None = None
     protocol: _Action | None = None
     txn: _Action | None = None
     instant: str = ""
 
     def copied(self) -> _Log:
-        return evolve(self, adds=dict(self.adds), files=dict(self.files))
+        each = (dict(self.adds), dict(self.files), dict(self.foreign))
+        return evolve(self, adds=each[0], files=each[1], foreign=each[2])
 
     def apply(self, version: Iterable[_Action]) -> None:
         self.instant = ""
         for action in version:
             if add := action.get("add"):
                 path = unquote(add["path"])
+                self.forget(path)
                 self.adds[path], file = add, _file(path, add)
-                if file is not None:
+                if file is not None and not add.get("deletionVector"):
                     self.files[path] = file
+                else:
+                    self.foreign[path] = add
             elif remove := action.get("remove"):
-                path = unquote(remove["path"])
-                self.adds.pop(path, None)
-                self.files.pop(path, None)
+                self.forget(unquote(remove["path"]))
             self.metadata = action.get("metaData") or self.metadata
             self.protocol = action.get("protocol") or self.protocol
             txn = action.get("txn")
             if txn and txn.get("appId") == _APP:
                 self.txn = txn
             self.instant = (action.get("commitInfo") or {}).get("hoodoo.instant") or self.instant
+
+    def forget(self, path: str) -> None:
+        for known in (self.adds, self.files, self.foreign):
+            known.pop(path, None)
 
 
 # What this process has read last of tables, by their roots: the version, its file as it is listed,
@@ -118,7 +126,8 @@ class DeltaLog:
         log: _Log | None = head.detail
         if not (log and log.metadata and _SKIPPING in (log.metadata.get("configuration") or {})):
             return False
-        return bool(log.metadata.get("schemaString") == schema_text(schema))
+        same = log.metadata.get("schemaString") == schema_text(schema)
+        return bool(same and not (state and log.foreign))
 
     def expire(self, storage: Storage, paths: Collection[str]) -> int:
         """Versions of a Delta table can't be removed: older ones can't be read after a clean, as
@@ -152,6 +161,9 @@ class DeltaLog:
             return Head()
         newest = max(versions)
         begin = max((v for v in checkpoints if v <= newest), default=-1)
+        missing = [v for v in range(begin + 1, newest) if v not in versions]
+        if missing:
+            raise _damaged(storage, f"version {missing[0]} is missing")
         with _lock:
             known = _known.get(storage.root)
         if known is not None and begin <= known[0] and versions.get(known[0]) == known[1]:
@@ -163,15 +175,12 @@ class DeltaLog:
             if begin >= 0:
                 log.apply(_checkpointed(storage, checkpoints[begin]))
         needed = range(begin + 1 if begin < newest else newest, newest + 1)
-        missing = [v for v in needed if v not in versions]
-        if missing:
-            raise CorruptTableError(
-                f"{storage.root}/{FOLDER}",
-                f"version {missing[0]} is missing.",
-                f"Delete the folder {FOLDER}; the next write makes it again.",
-            )
         for text in together(storage, *(partial(storage.get, versions[v].path) for v in needed)):
-            log.apply(json.loads(line) for line in text.splitlines() if line.strip())
+            try:
+                log.apply(json.loads(line) for line in text.splitlines() if line.strip())
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                why = f"a version can't be read ({type(error).__name__}: {error})"
+                raise _damaged(storage, why) from error
         with _lock:
             _known[storage.root] = (newest, versions[newest], log.copied())
             while len(_known) > _TABLES or sum(len(k[2].adds) for k in _known.values()) > _FILES:
@@ -199,6 +208,11 @@ class DeltaLog:
             instant=step.instant,
             detail=newer,
         )
+
+
+def _damaged(storage: Storage, why: str) -> CorruptTableError:
+    fix = f"Delete the folder {FOLDER}; the next write makes it again."
+    return CorruptTableError(f"{storage.root}/{FOLDER}", f"{why}.", fix)
 
 
 def _head(version: int, log: _Log) -> Head:
@@ -247,6 +261,19 @@ def _actions(
         }
     yield {"txn": {"appId": _APP, "version": int(step.completed[:17]), "lastUpdated": time}}
     change = step.changes_rows
+    for add in log.foreign.values():  # what others wrote is not in the table
+        vector = add.get("deletionVector")
+        yield {
+            "remove": {
+                "path": add["path"],
+                "deletionTimestamp": time,
+                "dataChange": True,
+                "extendedFileMetadata": True,
+                "partitionValues": add.get("partitionValues") or {},
+                "size": add.get("size") or 0,
+                **({"deletionVector": vector} if vector else {}),
+            }
+        }
     for file in step.removed:
         yield {
             "remove": {

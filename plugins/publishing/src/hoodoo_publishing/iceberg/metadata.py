@@ -36,7 +36,6 @@ from hoodoo_publishing.iceberg.schema import (
     stored_ids,
 )
 from hoodoo_publishing.iceberg.snapshots import (
-    INSTANT,
     PutsManifests,
     file_entry,
     in_parts,
@@ -50,6 +49,7 @@ from hoodoo_publishing.iceberg.store import (
     DAMAGE,
     FOLDER,
     HINT,
+    INSTANT,
     State,
     below_root,
     current_schema,
@@ -89,7 +89,7 @@ class IcebergMetadata:
 
     def shows(self, head: Head, schema: pa.Schema, state: TableState) -> bool:
         shown: State | None = head.detail
-        if shown is None:
+        if shown is None or shown.is_foreign:
             return False
         return shown.fields == columns(schema, _ids(shown.metadata, _past(state)))
 
@@ -361,8 +361,8 @@ def _that_stand(snapshots: list[dict[str, Any]], state: TableState) -> list[dict
     return [
         snapshot
         for snapshot in snapshots
-        if (instant := snapshot["summary"].get(INSTANT, "")) < first
-        or state.timeline.find(instant) is not None
+        if (instant := snapshot["summary"].get(INSTANT))  # no commit of others
+        and (instant < first or state.timeline.find(instant) is not None)
     ]
 
 

@@ -18,6 +18,7 @@ from hoodoo_publishing.iceberg.manifests import ADDED, DELETED, EXISTING, Manife
 from hoodoo_publishing.iceberg.partitions import Row, spec_of
 from hoodoo_publishing.iceberg.remembered import remembered
 from hoodoo_publishing.iceberg.store import (
+    INSTANT,
     FOLDER,
     current_schema,
 )
@@ -27,9 +28,6 @@ _FILES = 500  # of a manifest
 
 
 _SMALL = 30  # manifests of less than half as many are merged when there are so many of them
-
-
-INSTANT = "hoodoo.instant"
 
 
 def snapshot_id(instant: str, sequence: int) -> int:

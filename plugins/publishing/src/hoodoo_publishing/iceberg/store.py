@@ -28,6 +28,8 @@ HINT = f"{FOLDER}/version-hint.text"
 _VERSION = re.compile(rf"{FOLDER}/v(\d+)\.metadata\.json")
 
 
+# In the summary of a snapshot: the commit that it shows.
+INSTANT = "hoodoo.instant"
 _VERSIONS = 20  # metadata files before the newest one
 
 
@@ -48,8 +50,9 @@ DAMAGE = (ValueError, KeyError, TypeError, IndexError, EOFError, FileNotFoundErr
 
 @frozen
 class State:
-    """``metadata``: the newest metadata file; ``manifests``: those of its current snapshot;
-    ``versions``: numbers of the metadata files that there are."""
+    """``metadata``: the newest metadata file; ``manifests``: those of its current snapshot, or,
+    where another program made that, of the newest before it that is ours; ``versions``: numbers of
+    the metadata files that there are."""
 
     metadata: dict[str, Any]
     manifests: tuple[Manifest, ...]
@@ -63,6 +66,21 @@ class State:
             if s["snapshot-id"] == self.metadata["current-snapshot-id"]
         ]
         return found[0] if found else None
+
+    @property
+    def ours(self) -> dict[str, Any] | None:
+        """The newest snapshot that shows a commit of the table, as far as the current one descends
+        from it."""
+        by_id = {snapshot["snapshot-id"]: snapshot for snapshot in self.metadata["snapshots"]}
+        found = self.current
+        while found is not None and INSTANT not in found["summary"]:
+            found = by_id.pop(found.get("parent-snapshot-id"), None)
+        return found
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether another program made the current snapshot."""
+        return self.ours is not self.current
 
     @property
     def fields(self) -> list[Row]:
@@ -89,10 +107,10 @@ def read_metadata(storage: Storage, versions: tuple[int, ...]) -> State | None:
         if _place(root) != _place(storage.root):
             return None
         found = State(metadata, (), versions)
-        current = found.current
-        if current is None:
+        ours = found.ours
+        if ours is None:
             return found
-        rows = manifests.read(storage.get(below_root(root, current["manifest-list"])))
+        rows = manifests.read(storage.get(below_root(root, ours["manifest-list"])))
         each = opened(storage, root, rows)
     except DAMAGE as error:
         raise damaged(storage, path, error) from error
@@ -169,7 +187,8 @@ def discard_unlisted(
             named -= manifest_paths(storage, root, listed[number])
     except DAMAGE:  # what they name is not known
         named = set()
-    discard(storage, [below_root(root, s["manifest-list"]) for s in gone] + sorted(named))
+    paths = [*(below_root(root, s["manifest-list"]) for s in gone), *sorted(named)]
+    discard(storage, [path for path in paths if "://" not in path])  # others write elsewhere, too
 
 
 def sweep(storage: Storage, metadata: dict[str, Any], current: Iterable[Manifest]) -> None:
