@@ -46,7 +46,8 @@ def clone(table: TableHandle, path: str, as_of: str | date | int | None, shallow
         said.update({_SCHEMA: text} if text else {})
     init_table(open_storage(path, table.options), TableConfig(said))
     # What the properties say may have become another since the table was opened.
-    options = {key: value for key, value in table.options.items() if key not in said}
+    given = table.options.items()
+    options = {k: v for k, v in given if k not in said and not k.startswith(_OF_ONE)}
     made: Any = open_table(path, options, engine=table.default_engine)
     made.bulk_insert(scan)
     made.handle.participants.repair()

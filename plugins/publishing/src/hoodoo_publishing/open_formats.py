@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.storage.api import Storage
-from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_publishing import options
 
@@ -16,19 +14,15 @@ if TYPE_CHECKING:
     from hoodoo_publishing.participant import Publisher
 
 
-class AfterActions:
-    """It takes part in no decision."""
-
-    def join(self, storage: Storage, timeline: Timeline) -> None:
-        return None
-
-
 @frozen
-class OpenFormats(AfterActions):
+class OpenFormats:
     """Implements :class:`~hoodoo.hookspecs.participant.Participant`. Tables without these formats
     have no further part."""
 
     parts: tuple[Publisher, ...] = ()
+
+    def join(self, *look: object) -> None:
+        return None
 
     @classmethod
     def from_settings(cls, settings: Settings) -> OpenFormats:

@@ -31,14 +31,13 @@ from hoodoo_publishing import options
 from hoodoo_publishing.catalogs.faces import Faces, faces
 from hoodoo_publishing.files import Head, completion
 from hoodoo_publishing.iceberg.file_ids import note_ids, with_ids
-from hoodoo_publishing.open_formats import AfterActions
 from hoodoo_publishing.sync import Again, Format, sync
 
 T = TypeVar("T")
 
 
 @frozen
-class Publisher(AfterActions):
+class Publisher:
     """Of a table that is shown in other ``formats``. It writes after an action, never with it: a
     failure here is no failure of the action, and the next action, or ``table.publish()``, catches
     up."""
@@ -49,7 +48,7 @@ class Publisher(AfterActions):
     keys = False
     noted: ClassVar[Mapping[str, str]] = {}
 
-    def join(self, storage: Storage, timeline: Timeline) -> Publisher:
+    def join(self, *look: object) -> Publisher:
         return self
 
     def begin(self, change: ActionChange) -> None:

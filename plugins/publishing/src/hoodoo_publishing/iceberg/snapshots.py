@@ -18,8 +18,8 @@ from hoodoo_publishing.iceberg.manifests import ADDED, DELETED, EXISTING, Manife
 from hoodoo_publishing.iceberg.partitions import Row, spec_of
 from hoodoo_publishing.iceberg.remembered import remembered
 from hoodoo_publishing.iceberg.store import (
-    INSTANT,
     FOLDER,
+    INSTANT,
     current_schema,
 )
 from hoodoo_publishing.iceberg.values import metrics
