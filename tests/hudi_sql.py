@@ -122,6 +122,20 @@ CREATES = Group(
             rows=[],
         ),
         Statement(
+            "CREATE TABLE longer (id STRING, rider STRING) USING HUDI OPTIONS (primaryKey = 'id', "
+            'hoodie.write.record.merge.mode = "COMMIT_TIME_ORDERING", '
+            "hoodie.metadata.index.column.stats.column.list = 'rider')",
+            asks="SELECT id FROM longer",
+            rows=[],
+        ),
+        _refused(
+            "CREATE TABLE locked (id INT) USING hudi TBLPROPERTIES (primaryKey = 'id', "
+            "hoodie.write.lock.provider = "
+            '"org.apache.hudi.client.transaction.lock.ZookeeperBasedLockProvider")',
+            "a lock of Hoodoo, such as that in the storage: `docs/many-writers.md`",
+            "installed plugin",
+        ),
+        Statement(
             "CREATE TABLE shaped LIKE parted",
             OTHER,
             "a table of its own, with the key and the partitions of the other",
@@ -246,6 +260,54 @@ INSERTS = Group(
         ),
     ],
 )
+ORDERED = Group(
+    "Rows of one key",
+    "sql_queries",
+    [
+        Statement(
+            "CREATE TABLE timed (id INT, name STRING, ts LONG, price DOUBLE) USING hudi "
+            "TBLPROPERTIES (type = 'mor', primaryKey = 'id', preCombineField = 'ts', "
+            "recordMergeMode = 'EVENT_TIME_ORDERING')",
+        ),
+        Statement("INSERT INTO timed VALUES (1, 'a1', 1000, 10.0)"),
+        Statement("SET hoodie.spark.sql.insert.into.operation = upsert"),
+        Statement(
+            "INSERT INTO timed VALUES (1, 'a1', 900, 20.0)",
+            note="the newest row of a key stays",
+            asks="SELECT id, name, ts, price FROM timed",
+            rows=[(1, "a1", 1000, 10.0)],
+        ),
+        Statement(
+            "INSERT INTO timed VALUES (1, 'a2', 1100, 20.0), (2, 'b', 1, 1.0)",
+            asks="SELECT id, name, ts, price FROM timed",
+            rows=[(1, "a2", 1100, 20.0), (2, "b", 1, 1.0)],
+        ),
+        Statement(
+            "CREATE TABLE some (id INT, name STRING, ts LONG, price DOUBLE) USING hudi "
+            "TBLPROPERTIES (type = 'mor', primaryKey = 'id', preCombineField = 'ts', "
+            "recordMergeMode = 'CUSTOM', 'hoodie.datasource.write.payload.class' = "
+            "'org.apache.hudi.common.model.PartialUpdateAvroPayload')",
+            note="Spark Hudi 1.2 creates it, and refuses each INSERT",
+            spark="",
+        ),
+        Statement("INSERT INTO some VALUES (1, 'a1', 1000, 10.0)", spark=""),
+        Statement(
+            "INSERT INTO some VALUES (1, null, 2000, 20.0)",
+            note="columns that are null keep their values",
+            asks="SELECT id, name, ts, price FROM some",
+            rows=[(1, "a1", 2000, 20.0)],
+            spark="",
+        ),
+        Statement("SET hoodie.spark.sql.insert.into.operation = insert"),
+        Statement(
+            "INSERT INTO timed VALUES (2, 'c', 0, 1.0)",
+            note="as without SET: Spark Hudi 1.2 does not look for stored keys either",
+            asks="SELECT id, name, ts, price FROM timed",
+            rows=[(1, "a2", 1100, 20.0), (2, "b", 1, 1.0), (2, "c", 0, 1.0)],
+        ),
+        Statement("RESET hoodie.spark.sql.insert.into.operation"),
+    ],
+)
 CHANGES = Group(
     "Rows are changed",
     "sql_dml",
@@ -281,6 +343,12 @@ CHANGES = Group(
             "WHEN NOT MATCHED THEN INSERT (id, name, price, ts) VALUES (s.id, flag, 1.5, s.ts)",
             asks="SELECT id, name, price FROM fares",
             rows=[(2, "update", 30.0), (3, "new_a3", 44.5), (4, "insert", 1.5)],
+        ),
+        Statement(
+            "UPDATE fares SET ts = '4000' WHERE id = 2",
+            note="a text becomes a number as it is stored",
+            asks="SELECT id, ts FROM fares WHERE id = 2",
+            rows=[(2, 4000)],
         ),
         Statement("DELETE FROM fares WHERE id % 2 = 0", asks="SELECT id FROM fares", rows=[(3,)]),
         Statement("DELETE FROM fares", asks="SELECT id FROM fares", rows=[]),
@@ -342,6 +410,11 @@ ALTERS = Group(
             rows=[(2,), (3,)],
         ),
         Statement("ALTER TABLE new_name DROP IF EXISTS PARTITION (dt = 'no', hh = 'h1')"),
+        _refused(
+            "ALTER TABLE new_name SET SERDEPROPERTIES ('key1' = 'value1')",
+            "nothing would store it",
+            "nothing would store it",
+        ),
         Statement(
             "ALTER TABLE new_name DROP PARTITION (dt = 'd1')",
             OTHER,
@@ -468,6 +541,18 @@ INDEXES = Group(
             '`table.create_index("bloom_filters", kind="bloom_filters")`',
             "does not create",
         ),
+        Statement("DROP INDEX expr_index_idx_day ON sought", spark=""),
+        Statement(
+            "CREATE INDEX IF NOT EXISTS idx_day ON sought USING column_stats(fare) "
+            "OPTIONS(func='from_unixtime', format='yyyy-MM-dd')",
+            note="the older name of expr",
+            spark="",
+        ),
+        _refused(
+            "DROP INDEX partition_stats ON sought",
+            "`table.drop_index('column_stats')`, with which it comes and goes",
+            "is not there",
+        ),
         _refused("REFRESH INDEX idx_rider ON sought", "leave it out", "always fresh"),
     ],
 )
@@ -494,6 +579,16 @@ QUERIES = Group(
         Statement(
             "SELECT id, fare FROM hudi_table_changes('trips', 'latest_state', 'earliest')",
             rows=[(1, 5.5)],
+        ),
+        Statement(
+            "SELECT id, fare FROM hudi_table_changes('trips', 'latest_state', 'earliest', "
+            "'20200101000000000')",
+            rows=[],
+        ),
+        _refused(
+            "SELECT id FROM trips WHERE from_unixtime(id, 'yyyy-MM-dd') = '1970-01-01'",
+            "a session with Spark, which computes it",
+            "from_unixtime",
         ),
         Statement(
             "SELECT op, before IS NULL AS a, after IS NULL AS b "
@@ -668,6 +763,12 @@ PROCEDURES = Group(
         Statement("CALL show_fs_path_detail(path => '{place}/keyed')", of=""),
         Statement("CALL show_invalid_parquet(path => '{place}/keyed')", rows=[]),
         Statement("CALL help(cmd => 'show_commits')", OTHER, "the same facts", of=""),
+        Statement("CALL system.show_commits('served', 1)", of="action", rows=[("replacecommit",)]),
+        _refused(
+            "CALL show_metadata_column_stats_overlap(table => 'served')",
+            "`hoodoo layout PATH`",
+            "hoodoo layout",
+        ),
         _refused(
             "CALL hdfs_parquet_import(table => 'served')",
             "`hoodoo.create(path, schema).bulk_insert(rows)`",
@@ -675,4 +776,4 @@ PROCEDURES = Group(
         ),
     ],
 )
-GROUPS = (CREATES, INSERTS, CHANGES, ALTERS, INDEXES, QUERIES, PROCEDURES)
+GROUPS = (CREATES, INSERTS, ORDERED, CHANGES, ALTERS, INDEXES, QUERIES, PROCEDURES)

@@ -71,7 +71,6 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         ("insert into t replace using (id) select 1, 'a', 1.0", ConfigError, "USING"),
         ("delete from (select 1) where id = 1", ConfigError, "the name of a table"),
         ("insert overwrite directory 'd' select 1", ConfigError, "the name of a table"),
-        ("insert into t table s", ConfigError, "SOURCE"),
         ("insert into t", ConfigError, "no rows that are known"),
         ("select nope from t", SchemaError, "nope"),
         ("select id from t timestamp as of nope", ConfigError, "as_of="),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -28,11 +29,13 @@ from hoodoo_statements.text.dialect import DIALECT
 from hoodoo_statements.text.moments import moment
 from hoodoo_statements.text.parse import at_moment, checked
 from hoodoo_statements.text.pruning import implied
-from hoodoo_statements.text.scope import Scope
+from hoodoo_statements.text.scope import Scope, unknown_column
 from hoodoo_statements.text.stars import spelt_out, takes_all
 from hoodoo_statements.text.vector_search import search_of
 
 _META = frozenset(META_COLUMNS)
+# How DuckDB names a column that is not there.
+_MISSING = re.compile(r'(?:Referenced column|does not have a column named) "([^"]+)"')
 _TOO_NARROW = "Overflow in multiplication of DECIMAL(18)"  # what DuckDB says
 
 
@@ -65,6 +68,8 @@ class Query:
         blobs = without_blobs(tree) if self.spark is None else {}
         if self.spark is None:
             tree = at_moment(named(tree), datetime.now(timezone.utc))
+            for select in tree.find_all(exp.Select):
+                select.set("hint", None)  # says how Spark computes, and not what
         tables = (node.parts for node in tree.find_all(exp.Table))
         wanted = [".".join(part.name for part in parts).lower() for parts in tables]
         filtered = set[str]()
@@ -79,6 +84,17 @@ class Query:
             if _TOO_NARROW not in str(error):
                 raise
             answer = self._by_duckdb(tree, rows, filtered, True)
+        except SchemaError as error:
+            missing = _MISSING.search(str(error))
+            if missing is None:
+                raise
+            there = [
+                n
+                for name, found in self.known.items()
+                if name.lower() in wanted
+                for n in _columns(found)
+            ]
+            raise unknown_column(missing[1], "the query", there, "its tables") from None
         asked = (known for name, known in self.known.items() if name.lower() in wanted)
         return with_bytes(answer, blobs, asked) if blobs else answer
 
@@ -216,6 +232,15 @@ class Query:
             else:
                 frames[name] = frame_of(self.spark, arrow_of(found))
         return self.spark.sql(text, **frames)
+
+
+def _columns(found: Any) -> list[str]:
+    """The names of the columns of a table or of rows; none where they are not known before a
+    read."""
+    if isinstance(found, Table):
+        return list(found.schema.names)
+    names = getattr(found, "column_names", None)
+    return list(names) if isinstance(names, list) else []
 
 
 def named_before(node: Any, name: str) -> bool:

@@ -48,6 +48,7 @@ def hoodoo_functions() -> Iterable[Registration]:
         Registration(
             "sql",
             "hoodoo_statements.sql:sql",
+            options=(options.INSERT_INTO,),
             summary="runs MERGE INTO, UPDATE, DELETE FROM, INSERT INTO, SELECT",
         ),
         Registration(

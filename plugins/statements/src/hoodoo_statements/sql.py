@@ -4,6 +4,7 @@ do."""
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,14 +18,18 @@ from hoodoo_rows.api import Commit
 from sqlglot import exp
 
 from hoodoo_statements.alter_sql import altered_table, arguments
+from hoodoo_statements.assignments import assignments, or_default, refuse_but, refuse_twice
 from hoodoo_statements.binding import ALL
 from hoodoo_statements.builder import MergeBuilder
 from hoodoo_statements.by_query import found_rows, has_queries
+from hoodoo_statements.options import INSERT_INTO
 from hoodoo_statements.overwrite import overwrite
 from hoodoo_statements.partition_spec import PartitionSpec
 from hoodoo_statements.query import Query
+from hoodoo_statements.refused_parts import cut, refuse_more
 from hoodoo_statements.text.chains import shallow
 from hoodoo_statements.text.dialect import DIALECT
+from hoodoo_statements.text.forms import usual, usual_text
 from hoodoo_statements.text.of_others import instead_of, refuse_of_others
 from hoodoo_statements.text.scope import named, unknown_column
 from hoodoo_statements.text.vector_search import without_calls
@@ -32,6 +37,7 @@ from hoodoo_statements.text.vector_search import without_calls
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 # What a node of sqlglot has that names a table.
 _NAME = frozenset(["this", "db", "catalog", "alias"])
+_TOKEN = re.compile(r" but got <Token .*?>")
 _KNOWN = "MERGE INTO, UPDATE, DELETE FROM, INSERT INTO, INSERT OVERWRITE, ALTER TABLE and SELECT"
 
 
@@ -116,16 +122,21 @@ def tree_of(statement: str) -> Any:
 def read_statement(statement: str, known: str = _KNOWN) -> Any:
     """The one statement of a text, of any kind. ConfigError for a text that is none; the error
     names those that are ``known``."""
+    instead = instead_of(statement)
+    if instead is not None:
+        raise ConfigError(f"statement {cut(statement)}", "is not supported here.", instead)
     try:
         with shallow("statement", statement):
-            found = [t for t in sqlglot.parse(statement, read=DIALECT) if t is not None]
+            parsed = sqlglot.parse(usual_text(statement), read=DIALECT)
     except sqlglot.errors.SqlglotError as error:
-        said = str(error).splitlines()[0].rstrip(".")
+        said = _TOKEN.sub("", str(error).splitlines()[0]).rstrip(".")
         raise ConfigError(
             f"statement {cut(statement)}",
             f"is no SQL: {said}.",
-            instead_of(statement) or f"It takes {known}.",
+            _unfinished(said) or f"It takes {known}.",
         ) from None
+    # What follows the last semicolon may be a comment.
+    found = [tree for tree in parsed if tree is not None and not isinstance(tree, exp.Semicolon)]
     if len(found) != 1:
         raise ConfigError(
             f"statement {cut(statement)}", f"is {len(found)} statements.", "Give one at a time."
@@ -138,7 +149,14 @@ def read_statement(statement: str, known: str = _KNOWN) -> Any:
                 f"has {alias.this.sql()} behind the name of a table, as Delta Lake names versions.",
                 "Write t VERSION AS OF 1, or t TIMESTAMP AS OF '2026-01-31 12:00:00'.",
             )
-    return found[0]
+    return usual(found[0])
+
+
+def _unfinished(said: str) -> str:
+    """What a MERGE lacks that says only which rows match."""
+    if "Whens" not in said:
+        return ""
+    return "Say what to do: WHEN MATCHED THEN UPDATE SET *, or WHEN NOT MATCHED THEN INSERT *."
 
 
 @frozen
@@ -151,7 +169,7 @@ class Names:
         """The table that a statement changes. ConfigError where there is none of the name, or more
         is said of it."""
         found = self.rows(node)
-        _refuse_more(node, *_NAME)
+        refuse_more(node, *_NAME)
         if not isinstance(found, Table):
             raise ConfigError(
                 f"table {name_of(node)}",
@@ -186,7 +204,7 @@ def name_of(node: Any) -> str:
 
 
 def _delete(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
-    _refuse_more(tree, "this", "where")
+    refuse_more(tree, "this", "where")
     table, where = names.table(tree.this), tree.args.get("where")
     condition = "true" if where is None else where.this
     if has_queries(where):
@@ -198,10 +216,10 @@ def _delete(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
 
 
 def _update(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
-    _refuse_more(tree, "this", "expressions", "where")
+    refuse_more(tree, "this", "expressions", "where")
     table, where = names.table(tree.this), tree.args.get("where")
     condition = None if where is None else where.this
-    values = _assignments(tree.expressions)
+    values = assignments(tree.expressions)
     if has_queries(where, *values.values()):
         condition = found_rows(tree.this, table, condition, values, Query(names.known, spark))
         values = condition.values
@@ -212,7 +230,7 @@ def _update(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
 
 
 def _merge(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
-    _refuse_more(tree, "this", "using", "on", "whens")
+    refuse_more(tree, "this", "using", "on", "whens")
     table, using = names.table(tree.this), tree.args["using"]
     if not tree.args.get("on"):
         raise ConfigError(
@@ -260,8 +278,10 @@ def _clause(made: MergeBuilder, when: Any, columns: Sequence[str]) -> MergeBuild
             "Say which rows are meant.",
         )
     if isinstance(then, exp.Update):
-        star = any(isinstance(e, exp.Star) for e in then.expressions)
-        values = ALL if star else _assignments(then.expressions)
+        stars = [e for e in then.expressions if isinstance(e, exp.Star)]
+        for star in stars:
+            refuse_but(star, "UPDATE SET a = s.a, b = s.b")
+        values = ALL if stars else assignments(then.expressions)
         if when.args["matched"]:
             return made.when_matched_update(values, condition)
         return made.when_not_matched_by_source_update(values, condition)
@@ -278,50 +298,25 @@ def _clause(made: MergeBuilder, when: Any, columns: Sequence[str]) -> MergeBuild
 
 def _inserted(then: Any, columns: Sequence[str]) -> Mapping[str, Any] | str:
     if isinstance(then.this, exp.Star):
+        refuse_but(then.this, "INSERT (a, b) VALUES (s.a, s.b)")
         return ALL
     names = [
         ".".join(p.name for p in c.parts) if isinstance(c, exp.Column) else c.name
         for c in (then.this.expressions if then.this is not None else ())
     ] or list(columns)
     values = [] if then.expression is None else then.expression.expressions
-    _refuse_twice(names)
+    refuse_twice(names)
     if len(names) != len(values):
         raise ConfigError(
             f"insert of {', '.join(names)}",
             f"has {len(values)} values for {len(names)} columns.",
             "Give one for each.",
         )
-    return dict(zip(names, map(_or_default, values)))
-
-
-def _refuse_twice(names: Sequence[str]) -> None:
-    for n, name in enumerate(names):
-        if name in names[:n]:
-            raise ConfigError(f"column {name!r}", "is assigned twice.", "Assign it once.")
-
-
-def _assignments(nodes: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for node in nodes:
-        if not isinstance(node, exp.EQ) or not isinstance(node.this, exp.Column):
-            raise ConfigError(
-                f"assignment {node.sql(DIALECT)}", "is not column = expression.", "Write it so."
-            )
-        name = ".".join(part.name for part in node.this.parts)
-        _refuse_twice([*found, name])
-        found[name] = _or_default(node.expression)
-    return found
-
-
-def _or_default(value: Any) -> Any:
-    """DEFAULT is NULL: no table of Hudi stores another default."""
-    plain = isinstance(value, exp.Var) or (isinstance(value, exp.Column) and not value.table)
-    quoted = isinstance(value, exp.Column) and value.this.args.get("quoted")
-    return exp.Null() if plain and not quoted and value.name.upper() == "DEFAULT" else value
+    return dict(zip(names, map(or_default, values)))
 
 
 def _insert(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
-    _refuse_more(tree, "this", "expression", "overwrite", "by_name", "with_", "with")
+    refuse_more(tree, "this", "expression", "overwrite", "by_name", "with_", "with")
     target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     partition = target.args.get("partition")
     target.set("partition", None)
@@ -341,7 +336,7 @@ def _insert(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
     if isinstance(query, exp.Values):
         for row in query.expressions:
             if isinstance(row, exp.Tuple):
-                row.set("expressions", [_or_default(value) for value in row.expressions])
+                row.set("expressions", [or_default(value) for value in row.expressions])
         query = exp.select("*").from_(
             exp.Values(
                 expressions=query.expressions, alias=exp.TableAlias(this=exp.to_identifier("given"))
@@ -372,14 +367,16 @@ def _insert(tree: Any, names: Names, engine: Any, spark: Any) -> Commit:
     if spec.values:
         found = _with_values(found, spec, spark)
         columns = [*columns, *(_column(schema, name, table) for name in spec.values)]
-    _refuse_twice([c.name for c in columns])
+    refuse_twice([c.name for c in columns])
     if spark is not None:
         data = _of_types(found.toDF(*(c.name for c in columns)), {c.name: c.type for c in columns})
     else:
         data = rows.cast(found, columns)
     if tree.args.get("overwrite"):
         return overwrite(table, data, spec, spark, engine)
-    commit: Commit = table.insert(data, engine=engine)
+    # As in Spark Hudi 1.2, an INSERT looks for stored keys only where an option says so.
+    operation = INSERT_INTO.read(table.handle.options)
+    commit: Commit = getattr(table, operation)(data, engine=engine)
     return commit
 
 
@@ -428,23 +425,3 @@ def _column(schema: Any, name: str, table: Table) -> Any:
     if column is None:
         raise unknown_column(name, "insert", schema.names, f"table {table.config.name}")
     return column
-
-
-def _refuse_more(tree: Any, *known: str) -> None:
-    """A part that is not known is never left out: without the join of ``DELETE FROM t JOIN s``, all
-    rows are deleted."""
-    parts = [part for part, value in tree.args.items() if value and part not in (*known, "hint")]
-    if isinstance(tree, exp.Table) and tree.alias_column_names:
-        parts.append("columns after its name")
-    if parts:
-        raise ConfigError(
-            f"statement {cut(tree.sql(DIALECT))}",
-            f"has {parts[0].rstrip('_').upper()}, which is not known here.",
-            "Leave it out; to use other rows, MERGE INTO ... USING them.",
-        )
-
-
-def cut(text: str) -> str:
-    """The text of a statement for an error."""
-    text = " ".join(text.split())
-    return repr(text if len(text) <= 60 else text[:57] + "...")

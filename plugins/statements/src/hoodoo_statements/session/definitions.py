@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -20,6 +20,7 @@ from hoodoo_statements.query import Query
 from hoodoo_statements.session.names import SessionNames
 from hoodoo_statements.session.shows import definition
 from hoodoo_statements.session.table_functions import with_functions
+from hoodoo_statements.session.table_settings import key_of
 from hoodoo_statements.sql import name_of
 from hoodoo_statements.text.dialect import DIALECT
 from hoodoo_statements.types import arrow_type
@@ -60,6 +61,8 @@ class Definition:
         properties = tree.args.get("properties")
         columns = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
         for column in columns:
+            if not isinstance(column, exp.ColumnDef):
+                raise _no_column(name, column)
             made.fields.append(_field(column))
         for node in properties.expressions if properties else ():
             made._property(node, name)
@@ -113,7 +116,7 @@ class Definition:
             for inner in node.expressions:
                 self._property(inner, name)
         elif type(node) is exp.Property:
-            self._table_property(".".join(_words(node.this)), node.args["value"].name)
+            self._table_property(key_of(node.this), node.args["value"].name)
         elif not isinstance(node, exp.ExternalProperty):
             raise _refused(name, node.sql(DIALECT), "Leave it out: a table does not store it.")
 
@@ -233,12 +236,12 @@ def _field(column: Any) -> pa.Field:
     return pa.field(column.name, arrow_type(column.args["kind"], what), nullable)
 
 
-def _words(node: Any) -> Iterator[str]:
-    if isinstance(node, exp.Dot):
-        yield from _words(node.this)
-        yield from _words(node.expression)
-    else:
-        yield node.name
+def _no_column(name: str, node: Any) -> ConfigError:
+    """The error for a constraint among the columns."""
+    if not isinstance(node, exp.PrimaryKey):
+        return _refused(name, node.sql(DIALECT), "Leave it out: a table does not store it.")
+    key = ",".join(part.name for part in node.expressions)
+    return _refused(name, node.sql(DIALECT), f"Write TBLPROPERTIES (primaryKey = '{key}').")
 
 
 def _refused(name: str, part: str, fix: str) -> ConfigError:

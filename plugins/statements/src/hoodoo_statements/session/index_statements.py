@@ -59,8 +59,9 @@ def _create(said: re.Match[str], names: SessionNames) -> None:
         return
     kind = (said["kind"] or "").lower()
     options = {key.lower(): value for key, value in _OPTION.findall(said["options"] or "")}
-    if kind == "column_stats" and "expr" in options:
-        called, left = options.pop("expr"), _OPTION.sub("", said["options"]).strip()
+    called = options.pop("expr", options.pop("func", ""))  # its older name
+    if kind == "column_stats" and called:
+        left = _OPTION.sub("", said["options"]).strip()
         keys = sorted(options, key=lambda key: (*_ARGUMENTS, key).index(key))
         given = "".join(f", {key} => '{options[key]}'" for key in keys)
         table.create_index(name, expression=f"{called}({said['columns']}{given}{left})")

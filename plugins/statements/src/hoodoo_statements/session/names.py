@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from hoodoo_statements.alter_sql import altered_table
 from hoodoo_statements.sql import check_names, name_of
+from hoodoo_statements.text.of_others import beside
 
 _PATHS = ("hudi", "hoodoo")  # hudi.`/path/of/table`
 EVERY_TABLE = ""  # in the place of a name, for what SET says
@@ -110,7 +111,7 @@ class SessionNames:
         return ConfigError(
             f"table {name}",
             "is not among the tables of the session.",
-            f'{shown}Or add it: hoodoo.session(tables={{"{name}": path}}).',
+            f'{beside(name)}{shown}Or add it: hoodoo.session(tables={{"{name}": path}}).',
         )
 
     def listed(self) -> Iterator[tuple[str, str | None]]:

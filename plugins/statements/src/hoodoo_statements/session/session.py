@@ -30,6 +30,7 @@ from hoodoo_statements.session.table_settings import run_set
 from hoodoo_statements.session.unsupported import STATEMENTS, unsupported
 from hoodoo_statements.session.views import with_views
 from hoodoo_statements.sql import check_session, read_statement, run_tree
+from hoodoo_statements.text.forms import bare
 from hoodoo_statements.text.vector_search import without_calls
 
 _COMMANDS = {"SHOW": show, "CALL": call}
@@ -84,6 +85,7 @@ class Session:
         Spark session, DuckDB computes a query at once; with one, Spark runs it as the result is
         used. Raises ConfigError for a statement that is not supported, and what the methods of a
         table raise."""
+        text = bare(text)
         if of_index(text) and not args:
             run_index(text, self.names)
             return Result(pa.table({}))

@@ -25,6 +25,9 @@ _TABLES = re.compile(
     r"TABLES(?:\s+(?:IN|FROM)\s+`?(?P<space>[^\s`']+)`?)?(?:\s+(?:LIKE\s+)?'(?P<like>[^']*)')?",
     re.I,
 )
+_DATABASES = re.compile(
+    r"(?P<what>DATABASES|SCHEMAS|NAMESPACES|CATALOGS)(?:\s+(?:LIKE\s+)?'(?P<like>[^']*)')?", re.I
+)
 _OF_TABLE = re.compile(
     r"(?P<what>PARTITIONS|TBLPROPERTIES|COLUMNS\s+(?:IN|FROM)|INDEXES\s+(?:IN|FROM)|CREATE\s+TABLE)"
     r"\s+(?P<name>[^\s(]+)(?P<more>\s*(?:PARTITION\s*)?\(.*\))?",
@@ -46,6 +49,9 @@ def show(tree: exp.Command, names: SessionNames) -> pa.Table:
     found = _TABLES.fullmatch(text)
     if found is not None:
         return _tables(names, found["space"], found["like"])
+    found = _DATABASES.fullmatch(text)
+    if found is not None:
+        return _databases(names, found["what"].upper(), found["like"])
     found = _OF_TABLE.fullmatch(text)
     if found is None:
         raise unsupported(tree)
@@ -122,6 +128,16 @@ def _tables(names: SessionNames, space: str | None, like: str | None) -> pa.Tabl
             continue
         rows.append((database, name, False))
     return _answer(("namespace", "tableName", "isTemporary"), rows)
+
+
+def _databases(names: SessionNames, what: str, like: str | None) -> pa.Table:
+    """The databases in which tables of the session are, or its catalogs, in their order."""
+    if what == "CATALOGS":
+        column, found = "catalog", list(names.catalogs)
+    else:
+        listed = _tables(names, None, None).column("namespace").to_pylist()
+        column, found = "namespace", sorted({name for name in listed if name})
+    return _answer((column,), [(n,) for n in found if like is None or _is_like(n, like)])
 
 
 def _is_like(name: str, pattern: str) -> bool:

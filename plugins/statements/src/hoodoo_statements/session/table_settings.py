@@ -4,7 +4,7 @@ as long as it lives."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from hoodoo.errors import ConfigError
@@ -61,7 +61,7 @@ def set_properties(node: Any, action: Any, names: SessionNames) -> None:
     table, name = names.table(node), name_of(node).lower()
     given = {}
     for one in _properties(action):
-        key = ".".join(_words(one.this))
+        key = key_of(one.this)
         given[_checked(key)] = one.args["value"].name
     # Judged as those of hoodoo.open are, before they are taken.
     open_table(table.path, {**table.handle.options, **given})
@@ -88,7 +88,11 @@ def _value(text: str) -> str:
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
 
 
-def _words(node: Any) -> Iterable[str]:
+def key_of(node: Any) -> str:
+    """The key of a property, which may be written without quotes: its first four words look like
+    those of a column."""
     if isinstance(node, exp.Dot):
-        return [*_words(node.this), *_words(node.expression)]
-    return [node.name]
+        return f"{key_of(node.this)}.{key_of(node.expression)}"
+    if isinstance(node, exp.Column):
+        return ".".join(part.name for part in node.parts)
+    return str(node.name)

@@ -9,7 +9,8 @@ from hoodoo.errors import ConfigError
 from sqlglot import exp
 
 from hoodoo_statements.query import named_before, qualify
-from hoodoo_statements.sql import cut, name_of, read_statement
+from hoodoo_statements.refused_parts import cut
+from hoodoo_statements.sql import name_of, read_statement
 
 _SAID_OF_ROWS = ("joins", "pivots", "sample", "laterals")
 

@@ -22,7 +22,9 @@ ELSEWHERE = {
     "repair_migrate_partition_meta": "Leave it out: nothing reads .hoodie_partition_metadata here.",
     "repair_overwrite_hoodie_props": "Call table.restore(instant), or table.upgrade(version); "
     "table.backup(target) keeps a copy.",
-    "validate_hoodie_sync": "Call table.sync(): it compares the catalogs with the table.",
+    "show_metadata_column_stats_overlap": "Run hoodoo layout PATH: it shows which values of "
+    "columns each file holds.",
+    "sync_validate": "Call table.sync(): it compares the catalogs with the table.",
     "hive_sync": "Call table.sync(), in a table whose catalog is noted.",
     "run_ttl": "Call table.run('retention', days=...), of the distribution hoodoo-retention.",
     "partition_bucket_index_manager": "Call table.rebuild_index(name, buckets=...).",
