@@ -8,10 +8,10 @@ Hoodoo itself is tested with, so it gets a virtual environment of its own.  Both
 ``.tox/interop-spark35``, and found there by later runs; delete that folder to get newer ones.
 
 What the environment variables ``HOODOO_INTEROP_PYTHON`` (an interpreter with that PySpark),
-``HOODOO_INTEROP_JAR`` (the bundle), ``HOODOO_INTEROP_JAR_015`` (that of Hudi 0.15, for tables of version 6) and
-``HOODOO_INTEROP_S3`` (a folder of jars for tables on S3) name is taken as it is, and nothing is fetched for it. The jars for
-S3 are some 290 MB, and the fixed part of the tests (``HOODOO_INTEROP=fixed``) does without them, as without those of Kafka
-(40 MB): ``HOODOO_INTEROP_KAFKA`` (a broker's) and ``HOODOO_INTEROP_KAFKA_SPARK`` (with which this environment's Spark reads).
+``HOODOO_INTEROP_JAR`` (the bundle), ``HOODOO_INTEROP_JAR_015`` (that of Hudi 0.15, for tables of version 6),
+``HOODOO_INTEROP_S3`` (a folder of jars for tables on S3) and ``HOODOO_INTEROP_LANCE`` (of those for Lance base files) name is
+taken as it is, and nothing is fetched for it. The jars for S3 are some 290 MB, those for Lance 170, and the fixed part of the
+tests (``HOODOO_INTEROP=fixed``) does without them, as without those of Kafka (40 MB): ``HOODOO_INTEROP_KAFKA`` (a broker's) and ``HOODOO_INTEROP_KAFKA_SPARK`` (with which this environment's Spark reads).
 
 The program in which hudi-rs writes is built by cargo (build_hudi_rs.py), unless ``HOODOO_INTEROP_HUDI_RS`` names it.
 With ``--hudi-rs`` it is all that is prepared, and it must be there. Without, its tests are left out where it can't be
@@ -40,6 +40,7 @@ from kafka_broker import SPARK_VARIABLE as KAFKA_SPARK_VARIABLE
 from spark_hudi import (
     FOREIGN,
     JAR_VARIABLE,
+    LANCE_JARS_VARIABLE,
     OLD_JAR_VARIABLE,
     PYTHON_VARIABLE,
     S3_JARS_VARIABLE,
@@ -63,6 +64,21 @@ LOCK_CLIENT = "com.amazonaws:dynamodb-lock-client:1.2.0"
 AMAZON = (
     "software.amazon.awssdk:dynamodb:2.57.8",
     "software.amazon.awssdk:url-connection-client:2.57.8",
+)
+# Lance in Java with what it calls, as Hudi 1.2.0 names it; not its Arrow of Spark, which is older.
+LANCE = (
+    "org.lance:lance-core:4.0.0",
+    "org.lance:lance-spark-3.5_2.12:0.4.0",
+    "org.lance:lance-spark-base_2.12:0.4.0",
+    *(f"org.apache.arrow:arrow-{name}:18.3.0" for name in ("vector", "format", "c-data")),
+    *(
+        f"org.apache.arrow:arrow-memory-{name}:18.3.0"
+        for name in ("core", "netty", "netty-buffer-patch")
+    ),
+    "com.google.flatbuffers:flatbuffers-java:25.2.10",
+    "io.netty:netty-buffer:4.1.119.Final",
+    "io.netty:netty-common:4.1.119.Final",
+    "org.questdb:jar-jni:1.1.1",
 )
 # A broker; and Spark's package for Kafka, for this environment's PySpark.
 KAFKA = ("org.apache.kafka:kafka_2.13:3.9.1",)
@@ -252,6 +268,22 @@ def s3_jars(version: str) -> Path:
     return part.rename(where)
 
 
+def lance_jars() -> Path:
+    """The folder of what Spark Hudi needs for Lance base files, which is fetched if it is not there yet."""
+    where = HOME / "jars-lance"
+    if not where.exists():
+        part = where.with_name("jars-lance.part")
+        shutil.rmtree(part, ignore_errors=True)
+        try:
+            copied("Lance for Spark with Maven (some 170 MB)", LANCE, (), part)
+        except Missing as error:
+            raise Missing(
+                f"The jars for Lance could not be fetched (is there a network?): {error}"
+            ) from None
+        part.rename(where)
+    return where
+
+
 def kafka_jars() -> dict[str, str]:
     """Folders of the jars of a broker, and of Spark's package for Kafka, fetched once."""
     import pyspark
@@ -351,13 +383,17 @@ def main(arguments: Sequence[str]) -> int:
         s3 = given(S3_JARS_VARIABLE)
         if s3 is None and chosen() is None:
             s3 = s3_jars(jar.stem.rpartition("-")[2])
+        lance = given(LANCE_JARS_VARIABLE)
+        if lance is None and chosen() is None:
+            lance = lance_jars()
     except (Missing, ValueError) as error:
         say(str(error))
         return 2
     say(f"Java {JAVA} in {home}, {python}, {jar.name}, {old.name}")
     found = {
         "JAVA_HOME": str(home), PYTHON_VARIABLE: str(python), JAR_VARIABLE: str(jar),
-        OLD_JAR_VARIABLE: str(old), **({S3_JARS_VARIABLE: str(s3)} if s3 else {}), **kafka, **peer,
+        OLD_JAR_VARIABLE: str(old), **({S3_JARS_VARIABLE: str(s3)} if s3 else {}),
+        **({LANCE_JARS_VARIABLE: str(lance)} if lance else {}), **kafka, **peer,
     }  # fmt: skip
     return subprocess.run(command, env={**os.environ, **found}).returncode
 

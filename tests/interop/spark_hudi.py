@@ -24,6 +24,7 @@ PYTHON_VARIABLE = "HOODOO_INTEROP_PYTHON"
 JAR_VARIABLE = "HOODOO_INTEROP_JAR"
 OLD_JAR_VARIABLE = "HOODOO_INTEROP_JAR_015"  # of Hudi 0.15, for tables of version 6
 S3_JARS_VARIABLE = "HOODOO_INTEROP_S3"  # a folder of those that Spark Hudi needs for tables on S3
+LANCE_JARS_VARIABLE = "HOODOO_INTEROP_LANCE"  # and of those for Lance base files
 # Set for the tests' own PySpark; the worker's must find its own home and interpreter.
 FOREIGN = (
     "SPARK_HOME",

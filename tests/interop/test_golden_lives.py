@@ -3,10 +3,12 @@ step: an upsert, a delete, a compaction, a clean."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import warnings
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import hoodoo
@@ -14,11 +16,12 @@ import pyarrow as pa
 import pytest
 from both import Spark
 from hoodoo.errors import HoodooWarning
+from spark_hudi import LANCE_JARS_VARIABLE, SparkHudi
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 sys.path.append(str(GOLDEN))  # modules of helpers
 
-from golden_tables import READ  # noqa: E402
+from golden_tables import LANCE, OF_1_2, READ  # noqa: E402
 from test_lives import newer, one_more, shown, unique_first  # noqa: E402
 
 
@@ -29,9 +32,8 @@ def unpacked(name: str, folder: Path) -> Path:
     return Path(shutil.move(table.parent, folder / "t"))
 
 
-@pytest.mark.parametrize("name", READ)
-def test_spark_reads_what_a_real_table_has_become(spark: Spark, name: str, tmp_path: Path) -> None:
-    path = unpacked(name, tmp_path)
+def lives(spark: Spark, name: str, folder: Path) -> None:
+    path = unpacked(name, folder)
 
     def check(expected: pa.Table, what: str) -> None:
         ours = hoodoo.open(str(path)).read(columns=expected.schema.names).to_arrow()
@@ -62,3 +64,24 @@ def test_spark_reads_what_a_real_table_has_become(spark: Spark, name: str, tmp_p
             assert table.compact().instant
         hoodoo.open(str(path)).clean(commits_retained=1)
         check(rows, "a delete, and services")
+
+
+@pytest.mark.parametrize("name", [*READ, *OF_1_2])
+def test_spark_reads_what_a_real_table_has_become(spark: Spark, name: str, tmp_path: Path) -> None:
+    lives(spark, name, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def lance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark]:
+    """A Spark of its own: Lance wants another Arrow than Spark brings."""
+    folder = os.environ.get(LANCE_JARS_VARIABLE)
+    assert folder, f"{LANCE_JARS_VARIABLE} must name a folder of jars: run `tox run -e interop`"
+    with SparkHudi(more_jars=sorted(Path(folder).glob("*.jar"))) as worker:
+        yield Spark(worker, tmp_path_factory.mktemp("lance"))
+
+
+@pytest.mark.parametrize("name", LANCE)
+def test_spark_reads_what_a_table_of_lance_has_become(
+    lance: Spark, name: str, tmp_path: Path
+) -> None:
+    lives(lance, name, tmp_path)

@@ -50,7 +50,7 @@ STEPS = {
     "insert_overwrite": 2, "insert_overwrite_table": 1, "delete_partitions": 1,
     "compact": 2, "plan a compaction": 2, "log compaction": 3, "plan a log compaction": 1, "cluster": 2, "plan a clustering": 2, "cancel a clustering": 1,
     "clean": 2, "archive": 1, "savepoint": 1, "restore": 2, "rollback": 2, "rebuild_index": 1,
-    "make a record index of buckets": 1, "make a growing index": 1, "switch_index": 2, "rewrite": 1, "rewrite_keys": 1, "stored keys again": 1, "compact_metadata": 1, "open again": 1,
+    "make a record index of buckets": 1, "make a growing index": 1, "switch_index": 2, "rewrite": 1, "change the version": 1, "expression index": 1, "rewrite_keys": 1, "stored keys again": 1, "compact_metadata": 1, "open again": 1,
 }  # fmt: skip
 
 
@@ -534,6 +534,35 @@ class History:
         where = "w > 0" if self.draw.random() < 0.2 else None
         options = {} if evolved else {"hoodie.parquet.compression.codec": codec}
         self.table.rewrite(options, where, evolved=evolved, again=again)
+
+    def _change_the_version(self) -> None:
+        there = int(self.config["version"])
+        wanted = self.draw.choice([version for version in (6, 8, 9) if version != there])
+        change = self.table.upgrade if wanted > there else self.table.downgrade
+        try:
+            change(wanted)
+        except HoodooError as error:
+            if not any(says in str(error) for says in space.UNCHANGED_VERSIONS):
+                raise
+            self.told.append(f"version {wanted}: refused")
+            return
+        self.config["version"] = str(wanted)
+        self.model.setup = evolve(self.setup, config=dict(self.config))
+        self.told.append(f"version {wanted}")
+        self.table = self._open()
+
+    def _expression_index(self) -> None:
+        name, expression = self.draw.choice((("loud", "upper(text)"), ("long", "length(text)")))
+        try:
+            if self.draw.random() < 0.3:
+                self.table.drop_index(name)
+            else:
+                kind = self.draw.choice(("column_stats", "bloom_filters"))
+                self.table.create_index(name, expression=expression, kind=kind)
+        except HoodooError as error:
+            if not any(says in str(error) for says in space.NO_EXPRESSIONS):
+                raise
+            self.told.append("expression index: refused")
 
     def _rewrite_keys(self) -> None:
         kept = META_COLUMNS if self.draw.random() < 0.4 else None

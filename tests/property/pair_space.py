@@ -128,6 +128,21 @@ REFUSALS: tuple[Refusal, ...] = (
 )  # fmt: skip
 
 
+# What a change of the table's version says where it is none.
+UNCHANGED_VERSIONS = (
+    "before version 9 a table has one",  # ordering column
+    "which lies in the metadata table, and tables of version 6 have none such",
+    "is pending: the version changes between actions",
+    "has log files after a compaction, as somebody writes or plans",  # a clustering is planned
+)
+# And what the making of an index of an expression says, or its end.
+NO_EXPRESSIONS = (
+    "tables of version 6 have no indexes of expressions",
+    "is there already",
+    "is not there; the table has",
+)
+
+
 def refusal(config: Config) -> Refusal | None:
     return next((rule for rule in REFUSALS if rule.fits(config)), None)
 
