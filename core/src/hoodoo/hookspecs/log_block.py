@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from hoodoo.hookspecs.family import Family
+from hoodoo.hookspecs.family import Family, Optional
 
 
 class BlockContent(Protocol):
@@ -47,6 +47,21 @@ class LogBlockFormat(Protocol):
         """The content of a block, in pieces. ``rows`` have the columns of ``schema``, which is
         plain: those of strings may be dictionaries; ``schema_text`` is the same as Avro.
         SchemaError for a type that can't be stored."""
+
+
+@runtime_checkable
+class DecodesSome(Protocol):
+    """Optional for a :class:`LogBlockFormat`: it decodes few rows of a block faster than all."""
+
+    def decode_rows(
+        self,
+        content: BlockContent,
+        schema_text: str,
+        columns: Sequence[str] | None,
+        obj: str,
+        at: npt.NDArray[np.int64],
+    ) -> pa.Table:
+        """:meth:`LogBlockFormat.decode`, of the rows in the places ``at`` (from 0, ascending)."""
 
 
 class RecordColumns(Protocol):
@@ -88,6 +103,9 @@ FAMILY = Family(
     Names are those of ``hoodie.logfile.data.block.format``. The factory returns a
     :class:`LogBlockFormat`.""",
     (LogBlockFormat,),
-    optional=(ReadsRecords,),
+    optional=(ReadsRecords, DecodesSome),
+    lacking={
+        "decode_rows": Optional(lambda blocks, *given: blocks.decode(*given[:-1]).take(given[-1]))
+    },
     travels=True,
 )

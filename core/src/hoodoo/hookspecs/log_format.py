@@ -43,6 +43,11 @@ class LogFileReader(Protocol):
         reads, CorruptTableError for a content that can't be decoded, SchemaError for a type that no
         table holds."""
 
+    def rows_at(
+        self, block: LogBlock, at: npt.NDArray[np.int64], columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """:meth:`rows` in the places ``at`` (from 0, ascending). May be missing: all are read."""
+
     def deletes(self, block: LogBlock, ordering: Sequence[pa.DataType]) -> pa.Table:
         """The deletes of a delete block, in file order: ``record_key`` and ``partition_path``
         (strings), ``always`` (bool: the delete wins whatever came before), and ``o0`` ... of the
@@ -166,6 +171,9 @@ FAMILY = Family(
     lacking={"notes_rows": Optional(False)},
     parts={"log_reader": (LogFileReader,), "log_writer": (LogFileWriter,)},
     parts_lack={
+        "rows_at": Optional(
+            lambda reader, block, at, columns=None: reader.rows(block, columns).take(at)
+        ),
         "base_rows": Optional(lambda reader, block, base_instant: None),
         "at_rows": Optional(lambda writer, base_instant, rows: None),
     },

@@ -215,6 +215,19 @@ def _rows(
     return answer
 
 
+@rule("DecodesSome.decode_rows")
+def _some_rows(answer: Any, ask: Ask, *given: Any) -> pa.Table:
+    return _counted(_rows(answer, ask, *given[:-1]), ask, None, given[-1])
+
+
+@rule("LogFileReader.rows_at")
+def _counted(answer: Any, ask: Ask, block: Any, at: Sequence[int], columns: Any = None) -> pa.Table:
+    rows = shapes.instance(answer, pa.Table, "a pyarrow.Table").num_rows
+    if rows != len(at):
+        raise Wrong(f"{rows} rows", f"those in the {len(at)} places asked for")
+    return answer
+
+
 @rule("LogBlockFormat.encode")
 def _content(answer: Any, ask: Ask, *given: Any) -> Iterator[bytes | pa.Buffer]:
     if not hasattr(answer, "__iter__") or isinstance(answer, str | bytes):

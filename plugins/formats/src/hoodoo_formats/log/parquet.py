@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import frozen
@@ -15,7 +18,10 @@ from hoodoo_rows.model.normalize import conform, plain_schema
 from hoodoo_formats import logical
 from hoodoo_formats.log.content import BlockContent, Undecodable, decoding
 from hoodoo_formats.options import CODEC, CODECS, LEVELS
+from hoodoo_formats.parquet import footer
 from hoodoo_formats.parquet.encodings import DISTINCT, dictionary_leaves, stored_schema
+from hoodoo_formats.parquet.footer import NoFooter
+from hoodoo_formats.parquet.some_rows import PAGED_ROWS, rows_at
 
 _FOOTER_BYTES = 1 << 30
 
@@ -41,25 +47,28 @@ class ParquetBlocks:
         self, content: BlockContent, schema_text: str, columns: Sequence[str] | None, obj: str
     ) -> pa.Table:
         with decoding(obj):
-            file = pq.ParquetFile(
-                content.opened(sparsely=columns is not None),
-                pre_buffer=False,
-                page_checksum_verification=True,
-                coerce_int96_timestamp_unit="us",
-                thrift_string_size_limit=_FOOTER_BYTES,
-            )
-            schema = plain_schema(file.schema_arrow)
-            if len(set(schema.names)) < len(schema.names):
-                raise Undecodable("two of its columns have one name")
-            wanted_names = schema.names if columns is None else dict.fromkeys(columns)
-            known = frozenset(schema.names)
-            names = [n for n in wanted_names if n in known]
-            wanted = pa.schema([schema.field(n) for n in names])
-            if not names:
-                return pa.table({"none": pa.nulls(file.metadata.num_rows)}).select([])
-            found = file.read(columns=names, use_threads=False).select(names)
-            batches = [conform(batch, wanted) for batch in found.to_batches()]
-            return pa.Table.from_batches(batches, schema=wanted)
+            return _all_rows(_opened(content, columns), columns)
+
+    def decode_rows(
+        self,
+        content: BlockContent,
+        schema_text: str,
+        columns: Sequence[str] | None,
+        obj: str,
+        at: npt.NDArray[np.int64],
+    ) -> pa.Table:
+        with decoding(obj):
+            opened, file = content.opened(sparsely=True), _opened(content, ())
+            wanted = _wanted(file, columns)
+            flat = bool(wanted.names) and not any(map(pa.types.is_nested, wanted.types))
+            # Blocks of this writer have one row group.
+            if flat and file.metadata.num_row_groups == 1 and file.metadata.num_rows >= PAGED_ROWS:
+                with suppress(NoFooter):
+                    tree = footer.known(footer.content(opened))
+                    found = rows_at(opened, tree, 0, at, wanted)
+                    if found is not None:
+                        return pa.Table.from_batches([found])
+            return _all_rows(file, columns).take(at)
 
     def encode(
         self, rows: Sequence[pa.RecordBatch], schema: pa.Schema, schema_text: str
@@ -80,6 +89,7 @@ class ParquetBlocks:
             store_schema=False,
             # The log format has no checksum of its own.
             write_page_checksum=True,
+            write_page_index=True,
         ) as file:
             columns = [
                 pa.chunked_array([_as(b.column(i), f.type, kind) for b in batches], f.type)
@@ -91,6 +101,35 @@ class ParquetBlocks:
             said = {"parquet.avro.schema": schema_text, "writer.model.name": "avro"}
             file.add_key_value_metadata({**said, **logical.footer(schema)})
         yield sink.getvalue()
+
+
+def _opened(content: BlockContent, columns: Sequence[str] | None) -> pq.ParquetFile:
+    return pq.ParquetFile(
+        content.opened(sparsely=columns is not None),
+        pre_buffer=False,
+        page_checksum_verification=True,
+        coerce_int96_timestamp_unit="us",
+        thrift_string_size_limit=_FOOTER_BYTES,
+    )
+
+
+def _wanted(file: pq.ParquetFile, columns: Sequence[str] | None) -> pa.Schema:
+    """Those of ``columns`` that a block has, in plain types."""
+    schema = plain_schema(file.schema_arrow)
+    if len(set(schema.names)) < len(schema.names):
+        raise Undecodable("two of its columns have one name")
+    known = frozenset(schema.names)
+    names = schema.names if columns is None else dict.fromkeys(columns)
+    return pa.schema([schema.field(n) for n in names if n in known])
+
+
+def _all_rows(file: pq.ParquetFile, columns: Sequence[str] | None) -> pa.Table:
+    wanted = _wanted(file, columns)
+    if not wanted.names:
+        return pa.table({"none": pa.nulls(file.metadata.num_rows)}).select([])
+    found = file.read(columns=wanted.names, use_threads=False).select(wanted.names)
+    batches = [conform(batch, wanted) for batch in found.to_batches()]
+    return pa.Table.from_batches(batches, schema=wanted)
 
 
 def _as(column: pa.Array, kind: pa.DataType, known: pa.DataType) -> pa.Array:

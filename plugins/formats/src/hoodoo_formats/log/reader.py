@@ -29,6 +29,15 @@ class DecodesRows(Protocol):
         self, content: BlockContent, schema_text: str, columns: Sequence[str] | None, obj: str
     ) -> pa.Table: ...
 
+    def decode_rows(
+        self,
+        content: BlockContent,
+        schema_text: str,
+        columns: Sequence[str] | None,
+        obj: str,
+        at: npt.NDArray[np.int64],
+    ) -> pa.Table: ...
+
 
 NONE: Mapping[int, DecodesRows] = MappingProxyType({})
 
@@ -103,6 +112,18 @@ class LogReader:
         Raises UnsupportedTableError for a block without rows, or of a kind that none of the formats
         given reads, CorruptTableError for a content that can't be decoded, SchemaError for a type
         that no table holds."""
+        reads = self._reads(block)
+        return reads.decode(self._content(block), block.schema_text, columns, self._at(block))
+
+    def rows_at(
+        self, block: LogBlock, at: npt.NDArray[np.int64], columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """:meth:`rows` in the places ``at`` (from 0, ascending)."""
+        reads = self._reads(block)
+        content, text = self._content(block), block.schema_text
+        return reads.decode_rows(content, text, columns, self._at(block), at)
+
+    def _reads(self, block: LogBlock) -> DecodesRows:
         if not block.has_rows:
             raise UnsupportedTableError(
                 self._at(block),
@@ -118,7 +139,7 @@ class LogReader:
                 "or have "
                 "the table compacted by its writer.",
             )
-        return reads.decode(self._content(block), block.schema_text, columns, self._at(block))
+        return reads
 
     def deletes(self, block: LogBlock, ordering: Sequence[pa.DataType]) -> pa.Table:
         """The deletes of a delete block, in file order: ``record_key`` and ``partition_path``

@@ -63,7 +63,11 @@ def rows_at(
         return None
     found: dict[str, pa.ChunkedArray] = {}
     for content, places in files:
-        opened = pq.ParquetFile(pa.BufferReader(content), coerce_int96_timestamp_unit="us")
+        opened = pq.ParquetFile(
+            pa.BufferReader(content),
+            coerce_int96_timestamp_unit="us",
+            page_checksum_verification=True,
+        )
         some = opened.read(use_threads=False).take(pa.array(places))
         found.update(zip(some.column_names, some.columns, strict=True))
     arrays = [found[name].combine_chunks() for name in schema.names]

@@ -296,19 +296,17 @@ def _piece(
 ) -> Piece | None:
     """Not ``keyed``: the record keys of rows are null. ``keys``: rows of others are left out; None
     where these are all."""
-    chosen = None
+    at = None
     if block.kind == BlockKind.DELETE:
         gone = _with_keys(_deletes(reader, block, rule), reader, block)
         return Piece(gone if keys is None else gone.filter(_one_of(keys, gone)))
     if keys is not None:
         of_rows = reader.rows(block, [RECORD_KEY])
         if RECORD_KEY in of_rows.schema.names:
-            chosen = _one_of(keys, _with_keys(of_rows, reader, block))
-            if not pc.any(chosen).as_py():
+            at = np.flatnonzero(_one_of(keys, _with_keys(of_rows, reader, block)))
+            if not len(at):
                 return None
-    rows = _data(reader, block, rule, keyed)
-    if chosen is not None:
-        rows = rows.filter(chosen)
+    rows = _data(reader, block, rule, keyed, at)
     there = frozenset(rows.schema.names)
     batches = [widened(batch, rule.schema, reader.path) for batch in rows.to_batches()]
     table = pa.Table.from_batches(batches, rule.schema)
@@ -347,10 +345,18 @@ def _with_keys(rows: pa.Table, reader: LogFileReader, block: LogBlock) -> pa.Tab
     return rows
 
 
-def _data(reader: LogFileReader, block: LogBlock, rule: MergeRule, keyed: bool = True) -> pa.Table:
+def _data(
+    reader: LogFileReader,
+    block: LogBlock,
+    rule: MergeRule,
+    keyed: bool = True,
+    at: Numbers | None = None,
+) -> pa.Table:
+    """All rows of a block, or those in the places ``at``."""
     names = [n for n in rule.schema.names if keyed or n != RECORD_KEY]
+    names.append(OPERATION)
     try:
-        return reader.rows(block, [*names, OPERATION])
+        return reader.rows(block, names) if at is None else reader.rows_at(block, at, names)
     except SchemaError as error:  # of a damaged schema, or a type that no table holds
         raise SchemaError(
             f"log file {reader.path}, block at offset {block.offset}: {error.obj}",
