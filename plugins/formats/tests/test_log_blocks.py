@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import hoodoo
+import numpy as np
 import pyarrow as pa
 import pytest
 from attrs import frozen
 from hoodoo.errors import ConfigError, CorruptTableError, UnsupportedTableError
 from hoodoo.hookspecs.log_block import LogBlockFormat
+from hoodoo.kernel.answers import Who, checked
 from hoodoo.kernel.log_files import log_files
 from hoodoo.testing.contracts.log_block import LogBlockContract
 from hoodoo.testing.log_builders import small_rows
@@ -109,6 +111,45 @@ def test_blocks_of_a_kind_that_nobody_reads(tmp_path: Path) -> None:
         assert [d.reason for d in reader.damages] == ["42 is no kind of block"]
         with pytest.raises(UnsupportedTableError, match="PARQUET blocks.*hoodoo-formats"):
             reader.rows(block)
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_few_rows_of_a_parquet_block_are_read_by_their_pages(tmp_path: Path, damaged: bool) -> None:
+    """Damage is seen in the pages that are read, and not looked for in others."""
+    rows = pa.table({"n": pa.array(range(100_000)), "s": pa.array(map(str, range(100_000)))})
+    with LogWriter(str(tmp_path / "x.log"), log_files().blocks) as writer:
+        block = writer.data_block(5, rows, instant="1", table_name="t", meta=False)
+        writer.close()
+    content = bytearray((tmp_path / "x.log").read_bytes())
+    if damaged:
+        content[block.content_start + block.content_size // 3] ^= 1
+        (tmp_path / "x.log").write_bytes(content)
+    files, read = log_files(), []
+    for n in range(0, 100_000, 20_000):
+        with files.reader(LocalStorage(str(tmp_path)), "x.log", len(content)) as reader:
+            try:
+                found = reader.rows_at(block, np.array([n + 5, n + 7]), ["n", "s"])
+                assert found.to_pydict() == {"n": [n + 5, n + 7], "s": [str(n + 5), str(n + 7)]}
+                read.append(n)
+            except CorruptTableError:
+                pass
+    assert len(read) == (4 if damaged else 5)
+    if damaged:
+        with (
+            LogReader(LocalStorage(str(tmp_path)), "x.log", None, files.blocks) as reader,
+            pytest.raises(CorruptTableError, match="block at offset"),
+        ):
+            reader.rows(block)
+
+
+def test_of_a_format_without_it_all_rows_are_read(tmp_path: Path) -> None:
+    blocks = {42: checked("log_block", ArrowBlocks(), Who("log_block", "arrow", "ours", "1"))}
+    with LogWriter(str(tmp_path / "x.log"), blocks) as writer:
+        block = writer.data_block(42, small_rows(), instant="1", table_name="t", meta=False)
+        writer.close()
+    with LogReader(LocalStorage(str(tmp_path)), "x.log", None, blocks) as reader:
+        found = reader.rows_at(block, np.array([1]))
+        assert found.equals(small_rows().slice(1, 1))
 
 
 def test_decoding_says_which_block() -> None:

@@ -19,12 +19,13 @@ import pickle
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from attrs import frozen
 
 from hoodoo.errors import CorruptTableError, SchemaError
-from hoodoo.hookspecs.log_block import LogBlockFormat
+from hoodoo.hookspecs.log_block import DecodesSome, LogBlockFormat
 from hoodoo.hookspecs.log_format import LogFileWriter
 from hoodoo.kernel.log_files import LogFiles, log_files
 from hoodoo.model.change_data import SUFFIX
@@ -94,6 +95,23 @@ class LogBlockContract:
         assert found.equals(table.select(some))
         none = self.decoded(log_block, content, text, [])
         assert none.num_columns == 0 and none.num_rows == table.num_rows
+
+    def test_some_rows_are_those_of_all(
+        self, log_block: LogBlockFormat, sample: tuple[pa.Table, str]
+    ) -> None:
+        """For a format that decodes few rows by themselves."""
+        if not isinstance(log_block, DecodesSome):
+            return
+        table, text = sample
+        many = pa.concat_tables([table] * (50_000 // table.num_rows + 1)).combine_chunks()
+        name = table.schema.names[-1]
+        for rows_, places in ((table, [0, 7, 99]), (many, [3, 20_000, 49_999]), (many, [])):
+            content = _Content(pa.py_buffer(self.encoded(log_block, (rows_, text))))
+            at = np.array(places, np.int64)
+            found = log_block.decode_rows(content, text, None, "the block", at)
+            assert found.equals(rows_.take(at))
+            some = log_block.decode_rows(content, text, [name, "absent"], "the block", at)
+            assert some.equals(rows_.select([name]).take(at))
 
     def test_no_rows_are_rows(
         self, log_block: LogBlockFormat, sample: tuple[pa.Table, str]
