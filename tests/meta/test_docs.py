@@ -516,6 +516,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "log_block": (
         block_family.LogBlockFormat,
         block_family.BlockContent,
+        block_family.DecodesSome,
         block_family.ReadsRecords,
         block_family.RecordColumns,
     ),

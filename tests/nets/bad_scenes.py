@@ -85,6 +85,12 @@ def _merged_logs(path: Path) -> None:
     table.upsert(rows(5, 5, 2))
 
 
+def _read_one(path: Path) -> pa.Table:
+    """A row of which a log file has a newer version."""
+    key = rows(5, 1)["id"][0]
+    return opened(path).read(where=pc.field("id") == key).to_arrow()
+
+
 def _several_files(path: Path) -> None:
     table = create(path, index="simple")
     for start in (20, 30, 40):
@@ -157,6 +163,7 @@ SCENES: dict[str, Scene] = {
     "log_upsert": Scene(_merged_logs, _upsert),
     "compaction": Scene(_merged_logs, lambda path: opened(path).compact()),
     "merged_read": Scene(_merged_logs, lambda path: opened(path).read().to_arrow()),
+    "point_read": Scene(_merged_logs, _read_one),
     "cleaning": Scene(_several_versions, _clean),
     "planned": Scene(_planned, lambda path: opened(path, **_GIVES_WAY).upsert(rows(0, 40, 5))),
     "bucket": Scene(

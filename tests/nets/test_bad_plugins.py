@@ -57,6 +57,7 @@ PLACES: dict[str, tuple[str, str | None, str]] = {
     "LogFileReader": ("log_format", "reader", "compaction"),
     "LogFileWriter": ("log_format", "writer", "log_upsert"),
     "LogBlockFormat": ("log_block", None, "compaction"),
+    "DecodesSome": ("log_block", None, "point_read"),
     "HasColumnRanges": ("file_format", None, "upsert"),
     "HasBaseRanges": ("file_format", None, "upsert"),
     "BaseFileReader": ("file_format", "reader", "upsert"),
@@ -84,6 +85,7 @@ SCENE_OF = {
     ("LogBlockFormat", "encode"): "log_upsert",
     ("LogFormat", "writer"): "log_upsert",
     ("LogFileReader", "base_rows"): "merged_read",
+    ("LogFileReader", "rows_at"): "point_read",
     ("ComputedIndex", "file_id"): "new_bucket",
 }
 
