@@ -148,7 +148,7 @@ def test_of_a_format_without_it_all_rows_are_read(tmp_path: Path) -> None:
         block = writer.data_block(42, small_rows(), instant="1", table_name="t", meta=False)
         writer.close()
     with LogReader(LocalStorage(str(tmp_path)), "x.log", None, blocks) as reader:
-        found = reader.rows_at(block, np.array([1]))
+        found = reader.rows_at(block, np.array([1]), None)
         assert found.equals(small_rows().slice(1, 1))
 
 

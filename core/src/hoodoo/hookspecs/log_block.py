@@ -53,15 +53,9 @@ class LogBlockFormat(Protocol):
 class DecodesSome(Protocol):
     """Optional for a :class:`LogBlockFormat`: it decodes few rows of a block faster than all."""
 
-    def decode_rows(
-        self,
-        content: BlockContent,
-        schema_text: str,
-        columns: Sequence[str] | None,
-        obj: str,
-        at: npt.NDArray[np.int64],
-    ) -> pa.Table:
-        """:meth:`LogBlockFormat.decode`, of the rows in the places ``at`` (from 0, ascending)."""
+    def decode_rows(self, at: npt.NDArray[np.int64], *decode: Any) -> pa.Table:
+        """The rows in the places ``at`` (from 0, ascending) of what :meth:`LogBlockFormat.decode`
+        answers to the arguments ``decode``."""
 
 
 class RecordColumns(Protocol):
@@ -104,8 +98,6 @@ FAMILY = Family(
     :class:`LogBlockFormat`.""",
     (LogBlockFormat,),
     optional=(ReadsRecords, DecodesSome),
-    lacking={
-        "decode_rows": Optional(lambda blocks, *given: blocks.decode(*given[:-1]).take(given[-1]))
-    },
+    lacking={"decode_rows": Optional(lambda blocks, at, *given: blocks.decode(*given).take(at))},
     travels=True,
 )

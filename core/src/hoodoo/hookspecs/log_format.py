@@ -16,6 +16,7 @@ from hoodoo.storage.api import Storage
 
 # By the kind of the blocks that each reads and writes.
 LogBlockFormats = Mapping[int, LogBlockFormat]
+Numbers = npt.NDArray[np.int64]
 
 
 class LogFileReader(Protocol):
@@ -43,9 +44,7 @@ class LogFileReader(Protocol):
         reads, CorruptTableError for a content that can't be decoded, SchemaError for a type that no
         table holds."""
 
-    def rows_at(
-        self, block: LogBlock, at: npt.NDArray[np.int64], columns: Sequence[str] | None = None
-    ) -> pa.Table:
+    def rows_at(self, block: LogBlock, at: Numbers, columns: Sequence[str] | None) -> pa.Table:
         """:meth:`rows` in the places ``at`` (from 0, ascending). May be missing: all are read."""
 
     def deletes(self, block: LogBlock, ordering: Sequence[pa.DataType]) -> pa.Table:
@@ -57,7 +56,7 @@ class LogFileReader(Protocol):
         CorruptTableError for a content that can't be decoded or an ordering value that does not
         fit, UnsupportedTableError for a block that is none of deletes or of an old version."""
 
-    def base_rows(self, block: LogBlock, base_instant: str) -> npt.NDArray[np.int64] | None:
+    def base_rows(self, block: LogBlock, base_instant: str) -> Numbers | None:
         """The numbers, from 0 and ascending, of the rows of the base file of ``base_instant`` that
         the rows or deletes of ``block`` are about, one for each; None where it does not say them
         of that file. May be missing: no block says it."""
@@ -119,7 +118,7 @@ class LogFileWriter(Protocol):
     def stands_for(self, instants: Sequence[str]) -> None:
         """The blocks that follow are of a log compaction, and replace those of ``instants``."""
 
-    def at_rows(self, base_instant: str, rows: npt.NDArray[np.int64]) -> None:
+    def at_rows(self, base_instant: str, rows: Numbers) -> None:
         """The rows of the next block have the numbers ``rows`` (from 0, ascending) in the base file
         of ``base_instant``. May be missing: blocks do not say it."""
 
@@ -172,7 +171,7 @@ FAMILY = Family(
     parts={"log_reader": (LogFileReader,), "log_writer": (LogFileWriter,)},
     parts_lack={
         "rows_at": Optional(
-            lambda reader, block, at, columns=None: reader.rows(block, columns).take(at)
+            lambda reader, block, at, columns: reader.rows(block, columns).take(at)
         ),
         "base_rows": Optional(lambda reader, block, base_instant: None),
         "at_rows": Optional(lambda writer, base_instant, rows: None),

@@ -193,14 +193,12 @@ def named(
     first. Each commit is read once for a timeline."""
     limit = None if as_of is None else order_key(as_of)
     writes = [i for i in snapshot.writes() if limit is None or order_key(i.requested) <= limit]
-    newest_first = writes[: -MOST_COMMITS - 1 : -1]
-    todo = [i for i in newest_first if i.requested not in snapshot.timeline.noted]
+    newest_first, known = writes[: -MOST_COMMITS - 1 : -1], snapshot.timeline.noted
+    todo = [i for i in newest_first if i.requested not in known]
     made = together(snapshot.storage, *(partial(_read, snapshot, instant) for instant in todo))
-    snapshot.timeline.noted.update(
-        (i.requested, one) for i, one in zip(todo, made, strict=True) if one
-    )
+    known.update((i.requested, one) for i, one in zip(todo, made, strict=True) if one)
     for instant in newest_first:
-        one = snapshot.timeline.noted.get(instant.requested)
+        one = known.get(instant.requested)
         found: Sequence[Named] = ()
         with suppress(HoodooError):  # verify tells what can't be read
             found = one.within(paths) if isinstance(one, _ByPath) else ()

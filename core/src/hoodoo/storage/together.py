@@ -32,10 +32,7 @@ def together(storage: Storage, *calls: Callable[[], Any]) -> list[Any]:
     in their order, is raised then."""
     most = min(at_once(storage), len(calls))
     if most < 2:
-        answers = []
-        for call in calls:
-            answers.append(call())
-        return answers
+        return list(map(methodcaller("__call__"), calls))  # without a frame
     with ThreadPoolExecutor(most) as pool:
         running = [pool.submit(copy_context().run, call) for call in calls]
     return [future.result() for future in running]

@@ -216,15 +216,9 @@ def _rows(
 
 
 @rule("DecodesSome.decode_rows")
-def _some_rows(answer: Any, ask: Ask, *given: Any) -> pa.Table:
-    return _counted(_rows(answer, ask, *given[:-1]), ask, None, given[-1])
-
-
-@rule("LogFileReader.rows_at")
-def _counted(answer: Any, ask: Ask, block: Any, at: Sequence[int], columns: Any = None) -> pa.Table:
-    rows = shapes.instance(answer, pa.Table, "a pyarrow.Table").num_rows
-    if rows != len(at):
-        raise Wrong(f"{rows} rows", f"those in the {len(at)} places asked for")
+def _some_rows(answer: Any, ask: Ask, at: Sequence[int], *decode: Any) -> pa.Table:
+    if _rows(answer, ask, *decode).num_rows != len(at):
+        raise Wrong(f"{answer.num_rows} rows", f"those in the {len(at)} places asked for")
     return answer
 
 

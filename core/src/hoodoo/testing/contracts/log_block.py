@@ -108,9 +108,9 @@ class LogBlockContract:
         for rows_, places in ((table, [0, 7, 99]), (many, [3, 20_000, 49_999]), (many, [])):
             content = _Content(pa.py_buffer(self.encoded(log_block, (rows_, text))))
             at = np.array(places, np.int64)
-            found = log_block.decode_rows(content, text, None, "the block", at)
+            found = log_block.decode_rows(at, content, text, None, "the block")
             assert found.equals(rows_.take(at))
-            some = log_block.decode_rows(content, text, [name, "absent"], "the block", at)
+            some = log_block.decode_rows(at, content, text, [name, "absent"], "the block")
             assert some.equals(rows_.select([name]).take(at))
 
     def test_no_rows_are_rows(

@@ -51,11 +51,11 @@ class ParquetBlocks:
 
     def decode_rows(
         self,
+        at: npt.NDArray[np.int64],
         content: BlockContent,
         schema_text: str,
         columns: Sequence[str] | None,
         obj: str,
-        at: npt.NDArray[np.int64],
     ) -> pa.Table:
         with decoding(obj):
             opened, file = content.opened(sparsely=True), _opened(content, ())

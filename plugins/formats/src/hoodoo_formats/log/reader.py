@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType, TracebackType
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from hoodoo.errors import UnsupportedTableError
+from hoodoo.hookspecs.log_format import LogBlockFormats
 from hoodoo.model.log_block import BlockKind, Damage, Header, LogBlock, kind_name
 from hoodoo.storage.api import Storage, open_named
 
@@ -18,28 +19,9 @@ from hoodoo_formats.log.content import BlockContent, decoding
 from hoodoo_formats.log.deletes import decode_deletes
 from hoodoo_formats.log.scan import scan
 
+NONE: Mapping[int, Any] = MappingProxyType({})
 # No file has more.
 _MOST_ROWS = 1 << 62
-
-
-class DecodesRows(Protocol):
-    """Reads the rows of one kind of block (:class:`hoodoo.hookspecs.log_block.LogBlockFormat`)."""
-
-    def decode(
-        self, content: BlockContent, schema_text: str, columns: Sequence[str] | None, obj: str
-    ) -> pa.Table: ...
-
-    def decode_rows(
-        self,
-        content: BlockContent,
-        schema_text: str,
-        columns: Sequence[str] | None,
-        obj: str,
-        at: npt.NDArray[np.int64],
-    ) -> pa.Table: ...
-
-
-NONE: Mapping[int, DecodesRows] = MappingProxyType({})
 
 
 class LogReader:
@@ -55,7 +37,7 @@ class LogReader:
         storage: Storage,
         path: str,
         size: int | None = None,
-        formats: Mapping[int, DecodesRows] = NONE,
+        formats: LogBlockFormats = NONE,
     ) -> None:
         self._obj = f"log file {path}"
         self._path = path
@@ -116,14 +98,14 @@ class LogReader:
         return reads.decode(self._content(block), block.schema_text, columns, self._at(block))
 
     def rows_at(
-        self, block: LogBlock, at: npt.NDArray[np.int64], columns: Sequence[str] | None = None
+        self, block: LogBlock, at: npt.NDArray[np.int64], columns: Sequence[str] | None
     ) -> pa.Table:
         """:meth:`rows` in the places ``at`` (from 0, ascending)."""
         reads = self._reads(block)
         content, text = self._content(block), block.schema_text
-        return reads.decode_rows(content, text, columns, self._at(block), at)
+        return reads.decode_rows(at, content, text, columns, self._at(block))
 
-    def _reads(self, block: LogBlock) -> DecodesRows:
+    def _reads(self, block: LogBlock) -> Any:
         if not block.has_rows:
             raise UnsupportedTableError(
                 self._at(block),

@@ -57,14 +57,26 @@ class EvolvedLogReader:
 
     def rows(self, block: LogBlock, columns: Sequence[str] | None = None) -> pa.Table:
         """The rows of a block, by the table's names."""
+        names = self._names(block)
+        if names is None:
+            return self.stored.rows(block, columns)
+        return names.rows(self.stored.rows(block, _in_file(names, columns)))
+
+    def rows_at(
+        self, block: LogBlock, at: npt.NDArray[np.int64], columns: Sequence[str] | None
+    ) -> pa.Table:
+        """The same in the places ``at``."""
+        names = self._names(block)
+        if names is None:
+            return self.stored.rows_at(block, at, columns)
+        return names.rows(self.stored.rows_at(block, at, _in_file(names, columns)))
+
+    def _names(self, block: LogBlock) -> Names | None:
         names = self.history.names(block.instant)
         if names is not None and block.kind == BlockKind.CDC:
             images = {"before": names, "after": names}
-            names = Names({}, frozenset(), frozenset(), images)
-        if names is None:
-            return self.stored.rows(block, columns)
-        file = None if columns is None else names.in_file(columns)
-        return names.rows(self.stored.rows(block, file))
+            return Names({}, frozenset(), frozenset(), images)
+        return names
 
     def deletes(self, block: LogBlock, ordering: Sequence[pa.DataType]) -> pa.Table:
         """The inner reader's: keys and ordering columns have one name always."""
@@ -83,3 +95,7 @@ class EvolvedLogReader:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def _in_file(names: Names, columns: Sequence[str] | None) -> Sequence[str] | None:
+    return None if columns is None else names.in_file(columns)
