@@ -38,7 +38,7 @@ KINDS += [
 ]
 
 
-def rows(ids: Any, turn: int) -> pa.Table:
+def made(ids: Any, turn: int) -> pa.Table:
     ids = np.asarray(ids)
     return pa.table(
         {
@@ -66,17 +66,17 @@ def test_named_keys_are_a_filter_of_all_rows(
     tmp_path: Path, kind: dict[str, Any], evolved: bool
 ) -> None:
     path = str(tmp_path / "t")
-    first = rows(np.arange(ROWS), 1)
+    first = made(np.arange(ROWS), 1)
     table = hoodoo.create(path, first.schema, record_key="id", ordering="ts", **kind)
     table.upsert(first)
-    table.upsert(rows(np.arange(0, ROWS, 100), 2))
-    table.delete(rows([3, 100, 40_000], 3).select(["id", *_path(kind)]))
+    table.upsert(made(np.arange(0, ROWS, 100), 2))
+    table.delete(made([3, 100, 40_000], 3).select(["id", *_path(kind)]))
     name = "v"
     if evolved:
         table.alter(rename={"v": "w"})
         name = "w"
     table = hoodoo.open(path, kind["options"])
-    newer = rows([5, 200, 45_000, ROWS + 1], 4).rename_columns(["id", "part", "ts", name, "s"])
+    newer = made([5, 200, 45_000, ROWS + 1], 4).rename_columns(["id", "part", "ts", name, "s"])
     table.upsert(newer)
     table.upsert(newer.slice(0, 1))
     _same(path, name)
@@ -92,7 +92,7 @@ def _path(kind: dict[str, Any]) -> list[str]:
 def _same(path: str, name: str) -> None:
     whole = hoodoo.open(path).read().to_arrow()
     assert whole.num_rows == ROWS - 3 + 1 or whole.num_rows == ROWS - 2
-    keys = rows([3, 5, 7, 200, 400, 40_000, 40_001, 45_000, ROWS + 1, ROWS + 9], 0)["id"]
+    keys = made([3, 5, 7, 200, 400, 40_000, 40_001, 45_000, ROWS + 1, ROWS + 9], 0)["id"]
     asked = [[key] for key in keys.to_pylist()] + [keys.to_pylist(), []]
     for some in asked:
         for where in (
