@@ -3,6 +3,9 @@ by them the rows of the table."""
 
 from __future__ import annotations
 
+import json
+import random
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -202,3 +205,60 @@ def test_hudis_option_for_bigquery_leads_on(tmp_path: Path) -> None:
     }
     with pytest.raises(hoodoo.errors.ConfigError, match=r'table\.publish\("manifest"'):
         made(tmp_path / "t", **options)
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("kind", ["polaris", "unity", "bigquery"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_catalog_that_fails_at_random(
+    tmp_path: Path, request: pytest.FixtureRequest, kind: str, seed: int
+) -> None:
+    """Before a call, after it, or with an answer that says no: no row is lost, no write is refused,
+    and the next action brings the entry up to the table."""
+    host, server = request.getfixturevalue(kind)
+    if kind == "polaris":
+        options = {"hoodoo.catalogs": f"polaris://{host}/lake.db.trips"}
+    elif kind == "unity":
+        place = f"unity://{host}/main.db.trips"
+        options = {"hoodoo.open.formats": "delta", "hoodoo.open.catalogs": place}
+    else:
+        place = f"bigquery://{host}/acme.db.trips"
+        options = {"hoodoo.open.formats": "manifest", "hoodoo.open.catalogs": place}
+    chance, failed = random.Random(seed), []
+
+    def fault(call: str, path: str) -> Any:
+        if chance.random() < 0.4:
+            failed.append(call)
+            return chance.choice([(500, None), (503, {}), (403, {}), (429, None), (404, {})])
+        return None
+
+    server.fault = fault
+    table, expected = made(tmp_path / "t", **options), dict[int, float]()
+    for turn in range(12):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", HoodooWarning)  # that the entry is behind
+            ids = chance.sample(range(12), 3)
+            if chance.random() < 0.3:
+                table.delete(where=f"id in {tuple(ids)}")
+                expected = {k: v for k, v in expected.items() if k not in ids}
+            elif turn in (5, 8):
+                table.alter(add={f"more{turn}": "string"})
+            else:
+                table.upsert([{"id": n, "city": "oslo", "fare": float(turn)} for n in ids])
+                expected |= dict.fromkeys(ids, float(turn))
+    assert {r["id"]: r["fare"] for r in table.read().to_arrow().to_pylist()} == expected
+    assert failed
+    server.fault = None
+    table.upsert([{"id": 1, "city": "oslo", "fare": 9.0}])
+    (name,) = server.tables
+    found = server.tables[name]
+    if kind == "polaris":
+        columns = json.loads(found["properties"]["hoodoo.columns"])
+        columns += json.loads(found["properties"]["hoodoo.partition.columns"])
+    elif kind == "unity":
+        columns = found["columns"]
+    else:
+        columns = found["externalDataConfiguration"]["schema"]["fields"]
+        rows = listed(server, name).select(["id", "fare"]).to_pylist()
+        assert {r["id"]: r["fare"] for r in rows} == {**expected, 1: 9.0}
+    assert sorted(c["name"] for c in columns) == sorted(table.schema.names)

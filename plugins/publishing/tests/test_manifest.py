@@ -14,6 +14,7 @@ import pytest
 from attrs import define
 from hoodoo.errors import HoodooWarning, SchemaError, UnsupportedTableError
 from hoodoo.storage.api import Storage
+from hoodoo.testing.stores import Crash, CrashingStorage
 from hoodoo_publishing.manifest import PATH
 
 SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.string()), ("n", pa.int64())])
@@ -112,6 +113,61 @@ def test_a_list_that_comes_late_does_not_stay(tmp_path: Path) -> None:
     )
     table.upsert(some(0, n=1))
     agrees(hoodoo.open(str(tmp_path / "t")))
+
+
+def rows_of(table: hoodoo.Table) -> list[dict[str, Any]]:
+    found = table.read().to_arrow().select(SCHEMA.names).to_pylist()
+    return sorted(found, key=lambda row: row["id"])
+
+
+def listed(path: Path) -> list[dict[str, Any]]:
+    """The rows of the files of the list, all of which are there."""
+    lines = (path / PATH).read_text().splitlines()
+    parts = [pq.ParquetFile(line.removeprefix("file://")).read() for line in lines]
+    found = [row for part in parts for row in part.select(SCHEMA.names).to_pylist()]
+    return sorted(found, key=lambda row: row["id"])
+
+
+@pytest.mark.sampled(2, among="crashes")
+@pytest.mark.parametrize("when", ["before", "after", "torn"])
+@pytest.mark.parametrize("action", ["upsert", "clean", "rollback", "inline clean"])
+def test_a_process_ends_anywhere(tmp_path: Path, action: str, when: Any) -> None:
+    """Its readers see the table as it was before or after; the next action brings the list up to
+    the table."""
+    start = tmp_path / "start"
+    table, rights = made(start, **{"hoodie.clean.automatic": "false"}), []
+    for turn in range(3):
+        newest = table.upsert(some(*range(6), n=turn))
+        rights.append(rows_of(table))
+    inline = {"hoodie.clean.automatic": "true", "hoodie.clean.commits.retained": "1"}
+    at = 0
+    while True:
+        at += 1
+        target = tmp_path / f"t{at}"
+        shutil.copytree(start, target)
+        hoodoo.open(str(target)).publish()  # for the copy
+        table = hoodoo.open(str(target), inline if action == "inline clean" else {})
+        store = CrashingStorage(table.handle.storage, at, when)
+        table.handle.storage = store
+        try:
+            if action == "clean":
+                table.clean(commits_retained=1)
+            elif action == "rollback":
+                table.rollback(newest.instant)
+            else:
+                table.upsert(some(*range(3), n=9))
+        except Crash:
+            pass
+        if when != "torn":
+            now = rows_of(hoodoo.open(str(target)))
+            assert listed(target) in [rights[-1], rights[-2], now], (action, when, at)
+        fresh = hoodoo.open(str(target))
+        fresh.upsert(some(50))
+        agrees(fresh)
+        shutil.rmtree(target)
+        if not store.crashed:
+            break
+    assert at > 10
 
 
 def test_columns_with_another_name_in_older_files_are_refused(tmp_path: Path) -> None:
