@@ -283,3 +283,22 @@ def test_an_unknown_answer_to_the_first_one(store: DirectoryStorage, done: bool)
         assert beats.add(ONE)
         assert Liveness(store).is_alive(ONE)
     assert names(store) == []
+
+
+def test_a_renewal_that_came_after_the_end_stops_no_other_turn(
+    store: DirectoryStorage, turn: Callable[[], None]
+) -> None:
+    """The renewal had looked who lives before the end, and put its file after it."""
+
+    def ends(op: str, path: str) -> None:
+        if op == "put" and path.endswith(ONE):
+            beats.end()
+
+    gated = GatedStorage(store, ends)
+    with Beating(gated) as beats:
+        assert beats.add(ONE)
+        turn()
+    assert names(store) == [ONE]
+    with Beating(store) as again:
+        assert again.add(ONE)
+    assert names(store) == []

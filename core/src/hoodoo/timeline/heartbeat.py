@@ -21,7 +21,7 @@ from typing import Any
 from hoodoo.errors import StorageError, StorageUnknownError
 from hoodoo.log import get_logger
 from hoodoo.storage import processes
-from hoodoo.storage.api import Entry, Storage
+from hoodoo.storage.api import Entry, Storage, get_if_there
 from hoodoo.storage.processes import process_lives
 from hoodoo.storage.together import discard
 
@@ -195,9 +195,11 @@ class _Beats:
 def _put_first(storage: Storage, requested: str) -> bool:
     path, data = f"{FOLDER}/{requested}", json.dumps(identity()).encode()
     try:
-        return storage.put_if_absent(path, data)
+        first = storage.put_if_absent(path, data)
     except StorageUnknownError:
-        return storage.put_if_absent(path, data) or storage.get(path) == data
+        first = storage.put_if_absent(path, data)
+    # Else it may be this process's own: the answer was lost, or a renewal came after an end.
+    return first or get_if_there(storage, path) == data
 
 
 def _beats() -> _Beats:
