@@ -57,14 +57,15 @@ def _values(kind: dict[str, Any]) -> list[str]:
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(
-    ("kind", "evolved"),
+    "case",
     # Tables of version 6 are not altered.
     [(kind, n) for kind in KINDS for n in (False, True) if not n or "6" not in _values(kind)],
     ids=str,
 )
 def test_named_keys_are_a_filter_of_all_rows(
-    tmp_path: Path, kind: dict[str, Any], evolved: bool
+    tmp_path: Path, case: tuple[dict[str, Any], bool]
 ) -> None:
+    kind, evolved = case
     path = str(tmp_path / "t")
     first = made(np.arange(ROWS), 1)
     table = hoodoo.create(path, first.schema, record_key="id", ordering="ts", **kind)
