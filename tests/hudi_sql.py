@@ -282,26 +282,10 @@ ORDERED = Group(
             asks="SELECT id, name, ts, price FROM timed",
             rows=[(1, "a2", 1100, 20.0), (2, "b", 1, 1.0)],
         ),
-        Statement(
-            "CREATE TABLE some (id INT, name STRING, ts LONG, price DOUBLE) USING hudi "
-            "TBLPROPERTIES (type = 'mor', primaryKey = 'id', preCombineField = 'ts', "
-            "recordMergeMode = 'CUSTOM', 'hoodie.datasource.write.payload.class' = "
-            "'org.apache.hudi.common.model.PartialUpdateAvroPayload')",
-            note="Spark Hudi 1.2 creates it, and refuses each INSERT",
-            spark="",
-        ),
-        Statement("INSERT INTO some VALUES (1, 'a1', 1000, 10.0)", spark=""),
-        Statement(
-            "INSERT INTO some VALUES (1, null, 2000, 20.0)",
-            note="columns that are null keep their values",
-            asks="SELECT id, name, ts, price FROM some",
-            rows=[(1, "a1", 2000, 20.0)],
-            spark="",
-        ),
         Statement("SET hoodie.spark.sql.insert.into.operation = insert"),
         Statement(
             "INSERT INTO timed VALUES (2, 'c', 0, 1.0)",
-            note="as without SET: Spark Hudi 1.2 does not look for stored keys either",
+            note="as without SET",
             asks="SELECT id, name, ts, price FROM timed",
             rows=[(1, "a2", 1100, 20.0), (2, "b", 1, 1.0), (2, "c", 0, 1.0)],
         ),
@@ -625,6 +609,16 @@ QUERIES = Group(
             rows=[],
             spark="",
         ),
+        Statement("SET hoodie.spark.sql.insert.into.operation = upsert", spark=""),
+        Statement("INSERT INTO parts VALUES (1, 'a1', 1000, 10.0)", spark=""),
+        Statement(
+            "INSERT INTO parts VALUES (1, null, 2000, 20.0)",
+            note="null keeps the value",
+            asks="SELECT id, name, ts, price FROM parts",
+            rows=[(1, "a1", 2000, 20.0)],
+            spark="",
+        ),
+        Statement("RESET", spark=""),
         _refused(
             "SELECT key FROM hudi_metadata('trips')",
             "`table.indexes()`, `hoodoo inspect`",

@@ -13,25 +13,17 @@ from tests.hudi_sql import GROUPS, OTHER, SAME, Statement
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "sql-of-hudi.md"
 _HEAD = """# Hudi's SQL, statement by statement
 
-In short: `hoodoo.session(...).sql(text)` takes nearly all statements of Spark Hudi, with the same rows.
-[A session of SQL](session.md) says how to begin; search this page for a statement or a procedure.
-
-This page has the statements of Hudi's pages for Spark SQL, in tables of Hoodoo's own, and what
-a session does with each. It is generated from `tests/hudi_sql.py`. Tests
-run every statement without Spark, and every statement that Spark Hudi 1.2 knows beside it, and
-compare the rows.
-
-Statements in the blocks return the same rows as in Spark Hudi. Those in the tables:
+The statements of Hudi's pages for Spark SQL, in tables of Hoodoo's own, and what a
+[session](session.md) does with each. Tests run them without Spark, and beside Spark Hudi 1.2 those
+that it knows. Statements in blocks return the same rows there. Others:
 
 | result | meaning |
 |---|---|
-| works | it works, with these rows; Spark Hudi was not asked |
-| differs | it works, and the note says what differs |
-| refused | an error that says what to do |
+| works | Spark Hudi was not asked |
+| differs | in what the note says |
+| refused | the error says what to do |
 
-`SELECT *` shows the columns of the table; Spark Hudi puts its five `_hoodie_*` columns before them,
-which you can name here, too. Statements that change a table return a row with counts, and Spark
-Hudi returns none.
+`SELECT *` shows no `_hoodie_*` columns, which you can name. Changes return a row with counts.
 """
 _VERDICTS = {SAME: "same", OTHER: "differs"}
 _PROCEDURES = """

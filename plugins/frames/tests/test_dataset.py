@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pytest
 from hoodoo.errors import CallError, SchemaError
+from hoodoo_frames import dataset
 
 ID, DAY = pc.field("id"), pc.field("day")
 
@@ -132,3 +133,42 @@ def test_data_fusion_and_ibis(table: hoodoo.Table) -> None:
     con.con.register("trips", dataset)
     trips = con.table("trips")
     assert trips.filter((trips.day == "tue") & (trips.id < 450)).count().execute() == 50
+
+
+def test_large_plain_files_are_scanned_by_arrow(
+    table: hoodoo.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without Python between its threads and DuckDB's: the same rows, and never fewer."""
+    asked: list[Any] = []
+    of_files = dataset._of_files
+
+    def noted(rows: Any) -> Any:
+        asked.append(of_files(rows))
+        return asked[-1]
+
+    monkeypatch.setattr(dataset, "_of_files", noted)
+    queries = (
+        "SELECT count(*), count(fare), min(note), max(id) FROM trips",
+        "SELECT id, note FROM trips WHERE day = 'tue' AND id < 450 ORDER BY id",
+        "SELECT fare FROM trips WHERE id IN (3, 700) ORDER BY id",
+        "SELECT count(*) FROM trips WHERE fare > 3",
+    )
+
+    def answers() -> list[Any]:
+        connection = duckdb.connect()
+        connection.register("trips", table.read().to_dataset())
+        asked.clear()
+        return [connection.execute(query).fetchall() for query in queries]
+
+    by_hoodoo = answers()
+    assert asked and not any(asked)
+    monkeypatch.setattr(dataset, "_LARGE", 0)
+    assert answers() == by_hoodoo
+    assert len(asked) == len(queries) and all(asked)
+    # Of a filter by floating numbers, Arrow would leave out NaN by statistics.
+    found = table.read().to_dataset().scanner(["id"], ~(pc.field("fare") < 3)).to_reader()
+    assert asked[-1] is None
+    assert found.read_all().num_rows == table.read(where=~(pc.field("fare") < 3)).count()
+    reader = table.read(["id"]).to_dataset().scanner(["id"], ID < 7).to_reader()
+    assert reader.schema == pa.schema([table.schema.field("id")])
+    assert sorted(reader.read_all()["id"].to_pylist()) == list(range(7))

@@ -14,6 +14,10 @@ from hoodoo.errors import CallError
 from hoodoo_rows.api import Batches, Rows, Scan
 
 from hoodoo_frames.limited import first, some
+from hoodoo_frames.plain_files import plain_files
+
+_AHEAD = 8  # batches of a file that wait to be taken
+_LARGE = 4 << 20  # bytes of files, from which on it matters who decodes them
 
 
 def to_dataset(self: Rows) -> RowsDataset:
@@ -164,6 +168,11 @@ class RowsScanner(ds.Scanner):  # type: ignore[misc]  # pyarrow has no types
         return (ds.TaggedRecordBatch(batch, None) for batch in self.to_batches())
 
     def to_reader(self) -> pa.RecordBatchReader:
+        """DuckDB asks for this. Of plain files, pyarrow's own scanner makes the batches: no Python
+        is between its threads and those that take them."""
+        plain = None if self._shown is not None else _of_files(self._rows)
+        if plain is not None:
+            return plain.to_reader()
         return pa.RecordBatchReader.from_batches(
             self.projected_schema, Batches.Lasting(self.to_batches())
         )
@@ -187,6 +196,35 @@ class RowsScanner(ds.Scanner):  # type: ignore[misc]  # pyarrow has no types
         """The columns that are expressions."""
         assert self._shown is not None
         return ds.InMemoryDataset(table).to_table(columns=self._shown)
+
+
+def _of_files(rows: Rows) -> ds.Scanner | None:
+    """The rows by pyarrow's scanner of their files; None where they are more than plain files, and
+    where it may leave out rows: it takes the statistics of floating numbers for those of NaN,
+    too."""
+    known: dict[str, pa.Schema] = {}
+    if not isinstance(rows, Scan) or not rows.schema.names:
+        return None
+    spec, slices = rows.plan.spec, rows.plan.slices
+    size = sum(s.base_file.size for s in slices if s.base_file is not None)
+    if size < _LARGE or spec.asked is not None:  # a point read looks at pages
+        return None
+    files = plain_files(rows, known, unfiltered=True)
+    if not files:
+        return None
+    schema = known[files[0]]
+    for name in spec.where_columns:
+        at = schema.get_field_index(name)
+        if (
+            at < 0
+            or pa.types.is_floating(kind := schema.field(at).type)
+            or pa.types.is_nested(kind)
+        ):
+            return None
+    made = ds.dataset(files, schema, format="parquet").scanner(
+        rows.schema.names, spec.where, batch_readahead=_AHEAD, fragment_readahead=2
+    )
+    return made if made.projected_schema.equals(rows.schema) else None
 
 
 def _plain(dataset: Any) -> Any:
