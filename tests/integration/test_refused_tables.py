@@ -244,6 +244,7 @@ MAKERS: dict[str, Callable[[Path], Made]] = {
     "of a version after 9": lambda p: with_text(p, "version=9", "version=10"),
     "an upgrade was interrupted": lambda p: with_text(p, "layout.version=2", "layout.version=1"),
     "a type that is not known": lambda p: with_text(p, "MERGE_ON_READ", "MERGE_SOMEHOW"),
+    "copy on write, with log files": lambda p: with_text(p, "MERGE_ON_READ", "COPY_ON_WRITE"),
     "files without the partition columns": lambda p: with_properties(
         p, {"hoodie.datasource.write.drop.partition.columns": "true"}
     ),

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from attrs import evolve, frozen
+from hoodoo.errors import UnsupportedTableError
 from hoodoo.hookspecs.layout import Slot
 from hoodoo.model.filegroup import BaseFile, FileSlice
 
@@ -143,9 +144,11 @@ class SlotPlan:
 
     def _with_log(self, slot: PlannedSlot) -> PlannedSlot:
         """``slot``, with a log file in the place of its base file where that will do."""
-        if self._logs is None:
-            return slot
         slice_ = self._slices.get((slot.partition_path, slot.file_id))
+        if self._logs is None:
+            if slice_ is not None and slice_.row_logs:
+                raise _with_logs(slice_)
+            return slot
         begun = (slot.partition_path, slot.file_id) in self._logs.begun
         if slice_ is None and not (begun or self._logs.begin_groups):
             return slot
@@ -169,6 +172,16 @@ class SlotPlan:
             heapq.heappush(loads, (load + slot.work, part))
             dealt.append(evolve(slot, part=part))
         return sorted(dealt, key=lambda s: s.slot), parts
+
+
+def _with_logs(slice_: FileSlice) -> UnsupportedTableError:
+    return UnsupportedTableError(
+        f"file group {slice_.file_id} of partition path {slice_.partition_path!r}",
+        f"has log files, such as {slice_.row_logs[-1].name}, in a table that is copied on write "
+        "(hoodie.table.type): a new base file would lose their rows",
+        "set hoodie.table.type=MERGE_ON_READ in hoodie.properties; after a compaction of all "
+        "slices (strategy unbounded) the table can be COPY_ON_WRITE.",
+    )
 
 
 def plan_table(slots: Iterable[PlannedSlot]) -> pa.Table:
