@@ -107,6 +107,20 @@ def test_a_damaged_log_is_named(table: hoodoo.Table, which: int, known: bool) ->
     check(table)
 
 
+def test_a_damaged_checkpoint_is_named(table: hoodoo.Table) -> None:
+    head = delta_log.DeltaLog().head(table.handle.storage)
+    delta_log._checkpoint(table.handle.storage, head.version, head.detail)
+    folder = versions(table)[0].parent
+    for path in folder.glob("*.parquet"):
+        path.write_bytes(b"PAR1")
+    delta_log._known.clear()
+    with pytest.raises(CorruptTableError, match=r"checkpoint\.parquet can't be read"):
+        table.publish("delta")
+    shutil.rmtree(folder)
+    assert table.publish("delta")
+    check(table)
+
+
 def test_a_snapshot_of_others_does_not_stay(table: hoodoo.Table, tmp_path: Path) -> None:
     folder = Path(table.path.removeprefix("file://"), "metadata")
     newest = int((folder / "version-hint.text").read_text())

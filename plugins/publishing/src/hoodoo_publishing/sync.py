@@ -76,11 +76,13 @@ def _refuse(form: Format, state: TableState) -> None:
     found = (s.base_file for s in state.slices if StoredFiles.is_skeleton(s))
     skeletons = [file.path for file in found if file is not None]
     if skeletons:
+        column = next(iter(state.config.record_key_fields), state.schema.names[0])
         raise UnsupportedTableError(
             f"base file {skeletons[0]}",
             "has columns in a file outside of the table (a bootstrap), and readers of "
             f"{form.name} would miss them.",
-            "Cluster the table first (table.cluster()), or create it without hoodoo.open.formats.",
+            f'Cluster the table first, table.cluster(order="linear", columns=["{column}"]), or '
+            "create it without hoodoo.open.formats.",
         )
 
 

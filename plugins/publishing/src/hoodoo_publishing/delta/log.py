@@ -51,6 +51,7 @@ _RETENTION = "interval 5200 weeks"
 # null: its dataset had no rows for a filter of another column.
 _SKIPPING = "delta.dataSkippingStatsColumns"
 _Action = dict[str, Any]
+_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException)
 
 
 @define
@@ -173,14 +174,16 @@ class DeltaLog:
         else:
             log = _Log()
             if begin >= 0:
-                log.apply(_checkpointed(storage, checkpoints[begin]))
+                try:
+                    log.apply(_checkpointed(storage, checkpoints[begin]))
+                except _DAMAGE as error:
+                    raise _damaged(storage, f"{checkpoints[begin]} can't be read", error) from error
         needed = range(begin + 1 if begin < newest else newest, newest + 1)
         for text in together(storage, *(partial(storage.get, versions[v].path) for v in needed)):
             try:
                 log.apply(json.loads(line) for line in text.splitlines() if line.strip())
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                why = f"a version can't be read ({type(error).__name__}: {error})"
-                raise _damaged(storage, why) from error
+            except _DAMAGE as error:
+                raise _damaged(storage, "a version can't be read", error) from error
         with _lock:
             _known[storage.root] = (newest, versions[newest], log.copied())
             while len(_known) > _TABLES or sum(len(k[2].adds) for k in _known.values()) > _FILES:
@@ -210,9 +213,10 @@ class DeltaLog:
         )
 
 
-def _damaged(storage: Storage, why: str) -> CorruptTableError:
+def _damaged(storage: Storage, why: str, error: Exception | None = None) -> CorruptTableError:
+    why += f" ({type(error).__name__}: {error})." if error else "."
     fix = f"Delete the folder {FOLDER}; the next write makes it again."
-    return CorruptTableError(f"{storage.root}/{FOLDER}", f"{why}.", fix)
+    return CorruptTableError(f"{storage.root}/{FOLDER}", why, fix)
 
 
 def _head(version: int, log: _Log) -> Head:
