@@ -194,12 +194,11 @@ class _Beats:
 
 def _put_first(storage: Storage, requested: str) -> bool:
     path, data = f"{FOLDER}/{requested}", json.dumps(identity()).encode()
-    try:
-        first = storage.put_if_absent(path, data)
-    except StorageUnknownError:
-        first = storage.put_if_absent(path, data)
-    # Else it may be this process's own: the answer was lost, or a renewal came after an end.
-    return first or get_if_there(storage, path) == data
+    with suppress(StorageUnknownError):
+        if storage.put_if_absent(path, data):
+            return True
+    # It may be this process's own: the answer was lost, or a renewal came after an end.
+    return storage.put_if_absent(path, data) or get_if_there(storage, path) == data
 
 
 def _beats() -> _Beats:

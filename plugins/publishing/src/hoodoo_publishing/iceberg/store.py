@@ -51,7 +51,7 @@ DAMAGE = (ValueError, KeyError, TypeError, IndexError, EOFError, FileNotFoundErr
 @frozen
 class State:
     """``metadata``: the newest metadata file; ``manifests``: those of its current snapshot, or,
-    where another program made that, of the newest before it that is ours; ``versions``: numbers of
+    where another program made that, of the newest before it of this one; ``versions``: numbers of
     the metadata files that there are."""
 
     metadata: dict[str, Any]
