@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
+import hoodoo
+import pyarrow as pa
 import pytest
 
 REPO = Path(__file__).parents[2]
@@ -160,6 +162,18 @@ def test_a_first_upsert_imports_no_parser(tmp_path: Path) -> None:
     added = {name.partition(".")[0] for name in _added(code)}
     assert "hoodoo_statements" in added
     assert added.isdisjoint({"sqlglot", "rich", "typer", "pyspark", "polars", "duckdb"})
+
+
+def test_a_first_read_imports_little(tmp_path: Path) -> None:
+    """Reading a small table may be the only thing that a process does. pyarrow imports pandas, where there is one, at
+    its first array of Python values: a third of a second."""
+    rows = pa.table({"id": [1], "v": [2]})
+    hoodoo.create(str(tmp_path / "t"), rows.schema, record_key="id").upsert(rows)
+    code = f"import hoodoo; hoodoo.open({str(tmp_path / 't')!r}, engine='local').read().to_arrow()"
+    added = _added(code)
+    assert {n.partition(".")[0] for n in added}.isdisjoint({"pandas", "sqlglot", "pyspark"})
+    assert "numpy.ma" not in added
+    assert len([n for n in added if n.startswith("hoodoo")]) <= 460
 
 
 @pytest.mark.sampled

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
+from hoodoo.options.table import BOOTSTRAP_BASE
 
 from hoodoo_bootstrap import options
 
@@ -29,6 +30,7 @@ def hoodoo_participants() -> Iterable[Registration]:
             "bootstrap",
             "hoodoo_bootstrap.participant:BootstrapParticipant",
             options=options.OF_TABLES,
+            given=(BOOTSTRAP_BASE,),
             summary="the index of a bootstrap is deleted if the bootstrap is undone",
         )
     ]

@@ -34,7 +34,7 @@ from hoodoo_rows.write.widen import widened
 # What log files have deleted: they do not change, but for one of version 6 that grows. Small ones
 # are remembered, of as many files.
 _KEPT_BYTES, _KEPT_FILES = 64 << 10, 1024
-_NO_KEYS = pa.chunked_array([pa.array([], pa.string())])
+_NO_KEYS = pa.chunked_array([], pa.string())
 _deleted: dict[tuple[str, str, int], pa.ChunkedArray | None] = {}
 _lock = Lock()
 _MARKS = re.compile(f'"({IS_DELETED}|{OPERATION})"')  # columns that mark rows as deleted

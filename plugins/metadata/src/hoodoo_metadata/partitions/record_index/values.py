@@ -33,7 +33,7 @@ NO_INDEX = -1
 # The values of fileIdEncoding.
 AS_UUID, AS_TEXT = 0, 1
 _DASHES = np.array([8, 13, 18, 23])
-_DIGITS = np.setdiff1d(np.arange(36), _DASHES)
+_DIGITS = np.delete(np.arange(36), _DASHES)  # not setdiff1d, which imports numpy.ma: 15 ms
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
 
 
