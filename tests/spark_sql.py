@@ -88,18 +88,15 @@ GROUPS = [
             ),
             Case(
                 "CREATE TABLE n USING parquet AS SELECT * FROM t",
-                note="a table of another format takes the rows",
                 then=[("SELECT * FROM n", ROWS)],
             ),
             Case(
                 "CREATE VIEW v AS SELECT * FROM t",
-                note="shows the newest rows to each statement",
                 then=[(INTO, []), ("SELECT * FROM v", [*ROWS, NINE])],
                 ids=(1, 2, 3, 9),
             ),
             Case(
                 "CREATE TEMPORARY VIEW v USING hoodoo OPTIONS (path '{path}')",
-                note="shows the newest rows, too",
                 then=[("SELECT * FROM v", ROWS)],
             ),
             Case(
@@ -148,7 +145,6 @@ GROUPS = [
             Case("REFRESH TABLE t", note="not needed: each statement reads the newest"),
             Case(
                 "CACHE TABLE t",
-                note="an `INSERT` of this session is seen",
                 then=[(INTO, []), (ALL, [*ROWS, NINE]), ("UNCACHE TABLE t", [])],
                 ids=(1, 2, 3, 9),
             ),
@@ -283,7 +279,6 @@ GROUPS = [
             ),
             Case(
                 "ALTER TABLE t RENAME TO n",
-                note="the name in the catalog",
                 then=[("SELECT * FROM n", ROWS)],
             ),
             _spark("ALTER TABLE t SET SERDEPROPERTIES ('a' = 'b')", "", "NOT_SUPPORTED_COMMAND"),
@@ -313,7 +308,7 @@ GROUPS = [
         [
             Case("DESCRIBE t", note="the columns that the entry noted"),
             Case("DESCRIBE EXTENDED t", note="says `MANAGED`, and no place: Spark asks no source"),
-            Case("SHOW TABLE EXTENDED LIKE 't'", note="with the place and the format"),
+            Case("SHOW TABLE EXTENDED LIKE 't'"),
             Case("SHOW COLUMNS FROM t"),
             Case("SHOW CREATE TABLE t", note="without `USING` and `LOCATION`: it can't be run"),
             Case("SHOW TBLPROPERTIES t", note="none are shown"),

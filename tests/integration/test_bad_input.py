@@ -1,8 +1,8 @@
 """Bad input: each row of docs/errors.md is provoked here, and leaves the table byte for byte as it was.
 
 The page and this module hold each other: a row without a trial fails, a trial without a row fails,
-and the message in the page is the one raised, but for what varies, written as ``…``. The page leaves out what
-each message says after *Fix:*; bad_input_messages.json has the whole of it.
+and the message in the page is how the one raised begins, but for what varies, written as ``…``;
+bad_input_messages.json has the whole of it.
 """
 
 from __future__ import annotations
@@ -842,7 +842,7 @@ def test_bad_input(title: str, world: World) -> None:
     assert tree(world.home) == before
     told_kind, message = page_rows()[title]
     assert told_kind == kind.__name__
-    assert said(message, str(error)), f"the page says:\n{message}\nraised:\n{error}"
+    assert said(f"{message}…", str(error)), f"the page says:\n{message}\nraised:\n{error}"
     assert said(WHOLE[title], str(error)), f"noted:\n{WHOLE[title]}\nraised:\n{error}"
 
 

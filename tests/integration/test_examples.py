@@ -106,8 +106,9 @@ def test_the_page_shows_what_it_prints(
     name: str, tmp_path: Path, example: Callable[[str], Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     example(name).main(tmp_path)
-    (printed,) = shown(name, "text")
-    assert capsys.readouterr().out == printed
+    (printed,) = shown(name, "text")  # a line of three dots stands for lines that are left out
+    pattern = ".*\n".join(re.escape(part) for part in printed.split("...\n"))
+    assert re.fullmatch(pattern, capsys.readouterr().out, re.S)
 
 
 @pytest.mark.sampled(1, among="long")

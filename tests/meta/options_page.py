@@ -76,7 +76,7 @@ table when it is created; a different value later is an error.
 | type | values |
 |---|---|
 | flag | `true`, `1`, `yes`, `on`, or `false`, `0`, `no`, `off`, in upper or lower case |
-| whole number, number | decimal digits; no thousands separators |
+| integer, number | decimal digits; no thousands separators |
 | bytes | a number of bytes, or one with a unit: `128MB`, `1.5 GiB`, `64k`. Units are multiples of 1024. *bytes (MB)*: a number without a unit counts MB |
 | duration | a number in the unit that the option names, or with a unit: `500ms`, `30s`, `5 min`, `2h`, `7d` |
 | choice | one of the listed words, in any case |
@@ -135,20 +135,20 @@ def _by_family() -> Iterable[tuple[str, tuple[Option, ...]]]:
 
 
 def _table(options: Iterable[Option]) -> str:
-    lines = ["| option | type, default | purpose |", "|---|---|---|"]
+    lines = ["| option | type, default, purpose |", "|---|---|"]
     for o in sorted(options, key=lambda option: option.key):
         names = [f"Also: {', '.join(f'`{n}`' for n in o.aliases)}."] if o.aliases else []
         names += [f"Older: {', '.join(f'`{n}`' for n in o.older)}."] if o.older else []
         stored = ["*Table.*"] if o.table_property else []
         what = " ".join([*stored, o.summary, *names]).replace("|", "\\|")
         kind = ", ".join(part for part in (_type(o), _default(o)) if part)
-        lines.append(f"| `{o.key}` | {kind} | {what} |")
+        lines.append(f"| `{o.key}` | {kind}. {what} |")
     return "\n".join(lines) + "\n"
 
 
 def _type(option: Option[Any]) -> str:
     kind = option.kind
-    name, bounds = kind.name, kind.bounds
+    name, bounds = kind.name.replace("whole number", "integer"), kind.bounds
     if isinstance(kind, Size) and kind.unit != "b":
         name = f"{name} ({kind.unit.upper()}B)"
     if name == "choice":

@@ -48,6 +48,38 @@ commit = table.upsert(rides)
 """,
 }
 
+# What the methods of a table are for, as headings of its page, and their names.
+METHODS = {
+    "Facts about the table": "path config schema timeline history file_slices handle",
+    "Reading": "read incremental changes query",
+    "Search of vectors": "search",
+    "Bytes of blobs": "read_blob blob_bytes",
+    "All rows at once": "to_arrow to_pandas to_polars count head",
+    "Writes of rows": "upsert insert append bulk_insert delete",
+    "Changes of rows by condition": "update merge",
+    "Changes of columns": "alter",
+    "Writes that replace existing rows": "insert_overwrite insert_overwrite_table delete_partitions",
+    "Any action by its name": "run schedule run_planned",
+    "Compaction": "compact schedule_compaction run_compaction schedule_compact run_compact",
+    "Clustering": "cluster optimize schedule_clustering run_clustering "
+    "schedule_cluster run_cluster cancel_clustering clusterings resize_buckets",
+    "Old file slices, old instants": "clean schedule_clean run_clean vacuum archive",
+    "Undo of a write": "rollback check_rollback",
+    "Undo of all writes since an instant": "restore schedule_restore run_restore check_restore",
+    "Savepoints": "savepoint delete_savepoint savepoints",
+    "Files written again, with other options": "rewrite",
+    "Virtual keys": "enable_virtual_keys rewrite_keys",
+    "Indexes and the metadata table": "create_index indexes rebuild_index "
+    "switch_index compare_indexes drop_index compact_metadata",
+    "Table versions": "upgrade downgrade",
+    "Erasure": "erase",
+    "Copies, and named states": "backup clone tag tags untag",
+    "Where the rows of some keys are": "locate location_changes",
+    "Catalogs": "sync",
+    "Metadata of other formats": "publish",
+    "Reports": "report stats verify",
+}
+
 # Arguments that a docstring does not name, by the argument, or by the call and the argument.
 ARGUMENTS = {
     "path": "the directory or URI of the table",
@@ -137,7 +169,7 @@ _READS = "Raises CorruptTableError if a file that a commit names is lost or dama
 _STORE = "Raises StorageError if the store fails."
 # Usual ones, which a page says once, at its head.
 ON_THE_PAGE = (_READS, _STORE)
-_PLANNED = "Raises ConfigError if the plan is not pending, and StorageError if the store fails."
+_PLANNED = "Raises ConfigError if the plan is not pending."
 # The errors, where a docstring names none.
 ERRORS = {
     **dict.fromkeys(
@@ -166,10 +198,10 @@ ERRORS = {
         ),
         _STORE,
     ),
-    "table.file_slices": "Raises ConfigError for an invalid time, and StorageError if the store fails.",
+    "table.file_slices": "Raises ConfigError for an invalid time.",
     "table.delete_partitions": "Raises DataError for a partition path that the table does not have, and CommitConflictError.",
     "table.vacuum": "Raises the errors of `clean`.",
-    "table.compact": "Raises UnsupportedTableError for a copy-on-write table, and StorageError if the store fails.",
+    "table.compact": "Raises UnsupportedTableError for a copy-on-write table.",
     "table.schedule_restore": "Raises the errors of `restore`.",
     "table.delete_savepoint": "Raises ConfigError if there is no such savepoint.",
     "table.merge": "`execute()` raises ConfigError, SchemaError and DataError; then no row was written.",

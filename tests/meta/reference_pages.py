@@ -28,13 +28,13 @@ from tests.meta.reference_examples import (
     BEGIN,
     ERRORS,
     EXAMPLES,
+    METHODS,
     ON_THE_PAGE,
 )
 
 kernel()  # knows the families that distributions bring
 
 FOLDER = Path(__file__).parents[2] / "docs/reference"
-GLOSSARY = FOLDER.parent / "glossary.md"
 _ROLE = re.compile(r":\w+:`~?(?:[\w.]+\.)?(\w+)`")
 # Where a page tells more of it: shown below the docstring.
 GUIDES = {
@@ -114,7 +114,6 @@ _PAGE = re.compile(r"\bdocs/([\w/-]+)\.md\b")
 _SESSION = re.compile(r"\n\n>>> (?:.+\n?)*")
 # A docstring that leaves the arguments to another call of the page.
 _TWIN = re.compile(r"arguments are those of ``(\w+)``")
-_TWINS = re.compile(r"\s*The (?:other )?arguments are\s+those of ``\w+``\.")
 _CLASS = inspect.Parameter("cls", inspect.Parameter.POSITIONAL_ONLY)
 MADE = "<!-- Made by tests/meta/reference_pages.py: change the docstrings. -->"
 
@@ -132,13 +131,12 @@ def functions() -> list[str]:
 
 
 def groups() -> Iterator[tuple[str, list[str]]]:
-    """What the methods of a table are for, by the glossary, and their names."""
-    text = GLOSSARY.read_text("utf-8").split("\n## Methods of a table\n", 1)[1].split("\n## ", 1)[0]
+    """What the methods of a table are for, and their names."""
     left = public(hoodoo.Table)
-    for names, what in re.findall(r"^\| (`.*?`) \| (.*) \|$", text, re.M):
-        found = [name for name in re.findall(r"`(\w+)`", names) if name in left]
+    for title, names in METHODS.items():
+        found = [name for name in names.split() if name in left]
         left = [name for name in left if name not in found]
-        yield what, found
+        yield title, found
     if left:
         yield "others", left
 
@@ -154,12 +152,10 @@ def entry(call: str, member: Any, level: str = "###") -> list[str]:
     owner = call.partition(".")[0]
     first = _first.setdefault((owner, name if len(said.split()) < 9 else "", said), name)
     if first != name:
-        return lines + _another_name(first, call, shown)
+        return lines + _another_name(first, call)
     if callable(shown):
         lines += ["```py", usage(call, shown, isinstance(member, property)), "```", ""]
-    listed = callable(shown) and not isinstance(member, property) and _unsaid(call, shown, said)
-    plain = _TWINS.sub("", said) if listed else said  # the list says it
-    lines.append(_plain(_SESSION.sub("", plain).rstrip()))
+    lines.append(_plain(_SESSION.sub("", said).rstrip()))
     lines += more(
         call, shown if callable(shown) and not isinstance(member, property) else None, said
     )
@@ -169,11 +165,9 @@ def entry(call: str, member: Any, level: str = "###") -> list[str]:
     return lines
 
 
-def _another_name(first: str, call: str, function: Callable[..., Any]) -> list[str]:
+def _another_name(first: str, call: str) -> list[str]:
     """A second name of one function."""
-    names = ", ".join(f"`{one}`" for one in arguments(call, function))
-    said = f"Another name of [{first}](#{first}), with its arguments ({names}) and errors."
-    return [said, *example(call)]
+    return [f"Another name of [{first}](#{first}).", *example(call)]
 
 
 def member(owner: str, name: str) -> Any:
@@ -195,12 +189,8 @@ def more(call: str, function: Callable[..., Any] | None, said: str) -> list[str]
     if function is not None:
         left = _unsaid(call, function, said)
         texts = [(one, ARGUMENTS.get(f"{call}.{one}") or ARGUMENTS[one]) for one in left]
-        of_read = _TWIN.search(" ".join(said.split()))
-        if of_read and texts:
-            names = ", ".join(f"`{one}`" for one, _ in texts)
-            lines += ["", f"- {names}: as in [{of_read[1]}](#{of_read[1]})."]
-        else:
-            lines += ["", *_explained(call, texts)] if texts else []
+        explained = [] if _TWIN.search(" ".join(said.split())) else _explained(call, texts)
+        lines += ["", *explained] if explained else []
     if ERRORS.get(call, "Raises no error.") not in ("Raises no error.", *ON_THE_PAGE):
         lines += ["", _errors(call)]
     return lines + example(call)
@@ -213,13 +203,15 @@ def _unsaid(call: str, function: Callable[..., Any], said: str) -> list[str]:
 
 
 def _explained(call: str, texts: list[tuple[str, str]]) -> list[str]:
-    """A text of several words that another call of the page has is a link to that call."""
+    """A text of several words that an earlier call has is left out; where calls have little in common, it is a link."""
     owner, _, name = call.partition(".")
     said: dict[str, list[str]] = {}
     for one, text in texts:
         first = _first.setdefault((owner, one, text), name)
-        new = first == name or len(text.split()) < 6
-        said.setdefault(text if new else f"as in [{first}](#{first})", []).append(f"`{one}`")
+        new = first == name or (len(text.split()) < 6 and not text.startswith("as in"))
+        if new or owner == "hoodoo":
+            link = text if new else f"as in [{first}](#{first})"
+            said.setdefault(link, []).append(f"`{one}`")
     return [f"- {', '.join(args)}: {text}." for text, args in said.items()]
 
 
@@ -308,13 +300,13 @@ def table_page() -> str:
         "",
         "All errors are in [the list](types.md#errors), and [explained](../errors.md). A method with the argument `engine` runs on",
         "the engine of its data, unless you give the argument: [Spark](../spark.md). Times are instants, datetimes with a time",
-        "zone, or ISO 8601 texts with a time zone. Sizes are in bytes. Where nothing else is said, a call raises StorageError if the",
-        "store fails, and a read CorruptTableError if a file that a commit names is lost or damaged.",
+        "zone, or ISO 8601 texts with a time zone. Sizes are in bytes. An argument that is not explained is that of the methods",
+        "before it. A call raises StorageError if the store fails, and a read CorruptTableError if a file that a commit names is",
+        "lost or damaged.",
         *begin("table.md"),
     ]
     for what, names in groups():
-        title = what.partition(";")[0]
-        lines += ["", f"## {title[0].upper()}{title[1:]}"]
+        lines += ["", f"## {what}"]
         for name in names:
             member = inspect.getattr_static(hoodoo.Table, name)
             if not isinstance(member, property):

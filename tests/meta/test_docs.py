@@ -676,8 +676,8 @@ def test_each_hook_says_when_default_and_returns() -> None:
         # The page says once that hooks without arguments have none, and which error is usual.
         title = next(one for one in titles if one.startswith(f"{hook}("))
         rest = [] if "() ->" in title else ["Arguments"]
-        rest += [] if "-> Iterable[Registration]" in title else ["Errors"]
-        for word in ("When", "Default", "Returns", *rest):
+        rest += [] if "-> Iterable[Registration]" in title else ["Errors", "Returns"]
+        for word in ("When", "Default", *rest):
             assert f"- *{word}*: " in text, f"{hook} does not say: {word}"
 
 
@@ -730,7 +730,7 @@ def test_decisions_are_found_and_short() -> None:
 
 
 # The number only goes down: merge what a page repeats, and link.
-MOST_WORDS = 118_300
+MOST_WORDS = 110_000
 
 
 def test_pages_do_not_grow() -> None:

@@ -104,10 +104,14 @@ def test_every_name_has_shapes_errors_and_an_example(call: str) -> None:
     if signature:  # not a field
         assert not re.search(r"(->|:) Any$", signature), "it does not say what it returns"
     text = re.sub(r"^```.*?^```$", "", said, flags=re.M | re.S)
-    if callable(member):
+    if callable(member) and "Another name of [" not in text:
         named = {*reference_pages.arguments(call, member)} - {"engine" if owner == "table" else ""}
-        lacking = sorted(one for one in named if not re.search(rf"`{one}\b", text))
-        assert not lacking, f"arguments that are not explained: {', '.join(lacking)}"
+        # The page says that an argument which is not explained is that of the methods before it.
+        before = list(ENTRIES)[: list(ENTRIES).index(call)] if owner != "hoodoo" else []
+        text_before = " ".join(ENTRIES[one][1] for one in before if one.startswith(owner))
+        lacking = sorted(one for one in named if not re.search(rf"`{one}\b", text + text_before))
+        twin = re.search(r"arguments are\s+those of `\w+`", text)
+        assert twin or not lacking, f"arguments that are not explained: {', '.join(lacking)}"
         # That there are none is said in the docstring, and left out of the page.
         errors = str(reference_examples.ERRORS.get(call))
         none = "Raises no error" in f"{inspect.getdoc(member)} {errors}"

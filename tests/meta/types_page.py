@@ -297,21 +297,36 @@ def render() -> str:
             _spark(read.schema.field(column)), str(pandas[column]), str(polars[column]), relation[column],
         ]  # fmt: skip
         lines.append("| " + " | ".join(f"`{cell}`" for cell in cells) + " |")
-    arrives = ["| Arrow | stored as | |", "|---|---|---|"]
-    refused = ["| Arrow | fix |", "|---|---|"]
+    arrives: dict[str, list[str]] = {}
+    refused: dict[str, list[str]] = {}
     for one in TRIED:
         found = stored_type(one.rows.type)
         if isinstance(found, SchemaError):
-            refused.append(f"| `{name(one.rows.type)}` | {found.fix} |")
+            refused.setdefault(found.fix, []).append(f"`{name(one.rows.type)}`")
         elif one.note or str(found) != name(one.rows.type):
-            arrives.append(
-                f"| `{name(one.rows.type)}` | `{found}` | {one.note} |".replace("|  |", "| |")
-            )
-    frames = ["| | type | stored as | fix |", "|---|---|---|---|"]
+            becomes = f"`{found}`: {one.note}" if one.note else f"`{found}`"
+            arrives.setdefault(becomes, []).append(f"`{name(one.rows.type)}`")
+    frames: dict[str, list[str]] = {}
     for library, what, becomes, fix in _of_frames():
-        frames.append(f"| {library} | `{what}` | {becomes} | {fix} |".replace("|  |", "| |"))
-    parts = ((_HEAD, lines), (_ARRIVES, arrives), (_REFUSED, refused), (_FRAMES, frames))
+        said = f"{becomes}: {fix}" if fix else becomes
+        frames.setdefault(f"{library} | {said}", []).append(f"`{what}`")
+    parts = (
+        (_HEAD, lines),
+        (_ARRIVES, ["| Arrow | stored as |", "|---|---|", *_grouped(arrives)]),
+        (_REFUSED, ["| Arrow | fix |", "|---|---|", *_grouped(refused)]),
+        (_FRAMES, ["| | type | stored as |", "|---|---|---|", *_of_library(frames)]),
+    )
     return "".join(head + "\n".join(rows) + "\n" for head, rows in parts)
+
+
+def _of_library(found: dict[str, list[str]]) -> list[str]:
+    """The library comes first, then its types."""
+    rows = [(one.partition(" | "), types) for one, types in found.items()]
+    return [f"| {lib} | {', '.join(types)} | {what} |" for (lib, _, what), types in rows]
+
+
+def _grouped(found: dict[str, list[str]]) -> list[str]:
+    return [f"| {', '.join(types)} | {what} |" for what, types in found.items()]
 
 
 if __name__ == "__main__":

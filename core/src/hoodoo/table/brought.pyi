@@ -728,13 +728,12 @@ class Brought:
 
         ``add`` maps columns, or fields within them (``"place.zone"``, ``"stops.element.zone"``,
         ``"by.value.zone"``), to types: pyarrow types, or Spark's names of types (``"bigint"``,
-        ``"decimal(9, 2)"``, ``"array<string>"``). They are added at the end, and are null in existing
-        rows. ``widen`` maps columns to wider types: int to bigint, float or double; float to double;
-        decimals in precision. ``nullable`` names columns that accept nulls from now on. ``rename``
-        maps columns, and fields within them, to new names; ``drop`` takes some away; those of
-        ``reorder`` come first. Other readers need ``hoodie.schema.on.read.enable=true`` from then on.
-        Columns of the key, the partition path, the ordering and of indexes are refused; so are
-        ``comments``.
+        ``"decimal(9, 2)"``, ``"array<string>"``). They are null in existing rows. ``widen`` maps
+        columns to wider types: int to bigint, float or double; float to double; decimals in precision.
+        ``nullable`` names columns that accept nulls from now on. ``rename`` maps columns, and fields
+        within them, to new names; ``drop`` takes some away; those of ``reorder`` come first. Other
+        readers need ``hoodie.schema.on.read.enable=true`` from then on. Columns of the key, the
+        partition path, the ordering and of indexes are refused; so are ``comments``.
 
         Raises SchemaError and ConfigError. If nothing has to change, the instant of the commit is
         empty."""
