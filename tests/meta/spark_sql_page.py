@@ -11,6 +11,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "spark-source.md"
 # What stands before and behind the table.
 BEGIN, END = "<!-- statements -->\n", "<!-- end of statements -->\n"
 _VERDICTS = {LATER: "refused later"}
+# Notes on options, of which the page speaks before.
+_SAID_ABOVE = ("an option", "the error names the nearest option")
 
 
 def render() -> str:
@@ -25,7 +27,7 @@ def _parts() -> Iterator[str]:
         rows: dict[tuple[str, str], list[str]] = {}
         for case in group.cases:
             verdict = _VERDICTS.get(case.verdict, case.verdict)
-            if verdict == "works" and not case.note:
+            if (verdict == "works" and not case.note) or case.note.startswith(_SAID_ABOVE):
                 continue  # as everywhere
             # "likewise": as the row before.
             note = list(rows)[-1][1] if case.note == "likewise" else case.note

@@ -14,18 +14,13 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "sql-of-hudi.md"
 _HEAD = """# Hudi's SQL, statement by statement
 
 The statements of Hudi's pages for Spark SQL, in tables of Hoodoo's own, and what a
-[session](session.md) does with each. Tests run them without Spark, and beside Spark Hudi 1.2 those
-that it knows. Statements in blocks return the same rows there. Others:
-
-| result | meaning |
-|---|---|
-| works | Spark Hudi was not asked |
-| differs | in what the note says |
-| refused | the error says what to do |
+[session](session.md) does with each: nearly all work. Tests run them without Spark, and beside
+Spark Hudi 1.2 those that it knows. Statements in blocks return the same rows there. In the tables,
+*differs* means that it works, and the note says what differs; *refused*, that the error says what
+to do.
 
 `SELECT *` shows no `_hoodie_*` columns, which you can name. Changes return a row with counts.
 """
-_VERDICTS = {SAME: "same", OTHER: "differs"}
 _PROCEDURES = """
 ## All procedures
 
@@ -48,7 +43,7 @@ def _parts() -> Iterator[str]:
     yield _HEAD
     for group in GROUPS:
         yield f"\n## {group.title}\n"
-        same = [one for one in group.statements if _verdict(one) == "same"]
+        same = [one for one in group.statements if one.verdict == SAME]
         if same:
             yield "\n```sql\n" + "".join(_line(one) for one in same) + "```\n"
         others = [one for one in group.statements if one not in same]
@@ -62,9 +57,7 @@ def _parts() -> Iterator[str]:
 
 
 def _verdict(statement: Statement) -> str:
-    if statement.verdict == SAME and statement.spark == "":
-        return "works"
-    return _VERDICTS.get(statement.verdict, "refused")
+    return "differs" if statement.verdict == OTHER else "refused"
 
 
 def _text(statement: Statement) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from hoodoo import Table
 from hoodoo.kernel.registry import kernel
 from hoodoo.model.action import ACTIONS
+
 from tests.meta.reference_examples import METHODS
 
 kernel()  # knows the families that distributions bring
