@@ -27,6 +27,7 @@ from hoodoo_statements.overwrite import overwrite
 from hoodoo_statements.partition_spec import PartitionSpec
 from hoodoo_statements.query import Query
 from hoodoo_statements.refused_parts import cut, refuse_more
+from hoodoo_statements.spark_sql.kinds import kind_of, spark_name
 from hoodoo_statements.text.chains import shallow
 from hoodoo_statements.text.dialect import DIALECT
 from hoodoo_statements.text.forms import usual, usual_text
@@ -395,17 +396,24 @@ def _with_values(found: Any, spec: PartitionSpec, spark: Any) -> Any:
 
 def _of_types(frame: Any, types: Mapping[str, pa.DataType]) -> Any:
     """``frame`` with its exact numbers as the decimal and floating numbers that the columns hold: a
-    literal such as 1.5 is a ``decimal(2,1)`` for Spark. A number that does not fit fails the
-    statement, whether or not the session is ANSI."""
+    literal such as 1.5 is a ``decimal(2,1)`` for Spark. A text becomes what the column holds, as
+    without Spark. A value that does not fit fails the statement, whether or not the session is
+    ANSI."""
     columns: dict[str, str] = {}
     sources: tuple[str, ...]
     for column in frame.schema.fields:
         name, kind, wanted = column.name, column.dataType.simpleString(), types[column.name]
         columns[name] = f"`{name}`"
         if pa.types.is_decimal(wanted):
-            becomes, sources = f"decimal({wanted.precision},{wanted.scale})", ("decimal", *_WHOLE)
+            becomes = f"decimal({wanted.precision},{wanted.scale})"
+            sources = ("string", "decimal", *_WHOLE)
         elif pa.types.is_floating(wanted):
-            becomes, sources = "float" if wanted.bit_width == 32 else "double", ("decimal",)
+            becomes, sources = (
+                "float" if wanted.bit_width == 32 else "double",
+                ("string", "decimal"),
+            )
+        elif kind == "string" and _has_text(wanted):
+            becomes, sources = spark_name(kind_of(wanted)).lower(), ("string",)
         else:
             continue
         if kind != becomes and kind.partition("(")[0] in sources:
@@ -418,6 +426,12 @@ def _of_types(frame: Any, types: Mapping[str, pa.DataType]) -> Any:
     if all(text == f"`{name}`" for name, text in columns.items()):
         return frame
     return frame.selectExpr(*columns.values())
+
+
+def _has_text(kind: pa.DataType) -> bool:
+    """Whether Spark makes values of this type of a text."""
+    t = pa.types
+    return bool(t.is_integer(kind) or t.is_boolean(kind) or t.is_date(kind) or t.is_timestamp(kind))
 
 
 def _column(schema: Any, name: str, table: Table) -> Any:

@@ -30,6 +30,8 @@ class HoodooSpark(Spark):  # type: ignore[misc]  # its types are not known to my
             return expressions
 
     class Generator(Spark.Generator):  # type: ignore[misc]
+        # Spark 3 has WITH within queries. Moved to the top, two of one name would become one.
+        EXPRESSIONS_WITHOUT_NESTED_CTES: ClassVar[set[Any]] = set()
         TRANSFORMS: ClassVar[dict[Any, Any]] = {
             **Spark.Generator.TRANSFORMS,
             exp.JSONExtract: lambda self, tree: self.sql(call_of(tree)),
