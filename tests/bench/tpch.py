@@ -160,7 +160,7 @@ def without_spark(tables: Mapping[str, hoodoo.Table], way: str) -> dict[str, Ask
 
     own = duckdb.connect(config={"threads": 2})
     for name, table in tables.items():
-        own.read_parquet(files(table)).create_view(name)
+        own.read_parquet(files(table)).select(*table.schema.names).create_view(name)
     other = duckdb.connect(config={"threads": 2})
 
     def by_dataset(text: str) -> Any:
@@ -186,7 +186,8 @@ def _tuples(found: Any) -> list[Any]:
 # --- with Spark -----------------------------------------------------------------------------------
 def with_spark(spark: Any, tables: Mapping[str, hoodoo.Table], form: bool) -> dict[str, Ask]:
     for name, table in tables.items():
-        spark.read.parquet(*files(table)).createOrReplaceTempView(f"plain_{name}")
+        plain = spark.read.parquet(*files(table)).select(*table.schema.names)
+        plain.createOrReplaceTempView(f"plain_{name}")
     session = hoodoo.session(spark, tables=tables)
 
     def plainly(text: str) -> Any:
