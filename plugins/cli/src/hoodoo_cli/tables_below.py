@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
@@ -26,10 +27,7 @@ from hoodoo.table.settings import open_storage, typed_options
 from hoodoo.timeline import properties
 from hoodoo.timeline.timeline import from_names
 
-_HIDDEN = (".", "_")
-# Metadata of other formats: below these are no tables of Hudi.
-_FOREIGN = ("_delta_log", "_versions")
-_LEVELS = 12
+from hoodoo_cli.by_pages import FOREIGN, HIDDEN, LEVELS, by_pages
 
 
 @frozen
@@ -70,8 +68,9 @@ def tables_below(
     """The tables at and below ``place``, a URI, a local path or a storage, as they are seen: those
     of the upper levels first, then by name. ``options`` are those of the storage.
 
-    Two requests for each table, at the same time on object stores, and two for each other folder.
-    Tables within tables, and folders whose names begin with a dot or an underscore, are not looked
+    Two requests for each table, at the same time on object stores, and two for each other folder;
+    where an object store lists all names by pages, and tables are small, one for each table. Tables
+    within tables, and folders whose names begin with a dot or an underscore, are not looked
     at; 12 levels are. What can't be read is an item with an ``error``. Raises ConfigError if there
     is nothing at ``place``, and StorageError if it can't be listed.
     """
@@ -86,50 +85,78 @@ def tables_below(
     return _walk(storage, first)
 
 
+@frozen
+class _Place:
+    """A folder to be looked at. ``inside``: what is known to be in the ``.hoodie`` of its table;
+    ``by_pages``: whether all that is below it may be listed."""
+
+    folder: str
+    inside: Sequence[Entry] | None = None
+    by_pages: bool = True
+
+
 def _walk(storage: Storage, first: list[Entry]) -> Iterator[TableBelow]:
-    table, level = _seen(storage, "", first)
+    table, level = _seen(storage, _Place(""), first)
     if table is not None:
         yield table
     places: set[str] = set()  # of this machine, which links lead to again
-    for _ in range(_LEVELS):
-        level = [folder for folder in level if _is_new(storage, folder, places)]
-        looks = ((partial(_look, storage, folder), 0) for folder in level)
+    for _ in range(LEVELS):
+        level = [place for place in level if _is_new(storage, place.folder, places)]
+        level.sort(key=lambda place: (place.folder.count("/"), place.folder))
+        looks = ((partial(_look, storage, place), 0) for place in level)
         level = []
-        for table, folders in side_by_side(storage, looks, most=0):
+        for table, further in side_by_side(storage, looks, most=0):
             if table is not None:
                 yield table
-            level += folders
+            level += further
 
 
-def _look(storage: Storage, folder: str) -> tuple[TableBelow | None, list[str]]:
-    stored = None
+def _look(storage: Storage, place: _Place) -> tuple[TableBelow | None, list[_Place]]:
+    folder, stored = place.folder, None
+    if place.inside is not None:
+        return _table(storage, folder, {}, place.inside), []
     with suppress(HoodooError):  # the listing shows whether there is a table that may not be read
         # What all tables have is asked for first: a listing costs more than a small file.
         stored = get_if_there(storage, f"{folder}/{properties.PATH}")
     if stored is not None:
         return _table(storage, folder, {properties.PATH: stored}), []
     try:
-        return _seen(storage, folder, storage.list(folder))
+        return _seen(storage, place, storage.list(folder))
     except HoodooError as error:
         return TableBelow(_uri(storage, folder), folder, is_table=False, error=error), []
 
 
 def _seen(
-    storage: Storage, folder: str, entries: list[Entry]
-) -> tuple[TableBelow | None, list[str]]:
-    """The table of a ``folder`` with these ``entries``, or the folders in it."""
+    storage: Storage, place: _Place, entries: list[Entry]
+) -> tuple[TableBelow | None, list[_Place]]:
+    """The table of the folder of a ``place`` with these ``entries``, or what is in it."""
     folders = [entry for entry in entries if entry.is_dir]
     names = {entry.name for entry in folders}
     if ".hoodie" in names:
-        return _table(storage, folder, {}), []
-    if not names.isdisjoint(_FOREIGN):
+        return _table(storage, place.folder, {}), []
+    if not names.isdisjoint(FOREIGN):
         return None, []
-    return None, [entry.path for entry in folders if not entry.name.startswith(_HIDDEN)]
+    found = [entry.path for entry in folders if not entry.name.startswith(HIDDEN)]
+    return None, _further(storage, place, found)
 
 
-def _table(storage: Storage, folder: str, known: Mapping[str, bytes]) -> TableBelow:
+def _further(storage: Storage, place: _Place, folders: list[str]) -> list[_Place]:
+    """The folders in that of a ``place``; or what is below them, where that asks for less."""
+    if not place.by_pages:
+        return [_Place(folder, by_pages=False) for folder in folders]
+    seen = by_pages(storage, place.folder, folders)
+    tables = [_Place(folder, inside) for folder, inside in seen.tables.items()]
+    return [*tables, *(_Place(folder, by_pages=seen.pays) for folder in seen.left)]
+
+
+def _table(
+    storage: Storage,
+    folder: str,
+    known: Mapping[str, bytes],
+    listed: Sequence[Entry] | None = None,
+) -> TableBelow:
     path, config = _uri(storage, folder), None
-    inside = cast(Storage, _Inside(storage, folder, known) if folder else storage)
+    inside = cast(Storage, _Inside(storage, folder, known, listed) if folder else storage)
     try:
         config = properties.load(inside)
         names = sorted(names_in(inside, config.timeline_path))
@@ -145,11 +172,12 @@ def _table(storage: Storage, folder: str, known: Mapping[str, bytes]) -> TableBe
 @frozen
 class _Inside:
     """``inner`` as it is read from its folder ``prefix``; ``known`` are files that have been
-    read."""
+    read, ``listed`` those of ``.hoodie``, if they are known."""
 
     inner: Storage
     prefix: str
     known: Mapping[str, bytes]
+    listed: Sequence[Entry] | None = None
 
     @property
     def root(self) -> str:
@@ -162,7 +190,15 @@ class _Inside:
 
     def list(self, prefix: str = "", recursive: bool = False) -> list[Entry]:
         """What is in ``prefix``; its paths are those of ``inner``."""
+        if self.listed is not None and not recursive and prefix.split("/")[0] == ".hoodie":
+            return self._files(f"{self.prefix}/{prefix}/")
         return self.inner.list(f"{self.prefix}/{prefix}".rstrip("/"), recursive)
+
+    def _files(self, folder: str) -> builtins.list[Entry]:
+        """Those of the listing that are directly in ``folder``: nobody asks for its folders."""
+        below = len(folder)
+        found = [one for one in self.listed or () if one.path.startswith(folder)]
+        return [one for one in found if "/" not in one.path[below:]]
 
 
 def _uri(storage: Storage, folder: str) -> str:

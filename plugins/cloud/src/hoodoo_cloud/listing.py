@@ -13,7 +13,7 @@ import asyncio
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Iterator
 from functools import cache
 from typing import Any, TypeVar
 
@@ -126,19 +126,44 @@ def _all(place: Place, key: str) -> Found:
 
 async def _all_in_time(place: Place, key: str) -> list[Any]:
     """In chunks, each of which has to come, and to bring names that were not there."""
-    chunks = obstore.list(client(place, retries=True), key or None, chunk_size=1000).__aiter__()
-    objects, names = list[Any](), set[str]()
-    while True:
-        try:
-            chunk = await asyncio.wait_for(chunks.__anext__(), 2 * place.timeout)
-        except StopAsyncIteration:
-            return objects
-        except TimeoutError:
-            raise StrangeAnswerError(_ENDLESS) from None
+    chunks, objects, names = _chunks(place, key), list[Any](), set[str]()
+    while (chunk := await _next(place, chunks)) is not None:
         names.update(o["path"] for o in chunk)
         objects.extend(chunk)
         if len(names) != len(objects):
             raise StrangeAnswerError(_ENDLESS)
+    return objects
+
+
+def pages(place: Place, key: str) -> Iterator[list[Any]]:
+    """What is below the folder ``key``, by name, a page for each request. StrangeAnswerError where
+    names are in no order, or where it ends with a page that others follow."""
+    chunks, last, count = _chunks(place, key), "", 0
+    while (chunk := _in_loop(_next(place, chunks))) is not None:
+        for found in chunk:
+            if found["path"] <= last:
+                raise StrangeAnswerError("a listing that is in no order")
+            last = found["path"]
+        count += len(chunk)
+        yield chunk
+    page = _PAGE.get(place.cloud)
+    if page and count and not count % page and _first_behind(place, key, last) is not None:
+        raise StrangeAnswerError("a listing that ends before its end")
+
+
+def _chunks(place: Place, key: str) -> Any:
+    return obstore.list(client(place, retries=True), key or None, chunk_size=1000).__aiter__()
+
+
+async def _next(place: Place, chunks: Any) -> list[Any] | None:
+    """The next chunk; None at the end."""
+    try:
+        found: list[Any] = await asyncio.wait_for(chunks.__anext__(), 2 * place.timeout)
+        return found
+    except StopAsyncIteration:
+        return None
+    except TimeoutError:
+        raise StrangeAnswerError(_ENDLESS) from None
 
 
 def _children(place: Place, key: str) -> Found:

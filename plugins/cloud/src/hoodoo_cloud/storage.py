@@ -33,7 +33,7 @@ from hoodoo_cloud.faults import (
     fate,
     no_bucket,
 )
-from hoodoo_cloud.listing import is_gone, is_there, listing
+from hoodoo_cloud.listing import is_gone, is_there, listing, pages
 from hoodoo_cloud.places import Place
 from hoodoo_cloud.remembering import remembering
 from hoodoo_cloud.waiting import waiting
@@ -263,13 +263,7 @@ class ObjectStorage:
         with self._guard(LISTING, prefix):
             found = listing(self.place, key, recursive, self.prefix, prefix == MARKERS)
         folders = [Entry(p[cut:], is_dir=True) for p in found.folders]
-        made = [
-            Entry(
-                o["path"][cut:], o["size"], o["last_modified"].timestamp(), tag=creation.tag_of(o)
-            )
-            for o in found.objects
-            if o["path"] != key
-        ]
+        made = [_entry(o, cut) for o in found.objects if o["path"] != key]
         # Other programs mark directories by empty objects of their names.
         names = {e.path for e in folders}
         if recursive:
@@ -277,6 +271,19 @@ class ObjectStorage:
         kept = [e for e in made if e.size or e.path not in names]
         plain = (e for e in (*folders, *kept) if not temporaries.is_ours(e.path))
         return sorted(plain, key=attrgetter("path"))
+
+    def pages(self, prefix: str = "") -> Iterator[builtins.list[Entry]]:
+        """All objects below ``prefix`` by name, a thousand for each request, as far as somebody
+        takes them. Errors are those of :meth:`list`."""
+        key = self._below(prefix.removesuffix("/"))
+        cut = len(self.prefix) + 1 if self.prefix else 0
+        found = pages(self.place, key)
+        while True:
+            with self._guard(LISTING, prefix):
+                page = next(found, None)
+            if page is None:
+                return
+            yield [_entry(o, cut) for o in page]
 
     # --- paths ------------------------------------------------------------------------------------
     def _key(self, path: str) -> str:
@@ -320,6 +327,12 @@ class ObjectStorage:
             if isinstance(error, StorageError):
                 raise
             raise explained(error, self.place, self._uri(path), doing) from None
+
+
+def _entry(found: Any, cut: int) -> Entry:
+    """Of what obstore says of an object, without the first ``cut`` letters of its name."""
+    tag = creation.tag_of(found)
+    return Entry(found["path"][cut:], found["size"], found["last_modified"].timestamp(), tag=tag)
 
 
 @frozen
