@@ -46,7 +46,7 @@ def get(server: PageServer, path: str, method: str = "GET", **headers: str) -> t
         f"http://127.0.0.1:{server.port}/{path}", method=method, headers=headers
     )
     try:
-        answer = urllib.request.urlopen(asked, timeout=60)
+        answer = urllib.request.urlopen(asked, timeout=600)
     except urllib.error.HTTPError as error:
         answer = error
     with answer:

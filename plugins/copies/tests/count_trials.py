@@ -1,8 +1,8 @@
 """Backups beside writers and backups that are killed, by the number: ``python count_trials.py 20 local versitygw``.
 
 As ``test_written_meanwhile.py`` does them: that many histories of each store, types and indexes by turns, then one
-table of each type whose backup is killed at every operation, of the table and of the copy. The first one that fails
-ends it.
+table of each type whose backup is killed at every operation, of the table and of the copy, and a restore of it at every
+operation. HOODOO_ONLY=restore leaves out the rest. The first one that fails ends it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from uuid import uuid4
 
-from test_written_meanwhile import KINDS, WHEN, Killed, history, killed_at_every_operation
+from test_written_meanwhile import (
+    KINDS,
+    WHEN,
+    Killed,
+    Restored,
+    history,
+    killed_at_every_operation,
+)
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "cloud/tests"))
 
@@ -42,9 +49,15 @@ def run(count: int, stores: list[str]) -> None:
             for kind in (KINDS[0], KINDS[-3]):
                 begun = time.monotonic()
                 found = Killed.prepared(f"{root}/{kind[0]}", *kind, options)
-                trials = killed_at_every_operation(found, whens)
+                if os.environ.get("HOODOO_ONLY") != "restore":
+                    trials = killed_at_every_operation(found, whens)
+                    took = time.monotonic() - begun
+                    print(f"{store}: {kind}: killed {trials} times, {took:.0f} s", flush=True)
+                begun = time.monotonic()
+                made = Restored.prepared(found, f"{root}/{kind[0]}/r")
+                trials = made.killed_at_every_operation(whens)
                 took = time.monotonic() - begun
-                print(f"{store}: {kind}: killed {trials} times, {took:.0f} s", flush=True)
+                print(f"{store}: {kind}: restore killed {trials} times, {took:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from uuid import uuid4
 import hoodoo
 import pyarrow as pa
 import pytest
-from attrs import define, field
+from attrs import define, field, frozen
 from hoodoo import Table
 from hoodoo.errors import CommitConflictError, CorruptTableError, HoodooError
 from hoodoo.storage.api import Storage
@@ -339,59 +339,108 @@ def test_killed_at_every_operation_of_an_object_store(
 
 
 # --- a table is made of a backup ----------------------------------------------------------------
-def restored(backup: str, path: Path, monkeypatch: pytest.MonkeyPatch, at: int, when: Any) -> int:
-    """A restore whose process ends at the ``at``-th operation; how many there were."""
-    storage = CrashingStorage(LocalStorage(str(path), durable=False), at, when)
+@frozen
+class Restored:
+    """Where tables are made of the backup of a lake, each by a process that is killed."""
 
-    def opened(where: str, options: Any = None, **how: Any) -> Table:
-        if where != str(path):
-            return hoodoo.open(where, options)
-        return Table(storage, properties.load(storage.inner), {}, LocalEngine(1))
+    lake: Lake
+    place: str
 
-    with monkeypatch.context() as patch:
-        patch.setattr(restore, "open_storage", lambda where, options: storage)
-        patch.setattr(restore, "open_table", opened)
-        with suppress(Crash):
-            hoodoo.restore_backup(backup, str(path))
-    assert storage.crashed == bool(at)
-    return storage.count
+    @property
+    def backup(self) -> str:
+        return both(self.lake)[1]
 
+    @property
+    def storage(self) -> Storage:
+        return storage_at(self.place, self.lake.store)
 
-def restore_killed(
-    backup: str, path: Path, patch: Any, at: int, when: str, states: list[State]
-) -> None:
-    rows = states[-1]
-    shutil.rmtree(path, ignore_errors=True)
-    restored(backup, path, patch, at, when)
-    with suppress(HoodooError):  # it is no table yet, or says that files are missing
-        assert state(hoodoo.open(str(path))) in states, (at, when)
-    if (path / ".hoodie/hoodie.properties").exists() and not [*(path / MANIFESTS).glob("*")]:
-        table = hoodoo.open(str(path))  # it had ended
-    else:
-        table = hoodoo.restore_backup(backup, str(path))
-    assert state(table) == rows and table.verify().ok, (at, when)
-    assert table.config.index_name == hoodoo.open(backup).config.index_name
-    table.upsert([{"id": 77, "v": "x", "region": "a", "ts": 9999}])
-    assert state(hoodoo.open(str(path))) == rows | {(77, "x")}, (at, when)
+    @classmethod
+    def prepared(cls, found: Killed, place: str) -> Restored:
+        here = cls(found.lake, place)
+        found.lake.opened().backup(here.backup)
+        assert state(hoodoo.open(here.backup, dict(here.lake.store))) == here.lake.states[-1]
+        return here
+
+    def run(self, at: int, when: Any) -> int:
+        """A restore whose process ends at the ``at``-th operation; how many there were."""
+        storage = CrashingStorage(self.storage, at, when)
+
+        def opened(where: str, options: Any = None, **how: Any) -> Table:
+            if where != self.place:
+                return hoodoo.open(where, options)
+            found = properties.load(storage.inner)
+            return Table(storage, found, dict(self.lake.store), LocalEngine(1))
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(restore, "open_storage", lambda where, options: storage)
+            patch.setattr(restore, "open_table", opened)
+            with suppress(Crash):
+                hoodoo.restore_backup(self.backup, self.place, options=self.lake.store)
+        assert storage.crashed == bool(at)
+        return storage.count
+
+    def empty(self) -> None:
+        if self.lake.store:
+            put_back(self.storage, {})
+        else:
+            shutil.rmtree(self.place, ignore_errors=True)
+
+    def open(self) -> Table:
+        return hoodoo.open(self.place, dict(self.lake.store))
+
+    def killed(self, at: int, when: str) -> None:
+        """What a killed restore leaves is no other state, and the next restore ends it."""
+        rows, store = self.lake.states[-1], dict(self.lake.store)
+        self.empty()
+        self.run(at, when)
+        with suppress(HoodooError):  # it is no table yet, or says that files are missing
+            assert state(self.open()) in self.lake.states, (at, when)
+        if self.storage.head(properties.PATH) and not self.storage.list(MANIFESTS):
+            table = self.open()  # it had ended
+        else:
+            table = hoodoo.restore_backup(self.backup, self.place, options=store)
+        assert state(table) == rows and table.verify().ok, (at, when)
+        assert table.config.index_name == hoodoo.open(self.backup, store).config.index_name
+        table.upsert([{"id": 77, "v": "x", "region": "a", "ts": 9999}])
+        assert state(self.open()) == rows | {(77, "x")}, (at, when)
+
+    def killed_at_every_operation(self, whens: Sequence[str]) -> int:
+        """How many trials there were."""
+        self.empty()
+        count = self.run(0, "before")
+        for at in range(1, count + 1):
+            for when in whens:
+                self.killed(at, when)
+        return count * len(whens)
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.trial)])
 @pytest.mark.parametrize(("kind", "index", "version"), KINDS)
-def test_a_restore_is_killed(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    kind: str,
-    index: str,
-    version: int,
-    every: bool,
+def test_a_restore_is_killed(tmp_path: Path, kind: str, index: str, version: int) -> None:
+    found = Restored.prepared(
+        Killed.prepared(str(tmp_path), kind, index, version), str(tmp_path / "r")
+    )
+    count = found.run(0, "before")
+    chance = random.Random(f"{SEED} {kind} {index}")
+    for at in chance.sample(range(1, count + 1), 2):
+        found.killed(at, chance.choice(WHEN))
+
+
+@pytest.mark.trial
+@pytest.mark.parametrize(("kind", "index", "version"), KINDS)
+def test_a_restore_is_killed_at_every_operation(
+    tmp_path: Path, kind: str, index: str, version: int
 ) -> None:
     found = Killed.prepared(str(tmp_path), kind, index, version)
-    backup, path = str(tmp_path / "work/b"), tmp_path / "r"
-    found.lake.opened().backup(backup)
-    assert state(hoodoo.open(backup)) == found.lake.states[-1]
-    count = restored(backup, path, monkeypatch, 0, "before")
-    chance = random.Random(f"{SEED} {kind} {index}")
-    for at in range(1, count + 1) if every else chance.sample(range(1, count + 1), 2):
-        for when in WHEN if every else [chance.choice(WHEN)]:
-            restore_killed(backup, path, monkeypatch, at, when, found.lake.states)
+    Restored.prepared(found, str(tmp_path / "r")).killed_at_every_operation(WHEN)
+
+
+@pytest.mark.trial
+@pytest.mark.parametrize(("kind", "index", "version"), KINDS)
+def test_a_restore_is_killed_at_every_operation_of_an_object_store(
+    server: Any, kind: str, index: str, version: int
+) -> None:
+    place = server.bucket(f"b-{uuid4().hex}")
+    found = Killed.prepared(place, kind, index, version, server.options)
+    when = random.Random(f"{SEED} {kind} {index}").choice(WHEN)
+    Restored.prepared(found, f"{place}/r").killed_at_every_operation([when])

@@ -51,11 +51,17 @@ def rows_shown(table: Table, limit: int, where: str) -> dict[str, Any]:
             f"limit {limit}", "is out of bounds.", f"Give a number from 1 to {MOST_ROWS}."
         )
     names = table.schema.names[:_MOST_COLUMNS]
-    found = table.read(names, where=where or None).head(limit)
+    return shown_rows(table.read(names, where=where or None).head(limit))
+
+
+def shown_rows(found: pa.Table) -> dict[str, Any]:
+    """Rows as texts; the names of columns of a query may be there twice."""
+    found = found.select(range(min(found.num_columns, _MOST_COLUMNS)))
+    numbered = found.rename_columns([str(number) for number in range(found.num_columns)])
     return {
         "columns": found.column_names,
         "numeric": [_is_number(one.type) for one in found.schema],
-        "rows": [[cell(value, _LONGEST) for value in row.values()] for row in rows_of(found)],
+        "rows": [[cell(value, _LONGEST) for value in row.values()] for row in rows_of(numbered)],
     }
 
 

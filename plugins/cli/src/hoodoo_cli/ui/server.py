@@ -85,6 +85,9 @@ class PageServer:
                     self._move(f"{parts.path}?{urlencode(query)}" if query else parts.path)
                 elif outer.token and not outer._knows(self.headers):
                     self._say(401, _refusal("token", "is missing, or another one", _ADDRESS))
+                elif "/api/" in parts.path and self.headers.get("Sec-Fetch-Site") == "cross-site":
+                    # It would see no answer, but a query costs time and memory.
+                    self._say(403, _refusal("page", "another page asks", _ADDRESS))
                 else:
                     self._page(parts.path.lstrip("/"), query)
 
@@ -215,6 +218,7 @@ def _of_table(table: ShownTable) -> Mapping[str, Route]:
         "api/layout": lambda query: table.layout(_text(query, "column"), query.get("partition")),
         "api/commit": lambda query: table.commit(_text(query, "instant"), _text(query, "action")),
         "api/rows": lambda query: table.rows(_number(query, "limit", 20), query.get("where", "")),
+        "api/sql": lambda query: table.sql(_text(query, "text")),
     }
 
 

@@ -22,7 +22,7 @@ from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_cli.reports import plain
-from hoodoo_cli.ui import ranges, services
+from hoodoo_cli.ui import query, ranges, services
 from hoodoo_cli.ui.opened import SECRET, commit_of, rows_shown
 from hoodoo_cli.ui.read_only import ReadOnlyStorage
 
@@ -176,6 +176,10 @@ class ShownTable:
     def rows(self, limit: int = 20, where: str = "") -> dict[str, Any]:
         """Some rows."""
         return rows_shown(self._look()[0], limit, where)
+
+    def sql(self, text: str) -> dict[str, Any]:
+        """The rows of a query."""
+        return query.answer(self.path, self.given, text)
 
     # --- how --------------------------------------------------------------------------------------
     def _table(self, table: Table, timeline: Timeline) -> dict[str, Any]:

@@ -316,6 +316,8 @@ function properties(found) {
   document.title = `${found.name} · hoodoo ui`;
   by("name").textContent = found.name || found.path;
   by("path").textContent = found.path;
+  const plain = /^[A-Za-z_]\w*$/.test(found.name), named = plain ? found.name : `\`${found.name.replaceAll("`", "``")}\``;
+  if (!by("query").value) by("query").value = `SELECT * FROM ${named} LIMIT 20`;
   by("kind").textContent = `${found.table_type.toLowerCase().replaceAll("_", " ")}, version ${found.table_version}`;
   const list = by("column"), wanted = list.value || found.layout_column;
   const names = found.columns.filter((column) => column.ordered).map((column) => column.name);
@@ -387,6 +389,23 @@ async function look() {
   state();
 }
 
+async function query() {
+  const button = by("ask-sql").querySelector("button");
+  if (button.disabled) return;
+  button.disabled = true;
+  put("sql", note("running"));
+  try {
+    const found = await ask(`api/sql?text=${encodeURIComponent(by("query").value)}`), more = found.total - found.rows.length;
+    put("sql", found.rows.length
+      ? table("Answer", found.columns.map((name, n) => [name, found.numeric[n] ? "n" : ""]), found.rows.map((cells) => ({ cells })), "tall")
+      : note("No rows."),
+      note(more ? `The first ${whole(found.rows.length)} of ${plural(found.total, "row")}.` : `${plural(found.total, "row")}.`));
+  } catch (error) {
+    put("sql", el("p", { class: "error" }, error.message));
+  }
+  button.disabled = false;
+}
+
 function state() {
   by("state").className = `state ${lost ? "lost" : document.hidden ? "waiting" : ""}`;
   const pending = live && live.pending_total ? `, ${whole(live.pending_total)} pending` : "";
@@ -397,6 +416,8 @@ function again() { for (const one of Object.values(SECTIONS)) if (one.found) one
 
 if (/\/table\/[^/]+\/$/.test(location.pathname)) by("up").hidden = false;
 by("ask-rows").addEventListener("submit", (event) => { event.preventDefault(); preview(); });
+by("ask-sql").addEventListener("submit", (event) => { event.preventDefault(); query(); });
+by("query").addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); query(); } });
 let resized = 0;
 window.addEventListener("resize", () => { clearTimeout(resized); resized = setTimeout(again, 150); });
 for (const id of ["archived", "timeline-limit"]) by(id).addEventListener("change", () => { seen = null; load("timeline", true); });
