@@ -66,7 +66,7 @@ def wrong_call(
     # Deeper frames mean that the call was fine, and something in it was not.
     if error.__traceback__ is None or error.__traceback__.tb_next is not None:
         return None
-    return _why(function, args, kwargs)
+    return why(function, args, kwargs)
 
 
 def refuse_values(
@@ -165,9 +165,10 @@ def checked_methods(kind: Class) -> Class:
     return kind
 
 
-def _why(
+def why(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> CallError | None:
+    """What is wrong with the arguments of a call, by the signature; None if nothing is."""
     parameters = dict(inspect.signature(function).parameters)
     owner, name = _owner(function, args), _name(function, args)
     if owner is not None:
@@ -219,7 +220,8 @@ def _near(given: str, names: Iterable[str]) -> str:
     said = noted("words.txt").get(f"argument {given.lower()}", "")
     near = difflib.get_close_matches(given.lower().replace("_", ""), plain, n=1, cutoff=0.7)
     spelt = plain[near[0]] if near and not said.endswith(".") else ""
-    meant = next((word for word in said.split() if word in known), spelt)
+    words = () if said.endswith(".") else said.split()  # else a sentence, whose words mean no names
+    meant = next((word for word in words if word in known), spelt)
     return f"Did you mean {meant!r}? " if meant else f"{said} " * said.endswith(".")
 
 

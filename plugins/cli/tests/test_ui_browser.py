@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from browser import Browser, program
+from hoodoo_cli.ui import query
 from hoodoo_cli.ui.server import PageServer
 from hoodoo_cli.ui.tables import ManyTables
 from ui_tables import ODD, create, rows, served
@@ -121,6 +122,32 @@ def test_no_screen_is_too_narrow(tmp_path: Path, browser: Browser, width: int, d
         ground = browser.value("getComputedStyle(document.body).backgroundColor")
         light = sum(map(int, ground.removeprefix("rgb(").removesuffix(")").split(","))) > 3 * 128
         assert light is not dark
+
+
+@pytest.mark.sampled(1, among="long")
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_query_is_answered(
+    tmp_path: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setattr(query, "SECONDS", 400.0)
+    create(tmp_path / "t").upsert(rows(range(40), 1))
+    run = "document.querySelector('#ask-sql').requestSubmit()"
+    with served(tmp_path / "t") as server:
+        browser.errors.clear()
+        browser.show(width, 900)
+        browser.open(f"http://127.0.0.1:{server.port}/")
+        browser.until("document.querySelector('#query').value")
+        first = "SELECT * FROM trips LIMIT 20"
+        assert browser.value("document.querySelector('#query').value") == first
+        browser.value(run)
+        browser.until("document.querySelectorAll('#sql tbody tr').length === 20", 300)
+        assert "20 rows." in text(browser, "sql")
+        browser.value("document.querySelector('#query').value = 'DELETE FROM trips'")
+        browser.value(run)
+        browser.until("document.querySelectorAll('#sql .error').length", 300)
+        assert "Begin it with SELECT" in text(browser, "sql")
+        assert browser.value("document.documentElement.scrollWidth") <= width
+        assert not browser.errors
 
 
 @pytest.mark.sampled(1, among="long")

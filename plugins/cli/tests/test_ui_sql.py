@@ -78,7 +78,9 @@ def test_nothing_else_runs(place: Path, text: str, said: str) -> None:
 
 def test_what_takes_too_long_is_ended(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(query, "SECONDS", 3.0)
-    many = "SELECT count(*) FROM trips a, trips b, trips c, trips d WHERE a.id + b.id <> c.id * d.id"
+    many = (
+        "SELECT count(*) FROM trips a, trips b, trips c, trips d WHERE a.id + b.id <> c.id * d.id"
+    )
     with served(place / "t") as server:
         begun = time.monotonic()
         status, found = ask(server, many)

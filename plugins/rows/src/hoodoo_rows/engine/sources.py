@@ -185,6 +185,11 @@ def _what(data: Any) -> tuple[str, str]:
             f"is a list of {type(data[0]).__name__}, which names no columns.",
             "give a list of dictionaries, one for each row, or a dictionary of columns.",
         )
+    if isinstance(data, (list, tuple)):
+        return (
+            "is empty, so its columns are not known.",
+            "give a pyarrow Table: schema.empty_table() has columns and no rows.",
+        )
     if data is None:
         return "is no data.", _USUAL
     for method in ("to_arrow", "to_pyarrow", "to_pandas"):

@@ -146,10 +146,10 @@ def _check_names(names: Iterable[str], parent: str) -> None:
                 f"Rename it; only {IS_DELETED} and {OPERATION} have a meaning in incoming rows.",
             )
         if name.lower() in seen:
+            other = f"there is a column {seen[name.lower()]!r} too, and Spark does not tell upper "
             raise SchemaError(
                 f"column {path!r}",
-                f"there is a column {seen[name.lower()]!r} too, and Spark does not tell upper from "
-                "lower case.",
+                "is there twice." if name in seen.values() else f"{other}from lower case.",
                 "Rename or drop one of them.",
             )
         seen[name.lower()] = name

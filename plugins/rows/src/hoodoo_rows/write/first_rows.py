@@ -3,14 +3,16 @@ it."""
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
+from hoodoo.calls import why
 from hoodoo.errors import (
     CallError,
     CommitUnknownError,
@@ -130,6 +132,9 @@ def write(
                 'Give record_key="id", or several names; record_key=() makes keys, and rows are '
                 "only added then.",
             ) from error
+    wrong = why(_with_create(), (path, data), table)
+    if wrong is not None:
+        raise wrong
     rows = GivenRows(data, merges=True, batch=batch, add_columns=add_columns)
     hoodoo.create(
         path,
@@ -141,6 +146,23 @@ def write(
     )
     assert rows.commit is not None
     return rows.commit
+
+
+def _with_create() -> Callable[..., Any]:
+    """A function that is called as :func:`write` is, its arguments of ``create`` by name."""
+    own = inspect.signature(write)
+    made = {**own.parameters, **inspect.signature(hoodoo.create).parameters}
+    for name in ("table", "schema", "exist_ok"):
+        made.pop(name)
+
+    def called() -> None:
+        """Nothing: for its signature."""
+
+    called.__name__ = write.__name__
+    called.__signature__ = own.replace(  # type: ignore[attr-defined]
+        parameters=[own.parameters.get(name, one) for name, one in made.items()]
+    )
+    return called
 
 
 class _Counted:
