@@ -58,15 +58,22 @@ def _check(text: str) -> None:
 
 def _run(path: str, options: Mapping[str, str], text: str) -> Any:
     asked = {
-        "path": path, "options": dict(options), "text": text, "rows": MOST_ROWS, "bytes": BYTES,
-    }  # fmt: skip
+        "path": path,
+        "options": dict(options),
+        "text": text,
+        "rows": MOST_ROWS,
+        "bytes": BYTES,
+    }
     command = [sys.executable, "-m", "hoodoo_cli.ui.query_run"]
     environment = {**os.environ, "OMP_NUM_THREADS": "2"}
     try:
         done = subprocess.run(
-            command, input=json.dumps(asked).encode(), capture_output=True, timeout=SECONDS,
+            command,
+            input=json.dumps(asked).encode(),
+            capture_output=True,
+            timeout=SECONDS,
             env=environment,
-        )  # fmt: skip
+        )
     except subprocess.TimeoutExpired:
         raise ConfigError(
             "query", f"took longer than {SECONDS:g} seconds, and was ended.", _SMALLER
