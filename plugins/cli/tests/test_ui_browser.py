@@ -136,7 +136,7 @@ def test_a_query_is_answered(
         browser.errors.clear()
         browser.show(width, 900)
         browser.open(f"http://127.0.0.1:{server.port}/")
-        browser.until("document.querySelector('#query').value")
+        browser.until("document.querySelector('#query')?.value")
         first = "SELECT * FROM trips LIMIT 20"
         assert browser.value("document.querySelector('#query').value") == first
         browser.value(run)
