@@ -61,8 +61,7 @@ def checked(function: Function, of: Callable[[Any], Any] | None = None) -> Funct
 def wrong_call(
     error: TypeError, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> CallError | None:
-    """What to raise where ``error`` came of a call of ``function`` itself, whose arguments were
-    wrong; None where the call was right. To be called in the frame that called."""
+    """What to raise in the frame that made a wrong call of ``function``; None for a right one."""
     # Deeper frames mean that the call was fine, and something in it was not.
     if error.__traceback__ is None or error.__traceback__.tb_next is not None:
         return None
@@ -220,8 +219,7 @@ def _near(given: str, names: Iterable[str]) -> str:
     said = noted("words.txt").get(f"argument {given.lower()}", "")
     near = difflib.get_close_matches(given.lower().replace("_", ""), plain, n=1, cutoff=0.7)
     spelt = plain[near[0]] if near and not said.endswith(".") else ""
-    words = () if said.endswith(".") else said.split()  # else a sentence, whose words mean no names
-    meant = next((word for word in words if word in known), spelt)
+    meant = next((w for w in said.split() if w in known and said[-1] != "."), spelt)  # no sentence
     return f"Did you mean {meant!r}? " if meant else f"{said} " * said.endswith(".")
 
 
