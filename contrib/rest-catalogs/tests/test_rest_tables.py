@@ -207,7 +207,6 @@ def test_hudis_option_for_bigquery_leads_on(tmp_path: Path) -> None:
         made(tmp_path / "t", **options)
 
 
-@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["polaris", "unity", "bigquery"])
 @pytest.mark.parametrize("seed", range(6))
 def test_a_catalog_that_fails_at_random(
