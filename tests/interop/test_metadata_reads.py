@@ -198,32 +198,32 @@ INDEXES = (
 )
 
 
+# The same as Hoodoo makes them: columns or expression, and kind.
+BY_HOODOO: dict[str, dict[str, Any]] = {
+    "ix": {"columns": ["name"]},
+    "days": {"expression": "date_format(day, 'yyyy-MM')", "kind": "column_stats"},
+    "later": {"expression": "date_add(day, 3)", "kind": "column_stats"},
+    "loud": {"expression": "upper(region)", "kind": "column_stats"},
+    "hash": {"expression": "lower(name)", "kind": "bloom_filters"},
+}
+
+
+@pytest.mark.parametrize("maker", ["Spark", "Hoodoo"])
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
-def test_indexes_that_spark_sql_made_stay(both: Both, kind: str) -> None:
-    """Hoodoo keeps them, and says nothing; Spark finds by them what both have written."""
+def test_indexes_of_expressions(both: Both, kind: str, maker: str) -> None:
+    """Whoever made them: both keep them, and say nothing; Spark finds by them what both have
+    written."""
     setup(both, kind, "region")
-    name = f"second_{kind.lower()}"
     both.spark_upsert(rows(range(12), 1, "spark"))
-    session = {
-        **KEPT,
-        "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
-        "hoodie.write.lock.provider": (
-            "org.apache.hudi.client.transaction.lock.InProcessLockProvider"
-        ),
-    }
-    sql = both.spark.worker.sql
-    both.spark.worker.set(session)
-    try:
-        sql(f"CREATE TABLE {name} USING hudi LOCATION '{both.path}'")
-        for index in _indexes(kind):
-            sql(f"CREATE INDEX {index.format(name)}")
-    finally:
-        both.spark.worker.unset(list(session))
-        sql(f"DROP TABLE IF EXISTS {name}")
+    if maker == "Spark":
+        _by_spark(both, kind)
+    else:
+        for name in _names(kind):
+            both.hoodoo().create_index(name, **BY_HOODOO[name])
     both.options["hoodie.metadata.index.expression.enable"] = "true"
     assert _made(kind) <= set(both.hoodoo().config.metadata_partitions)
     both.model.expect(both.hoodoo().read().to_arrow(), "read by Hoodoo")
-    _find(both, kind, "Spark made them")
+    _find(both, kind, f"{maker} made them")
     both.hoodoo_upsert(rows(range(8, 16), 2, "hoodoo"))
     _find(both, kind, "Hoodoo's first write")
     at = said(both)
@@ -240,14 +240,37 @@ def test_indexes_that_spark_sql_made_stay(both: Both, kind: str) -> None:
     assert not both.hoodoo().verify().findings
 
 
+def _by_spark(both: Both, kind: str) -> None:
+    name = f"second_{kind.lower()}"
+    session = {
+        **KEPT,
+        "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
+        "hoodie.write.lock.provider": (
+            "org.apache.hudi.client.transaction.lock.InProcessLockProvider"
+        ),
+    }
+    sql = both.spark.worker.sql
+    both.spark.worker.set(session)
+    try:
+        sql(f"CREATE TABLE {name} USING hudi LOCATION '{both.path}'")
+        for index in _indexes(kind):
+            sql(f"CREATE INDEX {index.format(name)}")
+    finally:
+        both.spark.worker.unset(list(session))
+        sql(f"DROP TABLE IF EXISTS {name}")
+
+
 def _indexes(kind: str) -> tuple[str, ...]:
     """Spark Hudi 1.2 makes no bloom filter of its own log files, and then fails to commit."""
     return INDEXES if kind == "COPY_ON_WRITE" else INDEXES[:-1]
 
 
+def _names(kind: str) -> list[str]:
+    return [index.partition(" ")[0] for index in _indexes(kind)]
+
+
 def _made(kind: str) -> set[str]:
-    names = [index.partition(" ")[0] for index in _indexes(kind)]
-    return {"secondary_index_ix" if name == "ix" else f"expr_index_{name}" for name in names}
+    return {"secondary_index_ix" if n == "ix" else f"expr_index_{n}" for n in _names(kind)}
 
 
 def _find(both: Both, kind: str, where: str) -> None:
