@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import hoodoo
 import numpy as np
@@ -26,7 +27,7 @@ from hoodoo.participants.of_table import Participants
 from hoodoo.table.table import Table
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.snapshot import Snapshot
-from hoodoo_metadata.partitions.column_stats import deltas
+from hoodoo_rows.api import StoredFiles
 from hoodoo_standard.engine.local import LocalEngine
 
 from tests.bench.measure import Figure, Report
@@ -137,7 +138,6 @@ def _stat(number: int, instant: str) -> WriteStat:
 @contextmanager
 def _described() -> Iterator[None]:
     """What footers would say is made up of the numbers of the files."""
-    before = deltas.base_ranges
 
     def ranges(storage: Any, file_format: Any, path: str, columns: Any) -> BaseRanges:
         file = parse_path(path)
@@ -156,8 +156,5 @@ def _described() -> Iterator[None]:
         }
         return BaseRanges(1000, None, frozenset(known), known)
 
-    deltas.base_ranges = ranges
-    try:
+    with patch.object(StoredFiles, "ranges", staticmethod(ranges)):
         yield
-    finally:
-        deltas.base_ranges = before

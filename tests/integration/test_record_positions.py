@@ -21,8 +21,8 @@ from hoodoo.model.meta import RECORD_KEY
 from hoodoo_formats.log.writer import LogWriter
 from hoodoo_rows.api import Reads
 from hoodoo_rows.merge import log_rows
-from hoodoo_rows.merge import slice as slices
 from hoodoo_rows.write import pipeline
+from met_by_number import met_by_number
 from pyroaring import BitMap64
 
 SCHEMA = "id string, region string, ts bigint, v string"
@@ -131,21 +131,6 @@ def test_a_property_of_the_table_is_read(tmp_path: Path) -> None:
     }
 
 
-def met(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Of each slice that is read from now on, whether rows met by number."""
-    found: list[bool] = []
-    real = log_rows.read_log_rows
-
-    def noted(*args: Any, **more: Any) -> Any:
-        rows = real(*args, **more)
-        if rows.waiting is not None:
-            found.append(log_rows.POSITION in rows.waiting.rows.schema.names)
-        return rows
-
-    monkeypatch.setattr(slices, "read_log_rows", noted)
-    return found
-
-
 def test_a_read_meets_by_number_only_where_all_blocks_say_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,7 +138,7 @@ def test_a_read_meets_by_number_only_where_all_blocks_say_it(
     table.upsert(table_of({k: ("a", ts, v) for k, (_, ts, v) in many(50, 1, "old").items()}))
     newer = {k: ("a", ts, v) for k, (_, ts, v) in many(50, 2, "new", 5).items()}
     hoodoo.open(str(tmp_path / "t")).upsert(table_of(newer))
-    found = met(monkeypatch)
+    found = met_by_number(monkeypatch)
     expected = shown(by_keys(tmp_path / "t"))
     assert found == [False]
     assert shown(hoodoo.open(str(tmp_path / "t"))) == expected
@@ -171,7 +156,7 @@ def test_columns_that_were_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     table.upsert(table_of(many(40, 1, "old")))
     table.upsert(table_of(many(40, 2, "new", 3)))
     table.alter(rename={"v": "w"})
-    found = met(monkeypatch)
+    found = met_by_number(monkeypatch)
     expected = shown(by_keys(tmp_path / "t"))
     assert set(found) == {False} and "'w': 'new3'" in str(expected)
     found.clear()
@@ -185,7 +170,7 @@ def test_another_base_file_is_not_theirs(tmp_path: Path, monkeypatch: pytest.Mon
     table.upsert(table_of(many(40, 1, "old")))
     table.upsert(table_of(many(40, 2, "new", 3)))
     expected = shown(by_keys(tmp_path / "t"))
-    found = met(monkeypatch)
+    found = met_by_number(monkeypatch)
     real = log_rows.base_rows
     monkeypatch.setattr(log_rows, "base_rows", lambda c, r, i: real(c, r, "20200101000000000"))
     assert shown(hoodoo.open(str(tmp_path / "t"))) == expected
@@ -232,7 +217,7 @@ def test_rows_that_the_base_file_has_not(tmp_path: Path, monkeypatch: pytest.Mon
     with monkeypatch.context() as patch:
         patch.setattr(LogWriter, "at_rows", lambda w, i, rows: real(w, i, rows + 1000))
         table.upsert(table_of(many(40, 2, "new", 3)))
-    found = met(monkeypatch)
+    found = met_by_number(monkeypatch)
     assert shown(hoodoo.open(str(tmp_path / "t"))) == shown(by_keys(tmp_path / "t"))
     assert True in found
     assert table.read().count() == 40
@@ -244,7 +229,7 @@ def test_the_option_holds_for_what_is_made_of_a_read(
     table = made(tmp_path / "t")
     table.upsert(table_of(many(40, 1, "old")))
     table.upsert(table_of(many(40, 2, "new", 3)))
-    found = met(monkeypatch)
+    found = met_by_number(monkeypatch)
     for opened, by_number in ((table, True), (by_keys(tmp_path / "t"), False)):
         scan = opened.read()
         plan = Reads.narrowed(scan.source, scan.plan, ["v"])
@@ -271,7 +256,7 @@ def test_the_option_holds_for_each_kind_of_read(
     table = made(tmp_path / "t")
     table.upsert(table_of(many(40, 1, "old")))
     table.upsert(table_of(many(40, 2, "new", 3)))
-    found = met(monkeypatch)
+    found = met_by_number(monkeypatch)
 
     def rows(opened: Table) -> list[str]:
         read = READS[how](opened)
@@ -297,7 +282,7 @@ def test_the_option_holds_for_what_is_written(
     table = made(tmp_path / "t")
     table.upsert(table_of(many(40, 1, "old")))
     table.upsert(table_of(many(40, 2, "new", 3)))
-    found = met(monkeypatch)
+    found = met_by_number(monkeypatch)
     by_keys(tmp_path / "t").update({"v": "'changed'"}, where="ts = 2")
     assert found and set(found) == {False}
     values = table.read(columns=["v"]).to_arrow().column("v").to_pylist()

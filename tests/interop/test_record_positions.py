@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from both import Both
 from hoodoo.kernel.log_files import log_files
 from hoodoo.model.log_block import Header
-from hoodoo_rows.merge import log_rows
-from hoodoo_rows.merge import slice as slices
+from met_by_number import met_by_number
 from mor import check, rows, setup, spark_compact
 
 # As Hudi has them by default; Spark's reader then merges by positions.
@@ -27,21 +24,6 @@ def positions(both: Both) -> list[bool]:
                     assert base in (None, one.base_file.instant if one.base_file else None)
                     found.append(base is not None and Header.RECORD_POSITIONS in block.headers)
     return found
-
-
-def by_number(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Of each slice with log rows that Hoodoo reads from now on, whether they met by number."""
-    met: list[bool] = []
-    real = log_rows.read_log_rows
-
-    def noted(*args: Any, **more: Any) -> Any:
-        found = real(*args, **more)
-        if found.waiting is not None:
-            met.append(log_rows.POSITION in found.waiting.rows.schema.names)
-        return found
-
-    monkeypatch.setattr(slices, "read_log_rows", noted)
-    return met
 
 
 @pytest.mark.parametrize(
@@ -68,7 +50,7 @@ def test_both_ways(
     both.hoodoo_upsert(rows(range(2, 6), 4, "late") + rows(range(30, 33), 7, "again"))
     assert positions(both) and all(positions(both))
     check(both, "written by Hoodoo")
-    met = by_number(monkeypatch)
+    met = met_by_number(monkeypatch)
     both.spark_upsert(rows(range(6, 12), 8, "spark"))
     both.spark_delete(rows(range(26, 28), 9, ""))
     assert any(positions(both))
