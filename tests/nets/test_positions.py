@@ -32,7 +32,7 @@ def test_histories(
 ) -> None:
     history = History.drawn(tmp_path / "t", f"{_SEED} {number} {version}", version=version)
     met = met_by_number(monkeypatch)
-    for _ in range(10):
+    for _ in range(8):
         history.step()
         history.check()
     assert met and not all(met), "reads by keys go by keys"
@@ -44,7 +44,7 @@ def test_histories(
 def test_histories_on_spark(tmp_path: Path, spark: Any, number: int) -> None:
     """Tasks of Spark look rows up, write log files and merge them."""
     history = History.drawn(tmp_path / "t", f"{_SEED} spark {number}", engine="spark")
-    for _ in range(5):
+    for _ in range(4):
         history.step()
         history.check()
     on, off = (hoodoo.open(str(history.path), options) for options in ({}, BY_KEYS))

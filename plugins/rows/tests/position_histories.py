@@ -35,6 +35,15 @@ KEYS = 80
 _AT_ROWS = LogWriter.at_rows
 # What a writer does with the numbers of rows.
 AS_THEY_ARE, NONE, ANOTHER_BASE, BEYOND = "as they are", "none", "another base file", "beyond"
+NUMBERINGS = {AS_THEY_ARE: 6, NONE: 1, ANOTHER_BASE: 1, BEYOND: 1}
+WRITERS: tuple[dict[str, str], ...] = (
+    {}, {}, {"hoodie.logfile.data.block.format": "avro"}, {"hoodie.write.record.positions": "false"},
+)  # fmt: skip
+STEPS = {
+    "upsert": 8, "partial": 3, "delete": 4, "statement": 2, "compact": 2, "log compaction": 2, "cluster": 1, "clone": 1,
+    "undo": 1,
+}  # fmt: skip
+KEEP_ROWS = ("compact", "log compaction", "cluster", "clone", "undo")
 
 
 def numbering(how: str) -> AbstractContextManager[Any]:
@@ -99,33 +108,13 @@ class History:
 
     def step(self) -> None:
         chance = self.chance
-        what = chance.choices(
-            (
-                "upsert",
-                "partial",
-                "delete",
-                "statement",
-                "compact",
-                "log compaction",
-                "cluster",
-                "clone",
-                "undo",
-            ),
-            (8, 3, 4, 2, 2, 1, 1, 1, 1),
-        )[0]
+        what = chance.choices(list(STEPS), list(STEPS.values()))[0]
+        plain = self.engine is not None
         how = (
-            AS_THEY_ARE
-            if self.engine
-            else chance.choices((AS_THEY_ARE, NONE, ANOTHER_BASE, BEYOND), (6, 1, 1, 1))[0]
+            AS_THEY_ARE if plain else chance.choices(list(NUMBERINGS), list(NUMBERINGS.values()))[0]
         )
-        options = chance.choice(
-            (
-                {},
-                {},
-                {"hoodie.logfile.data.block.format": "avro"},
-                {"hoodie.write.record.positions": "false"},
-            )
-        )
+        options = chance.choice(WRITERS)
+        before = self.by_keys()
         table = self.opened(**options)
         self.done.append(f"{what}, {how}, {options}")
         with numbering(how):
@@ -152,6 +141,12 @@ class History:
                     self.clones += 1
                     self.path = self.path.with_name(f"clone{self.clones}")
                     table.clone(str(self.path))
+
+        if what in KEEP_ROWS:  # what a service has merged by numbers is what keys say
+            assert self.by_keys() == before, (self.path, self.done)
+
+    def by_keys(self) -> list[str]:
+        return _shown(hoodoo.open(str(self.path), BY_KEYS).to_arrow())
 
     def check(self) -> None:
         check(self.path, self.chance)

@@ -29,7 +29,6 @@ from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import NOT_THERE, Storage
-from hoodoo.storage.together import at_once
 from hoodoo.timeline import fence, properties
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.instants import order_key
@@ -180,7 +179,7 @@ class CommitCheck:
                 f"the table has got version {now.version} since this write began.",
                 "Repeat the write.",
             )
-        if at_once(self.target.storage) > 1:  # they may have been read before the timeline
+        if self.target.asks_ahead:  # they may have been read before the timeline
             self._same_participants(then, now)
         says = (HUDI_INDEX, OWN_INDEX, *getattr(self.target.index, "properties", ()))
         if any(then.get(key) != now.get(key) for key in says):

@@ -23,7 +23,6 @@ from hoodoo.model.instant import Instant
 from hoodoo.model.meta import IS_DELETED, with_meta
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.options.table import BY_ARRIVAL, BY_EVENT_TIME
-from hoodoo.storage.together import at_once
 from hoodoo.timeline.markers import CREATE, MERGE, marker
 from hoodoo.timeline.task_fence import TaskFence
 
@@ -261,7 +260,7 @@ def alone(target: WriteTarget) -> bool:
     """Whether the files of a write are put once, by this process, across a network: what is known
     of them needs no look at the store. Whether the instant stood when they were put, its decision
     sees: who is undone undoes again."""
-    return at_once(target.storage) > 1 and runs_once(target.engine)
+    return target.asks_ahead and runs_once(target.engine)
 
 
 def markers_of(target: WriteTarget, requested: str, stats: Iterable[WriteStat]) -> list[str]:

@@ -35,6 +35,7 @@ from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import RECORD_KEY, with_meta
 from hoodoo.storage.api import Storage
+from hoodoo.storage.together import at_once
 from hoodoo.timeline.markers import STAGED
 from hoodoo.timeline.snapshot import TableSnapshot
 from hoodoo.timeline.timeline import Timeline
@@ -291,6 +292,12 @@ class WriteTarget:
             stored, self.config, self.merger, visible, self.generator, self.file_format
         )
         return evolve(found, by_rows=self.by_rows)
+
+    @property
+    def asks_ahead(self) -> bool:
+        """Whether operations on the store wait for a network: a step then asks, beside the one
+        before it, what it will need. On a disk each asks in its turn."""
+        return at_once(self.storage) > 1
 
     @property
     def by_rows(self) -> bool:

@@ -27,7 +27,7 @@ from hoodoo.model.schema.avro import avro_text
 from hoodoo.options.kinds import FLAG
 from hoodoo.participants.listing import shown
 from hoodoo.participants.of_table import Participants
-from hoodoo.storage.together import at_once, beside, looking, together
+from hoodoo.storage.together import beside, looking, together
 from hoodoo.timeline import partitions, properties, publish
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.heartbeat import Beating
@@ -188,7 +188,7 @@ class WriteTransaction:
 
     def _withdraw(self, instant: Instant) -> None:
         storage, timeline = self.transaction.storage, self.transaction.timeline
-        if at_once(storage) > 1:  # it may have begun
+        if self.target.asks_ahead:  # it may have begun
             publish.withdraw(Snapshot(storage, timeline), instant)
         else:
             storage.delete(timeline.path(instant))
@@ -196,7 +196,7 @@ class WriteTransaction:
     def _confirm(self) -> None:
         """Across a network what precedes the first publish runs now: nobody waits for it."""
         storage = self.transaction.storage
-        early = (self.request.before_publish,) if at_once(storage) > 1 else ()
+        early = (self.request.before_publish,) if self.target.asks_ahead else ()
         together(storage, self.transaction.confirm, *early)
 
     # --- prepare and plan -------------------------------------------------------------------------
@@ -220,7 +220,7 @@ class WriteTransaction:
         if self.request.kind.replaces is not Replaces.NOTHING:
             self.replaced = replaced_groups(self.target.settled, self.replaced_paths)
         give_way(self.request, self.target, planned.groups, self.replaced)
-        if at_once(self.target.storage) > 1:  # while the request is confirmed
+        if self.target.asks_ahead:  # while the request is confirmed
             self.inflight()
 
     # --- work -------------------------------------------------------------------------------------
@@ -322,7 +322,7 @@ class WriteTransaction:
             target.timeline.note(outcome.instant, self._metadata)
         if self.late:
             request.late()
-        if outcome.seen is not None and at_once(target.storage) > 1:
+        if outcome.seen is not None and target.asks_ahead:
             request.saw(outcome.seen.followed_by(outcome.instant, *outcome.followed))
         events = _events(target)
         if events is not None:
