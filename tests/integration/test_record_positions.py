@@ -375,7 +375,7 @@ def test_a_log_compaction_keeps_the_numbers(
     made_of = [b for b, _, _ in blocks(tmp_path / "t") if Header.COMPACTED_BLOCK_TIMES in b.headers]
     assert {b.kind for b in made_of} >= {BlockKind.DELETE} and len(made_of) == 4
     assert all(Header.RECORD_POSITIONS in b.headers for b in made_of)
-    found = met(monkeypatch)
+    found = met_by_number(monkeypatch)
     assert shown(hoodoo.open(str(tmp_path / "t"))) == expected
     assert set(found) == {True}
     assert shown(by_keys(tmp_path / "t")) == expected
