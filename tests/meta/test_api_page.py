@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
@@ -35,7 +36,8 @@ def optional_rows() -> list[str]:
             if default is WITHOUT:
                 text = "done without"
             elif name in kind_of(family).methods:
-                text = f"`{default(None)!r}`"
+                alone = len(inspect.signature(default).parameters) == 1
+                text = f"`{default(None)!r}`" if alone else "answered by the others"
             else:
                 text = f"`{default!r}`"
             if member.required_from:

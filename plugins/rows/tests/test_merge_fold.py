@@ -379,3 +379,18 @@ def test_numbers_of_rows_are_as_good_as_keys(merger: Any, by: str, pieces: list[
     keys, numbers = (found.rows.column(name).to_pylist() for name in (RECORD_KEY, POSITION))
     assert numbers == [NUMBER_OF[key] for key in keys]
     assert by == RECORD_KEY or numbers == sorted(numbers)
+
+
+@pytest.mark.parametrize("far", [1, 1 << 40])
+def test_numbers_of_rows_take_memory_by_the_rows(far: int) -> None:
+    """Whatever the numbers: those of a long file, or damaged ones."""
+    blocks = [(0, 3, 7), (3, 8), (0, 7)]
+    pieces = []
+    for turn, numbers in enumerate(blocks):
+        rows = [(PUT, f"k{n}", turn, f"v{turn}", n) for n in numbers]
+        at = pa.array([n * far for n in numbers], pa.int64())
+        made = piece(rows)
+        pieces.append(Piece(made.rows.append_column(POSITION, at), made.present))
+    found = fold_pieces(pieces, Later(), frozenset({POSITION}), POSITION).rows
+    assert found["b"].to_pylist() == [0, 3, 7, 8]
+    assert found["a"].to_pylist() == ["v2", "v1", "v2", "v1"]

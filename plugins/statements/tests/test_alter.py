@@ -173,7 +173,7 @@ def test_alter_table(table: Any) -> None:
         ("ADD COLUMN x", ConfigError, "not understood"),
         ("ADD COLUMN n INT", SchemaError, "there already"),
         ("DROP PARTITION (n = 1)", ConfigError, "delete_partitions"),
-        ("REPLACE COLUMNS (n INT)", ConfigError, "not known here"),
+        ("REPLACE COLUMNS (n INT)", ConfigError, "ADD COLUMNS, DROP COLUMNS"),
         ("RENAME TO u", ConfigError, "not known here"),
         ("SET TBLPROPERTIES ('a' = 'b')", ConfigError, "not known here"),
         ("UNSET TBLPROPERTIES ('a')", ConfigError, "not understood"),

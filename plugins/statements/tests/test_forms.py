@@ -68,6 +68,10 @@ def test_a_comment_before_each_kind_of_statement(session: Any) -> None:
         ("FROM s INSERT INTO t SELECT * WHERE id > 5", {9: 9.0}),
         ("WITH n AS (SELECT * FROM s) INSERT INTO t SELECT * FROM n WHERE id = 9", {9: 9.0}),
         (
+            "WITH s AS (SELECT 9 AS id, 'x' AS city, 9.0 AS fare) FROM s INSERT INTO t SELECT *",
+            {9: 9.0},
+        ),
+        (
             "WITH n AS (SELECT * FROM s) MERGE INTO t USING n ON t.id = n.id "
             "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
             {1: 7.0, 9: 9.0},

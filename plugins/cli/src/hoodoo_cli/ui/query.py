@@ -20,7 +20,8 @@ SECONDS = 60.0
 BYTES = 2 << 30  # of memory
 _AT_ONCE = 2
 _COMMENTS = re.compile(r"\s*(--[^\n]*(\n|$)|/\*.*?\*/|\s)", re.DOTALL)
-_BEGINS = re.compile(r"\(*\s*(select|with|values)\b", re.IGNORECASE)
+_BEGINS = re.compile(r"\(*\s*(select|with)\b", re.IGNORECASE)
+_RUN = "import sys; del sys.path[0]; from hoodoo_cli.ui.query_run import main; main()"
 _running = threading.BoundedSemaphore(_AT_ONCE)
 _SMALLER = "Ask for less: add a condition, or LIMIT; hoodoo sql has no such bounds."
 
@@ -52,7 +53,7 @@ def _check(text: str) -> None:
         raise ConfigError(
             f"query {text.strip()[:40]!r}",
             "is no query, and this page changes nothing.",
-            "Begin it with SELECT, WITH or VALUES; hoodoo sql runs other statements.",
+            "Begin it with SELECT or WITH; hoodoo sql runs other statements.",
         )
 
 
@@ -64,7 +65,8 @@ def _run(path: str, options: Mapping[str, str], text: str) -> Any:
         "rows": MOST_ROWS,
         "bytes": BYTES,
     }
-    command = [sys.executable, "-m", "hoodoo_cli.ui.query_run"]
+    # Not -m, which would import modules of the folder that this process was started in.
+    command = [sys.executable, "-c", _RUN]
     environment = {**os.environ, "OMP_NUM_THREADS": "2"}
     try:
         done = subprocess.run(

@@ -45,6 +45,7 @@ IDLE = 30.0  # seconds for which a connection may say nothing
 Query = Mapping[str, str]
 Route = Callable[[Query], Any]
 _NONE: Mapping[str, str] = {}
+_OTHERS = ("cross-site", "same-site")  # pages of other hosts, and of other ports
 _ADDRESS = "Open the address that hoodoo ui has printed."
 
 
@@ -85,7 +86,7 @@ class PageServer:
                     self._move(f"{parts.path}?{urlencode(query)}" if query else parts.path)
                 elif outer.token and not outer._knows(self.headers):
                     self._say(401, _refusal("token", "is missing, or another one", _ADDRESS))
-                elif "/api/" in parts.path and self.headers.get("Sec-Fetch-Site") == "cross-site":
+                elif "/api/" in parts.path and self.headers.get("Sec-Fetch-Site") in _OTHERS:
                     # It would see no answer, but a query costs time and memory.
                     self._say(403, _refusal("page", "another page asks", _ADDRESS))
                 else:

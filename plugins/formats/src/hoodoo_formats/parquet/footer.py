@@ -25,6 +25,8 @@ MAGIC = b"PAR1"
 _TAIL = 8
 # So much of a footer is looked through for a text: it has the row groups, and then texts.
 _HEAD = 256 << 10
+# Trees of longer footers are not remembered: they take some 40 times as many bytes.
+_REMEMBERED = 64 << 10
 # Compact protocol: a text that is the next field of its structure; the most bytes of a number.
 _TEXT, _LONGEST_NUMBER = 0x18, 5
 # Limits of a text, not an allocation: footers carry bloom filters of many MB.
@@ -122,9 +124,13 @@ def file_of(content: bytes) -> pa.BufferReader:
     return pa.BufferReader(MAGIC + content + len(content).to_bytes(4, "little") + MAGIC)
 
 
-@lru_cache(maxsize=32)
 def known(content: bytes) -> Struct:
     """The same as :func:`parsed`, of a footer that is read again and again. Nobody changes it."""
+    return _remembered(content) if len(content) <= _REMEMBERED else parsed(content)
+
+
+@lru_cache(maxsize=16)
+def _remembered(content: bytes) -> Struct:
     return parsed(content)
 
 

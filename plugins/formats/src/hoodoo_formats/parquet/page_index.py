@@ -37,10 +37,10 @@ def places(file: pa.NativeFile, chunk: Struct) -> Rows | None:
 
 def with_room(file: pa.NativeFile, chunk: Struct, values: pa.Array) -> npt.NDArray[np.bool_] | None:
     """Of each page of a chunk whether its range leaves room for one of ``values``: strings, or
-    signed integers, which ascend. None where the file does not say ranges. Raises NoFooter for an
-    index that can't be."""
+    integers, which ascend. None where the file does not say ranges, or they are unsigned. Raises
+    NoFooter for an index that can't be."""
     place, size = footer.value(chunk, _RANGES), footer.value(chunk, _RANGES_BYTES)
-    if place is None or not size:
+    if place is None or not size or pa.types.is_unsigned_integer(values.type):
         return None
     index = footer.parsed(bytes(file.read_at(size, place)))
     empty, least, most = (footer.value(index, n, []) for n in (_EMPTY, _LEAST, _MOST))

@@ -235,7 +235,9 @@ class ParquetReader:
         if self._far or not self._is_paged(number, self._schema.names):  # others follow
             return None
         named = self._groups.named(where, names)
-        return some_rows.rows_near(self._file, self._tree, number, named) if named else None
+        with suppress(NoFooter):
+            return some_rows.rows_near(self._file, self._tree, number, named) if named else None
+        return None
 
     def rows_at(
         self, number: int, at: npt.NDArray[np.int64], columns: Sequence[str]
@@ -248,6 +250,8 @@ class ParquetReader:
             return None
         try:
             return some_rows.rows_at(self._file, self._tree, number, at, wanted)
+        except NoFooter:
+            return None
         except _BROKEN as error:
             raise self._corrupt(error) from error
 

@@ -31,6 +31,9 @@ from hoodoo_rows.merge.pairs import (
 )
 from hoodoo_rows.model.internal_row import OP, PUT
 
+# Numbers of rows are sorted where a file has so many times more rows than change.
+_FAR_APART = 64
+
 
 @frozen
 class Piece:
@@ -73,12 +76,18 @@ def _of_numbers(
     column: pa.ChunkedArray, sizes: Sequence[int]
 ) -> tuple[npt.NDArray[Any], list[Places]]:
     """As ``codes`` and ``turns_of`` do it of keys, of numbers of rows of a file, in pieces of
-    ``sizes`` rows, each of which has a number once: codes ascend as they do. Sorts nothing."""
+    ``sizes`` rows, each of which has a number once: codes ascend as they do. Sorts nothing, but few
+    numbers of a long file."""
     at = np.asarray(column, np.int64)
-    there = np.zeros(int(at.max(initial=-1)) + 1, bool)
-    there[at] = True
-    groups = (np.cumsum(there, dtype=np.int32) - 1)[at]
-    count = np.zeros(int(there.sum()), np.int32)
+    most = int(at.max(initial=-1)) + 1
+    if most > _FAR_APART * (len(at) + 1):  # a mask of the file would be large beside the rows
+        distinct, ranks = np.unique(at, return_inverse=True)
+        groups, total = ranks.astype(np.int32), len(distinct)
+    else:
+        there = np.zeros(most, bool)
+        there[at] = True
+        groups, total = (np.cumsum(there, dtype=np.int32) - 1)[at], int(there.sum())
+    count = np.zeros(total, np.int32)
     turn, start = np.zeros(len(at), np.int32), 0
     for size in sizes:
         some = groups[start : start + size]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any
 
 from hoodoo.errors import ConfigError
 from sqlglot import exp
+from sqlglot.errors import TokenError
 from sqlglot.tokens import Token, TokenType
 
 from hoodoo_statements.text.dialect import DIALECT
@@ -16,12 +18,17 @@ _OF_NAMES = frozenset(
 )
 
 _BEFORE = re.compile(r"\A(?:\s+|--[^\n]*|/\*(?!\+).*?\*/)+", re.S)
-_AFTER = re.compile(r";(?:\s+|--[^\n]*|/\*(?!\+).*?\*/)*\Z", re.S)
 
 
 def bare(text: str) -> str:
-    """``text`` without comments before it, and after its last semicolon."""
-    return _AFTER.sub("", _BEFORE.sub("", text))
+    """``text`` without comments before it, and without semicolons at its end and what follows."""
+    text = _BEFORE.sub("", text)
+    with suppress(TokenError):  # parsing it will say what is wrong
+        for token in reversed(DIALECT().tokenize(text)):
+            if token.token_type != TokenType.SEMICOLON:
+                break
+            text = text[: token.start]
+    return text
 
 
 def usual_text(text: str) -> str:
@@ -76,6 +83,10 @@ def _one_insert(tree: Any) -> Any:
             "Write INSERT INTO t SELECT ... FROM s for each: each is one commit.",
         )
     (made,) = tree.expressions
+    if tree.args.get("with_"):
+        if made.args.get("with_"):
+            raise ConfigError("FROM ... INSERT", "has WITH twice.", "Write it once.")
+        made.set("with_", tree.args["with_"].copy())
     if not made.expression.args.get("from_"):
         made.expression.set("from_", exp.From(this=tree.args["source"].copy()))
     return made
