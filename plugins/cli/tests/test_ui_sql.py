@@ -71,7 +71,9 @@ def test_nothing_else_runs(place: Path, text: str, said: str) -> None:
     before = files(place)
     with served(place / "t") as server:
         status, found = ask(server, text.replace("{other}", str(place / "other")))
-    assert status >= 400 and said.lower() in f"{found['rule']} {found['fix']}".lower(), found
+    assert (
+        status >= 400 and said.lower() in f"{found['obj']} {found['rule']} {found['fix']}".lower()
+    ), found
     assert found["fix"]
     assert files(place) == before
 

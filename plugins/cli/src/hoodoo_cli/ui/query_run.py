@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 import hoodoo
-from hoodoo.errors import DataError, HoodooError
+from hoodoo.errors import ConfigError, DataError, HoodooError
 from hoodoo.table.table import Table
 
 from hoodoo_cli.ui.opened import shown_rows
@@ -33,6 +33,9 @@ def main() -> None:
         answer = {"failed": None if is_short else error.to_dict()}
     except MemoryError:
         answer = {"failed": None}
+    except Exception as error:  # of the parser, or of what runs the query
+        rule = f"failed ({type(error).__name__}: {error})."
+        answer = {"failed": ConfigError("query", rule, "Write it in another way.").to_dict()}
     json.dump(answer, sys.stdout)
 
 
