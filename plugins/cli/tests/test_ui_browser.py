@@ -6,6 +6,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import hoodoo
+import pyarrow as pa
 import pytest
 from browser import Browser, program
 from hoodoo_cli.ui import query
@@ -148,6 +150,25 @@ def test_a_query_is_answered(
         assert "Begin it with SELECT" in text(browser, "sql")
         assert browser.value("document.documentElement.scrollWidth") <= width
         assert not browser.errors
+
+
+@pytest.mark.sampled(1, among="long")
+def test_columns_that_are_not_shown_are_counted(
+    tmp_path: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query, "SECONDS", 400.0)
+    wide = {"id": [1], **{f"c{n}": [n] for n in range(120)}}
+    hoodoo.create(str(tmp_path / "t"), pa.table(wide), record_key="id", name="trips")
+    with served(tmp_path / "t") as server:
+        browser.show(1440, 900)
+        browser.open(f"http://127.0.0.1:{server.port}/")
+        browser.until("document.querySelector('#query')?.value")
+        browser.value("document.querySelector('#ask-rows').requestSubmit()")
+        browser.until("document.querySelectorAll('#rows td').length === 100")
+        assert "The first 100 of 121 columns." in text(browser, "rows")
+        browser.value("document.querySelector('#ask-sql').requestSubmit()")
+        browser.until("document.querySelectorAll('#sql td').length === 100", 300)
+        assert "The first 100 of 121 columns." in text(browser, "sql")
 
 
 @pytest.mark.sampled(1, among="long")

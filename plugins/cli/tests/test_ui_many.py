@@ -195,6 +195,7 @@ def test_files_and_rows_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     some = shown.rows(5, "id = 7")
     assert some == {
         "columns": ["id", "city", "ts"],
+        "all_columns": 3,
         "numeric": [True, False, True],
         "rows": [["7", "rome", "1"]],
     }

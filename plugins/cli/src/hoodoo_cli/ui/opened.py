@@ -50,16 +50,20 @@ def rows_shown(table: Table, limit: int, where: str) -> dict[str, Any]:
         raise ConfigError(
             f"limit {limit}", "is out of bounds.", f"Give a number from 1 to {MOST_ROWS}."
         )
-    names = table.schema.names[:_MOST_COLUMNS]
-    return shown_rows(table.read(names, where=where or None).head(limit))
+    names = table.schema.names
+    found = shown_rows(table.read(names[:_MOST_COLUMNS], where=where or None).head(limit))
+    return {**found, "all_columns": len(names)}
 
 
 def shown_rows(found: pa.Table) -> dict[str, Any]:
-    """Rows as texts; the names of columns of a query may be there twice."""
-    found = found.select(range(min(found.num_columns, _MOST_COLUMNS)))
+    """Rows as texts; the names of columns of a query may be there twice. ``all_columns`` are as
+    many as there are, also where fewer are shown."""
+    count = found.num_columns
+    found = found.select(range(min(count, _MOST_COLUMNS)))
     numbered = found.rename_columns([str(number) for number in range(found.num_columns)])
     return {
         "columns": found.column_names,
+        "all_columns": count,
         "numeric": [_is_number(one.type) for one in found.schema],
         "rows": [[cell(value, _LONGEST) for value in row.values()] for row in rows_of(numbered)],
     }

@@ -135,13 +135,16 @@ async function commit(row) {
   section.scrollIntoView({ block: "nearest" });
 }
 
+const cut = (found) => (found.columns.length < found.all_columns
+  ? note(`The first ${whole(found.columns.length)} of ${plural(found.all_columns, "column")}.`) : null);
+
 async function preview() {
   put("rows", note("reading"));
   try {
     const found = await ask(`api/rows?limit=${by("rows-limit").value}&where=${encodeURIComponent(by("where").value)}`);
     put("rows", found.rows.length
       ? table("Rows", found.columns.map((name, n) => [name, found.numeric[n] ? "n" : ""]), found.rows.map((cells) => ({ cells })), "tall")
-      : note("No rows."));
+      : note("No rows."), cut(found));
   } catch (error) {
     put("rows", el("p", { class: "error" }, error.message));
   }
@@ -399,7 +402,7 @@ async function query() {
     put("sql", found.rows.length
       ? table("Answer", found.columns.map((name, n) => [name, found.numeric[n] ? "n" : ""]), found.rows.map((cells) => ({ cells })), "tall")
       : note("No rows."),
-      note(more ? `The first ${whole(found.rows.length)} of ${plural(found.total, "row")}.` : `${plural(found.total, "row")}.`));
+      note(more ? `The first ${whole(found.rows.length)} of ${plural(found.total, "row")}.` : `${plural(found.total, "row")}.`), cut(found));
   } catch (error) {
     put("sql", el("p", { class: "error" }, error.message));
   }
