@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import re
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
@@ -308,13 +309,12 @@ def foreign(home: Path) -> Iterator[tuple[str, str]]:
     ds.write_dataset(
         ROWS, home / "pq", format="parquet", partitioning=["city"], partitioning_flavor="hive"
     )
-    yield "pq", r'directory of Parquet files.*partitioning="hive"'
+    yield "pq", r"directory of Parquet files.*hoodoo\.convert.*hoodoo\.bootstrap"
     (home / "delta/_delta_log").mkdir(parents=True)
-    yield "delta", r"it is a Delta Lake table.*deltalake.DeltaTable"
+    yield "delta", r"it is a Delta Lake table.*hoodoo\.convert"
     (home / "ice/metadata").mkdir(parents=True)
-    for name in ("v9", "v10"):
-        (home / f"ice/metadata/{name}.metadata.json").write_text("{}")
-    yield "ice", r"it is an Iceberg table.*v10.metadata.json"
+    (home / "ice/metadata/v9.metadata.json").write_text("{}")
+    yield "ice", r"it is an Iceberg table.*hoodoo\.convert"
     (home / "lance/_versions").mkdir(parents=True)
     yield "lance", r"it is a Lance dataset.*lance.dataset"
     hoodoo.create(str(home / "all/trips"), SCHEMA, record_key="id", partition_by="city").insert(
@@ -334,6 +334,20 @@ def test_fault_c_open_says_what_it_found(tmp_path: Path) -> None:
     for path, says in foreign(tmp_path):
         with pytest.raises(NotATableError, match=rf"no \.hoodie directory; .*{says}"):
             hoodoo.open(str(tmp_path / path))
+
+
+def test_the_fix_for_parquet_files_can_be_copied(tmp_path: Path) -> None:
+    source = tmp_path / "pq"
+    ds.write_dataset(
+        ROWS, source, format="parquet", partitioning=["city"], partitioning_flavor="hive"
+    )
+    with pytest.raises(NotATableError) as raised:
+        hoodoo.open(source)
+    for call in re.findall(r"hoodoo\.\w+\([^)]*\)", raised.value.fix):
+        text = call.replace("NEW_PATH", "new").replace("...", '"id"')
+        new = str(tmp_path / call.partition("(")[0])
+        table = eval(text, {"hoodoo": hoodoo, "new": new})
+        assert table.read().count() == ROWS.num_rows
 
 
 def test_fault_c_create_on_a_file(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from hoodoo.storage.api import Entry, Storage
 _PROPERTIES = ".hoodie/hoodie.properties"
 _LEVELS = 12
 _CHILDREN = 50
-_INTO = "; then hoodoo.create(NEW_PATH, rows.schema, record_key=...).bulk_insert(rows)."
 
 
 def found_at(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
@@ -25,10 +24,8 @@ def _file(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
     if not name or above.endswith((":", "/")) or at(above).head(name) is None:
         return None
     if name.endswith(".parquet"):
-        rows = f'rows = pyarrow.dataset.dataset("{_plain(storage.root)}")'
-        return Found(
-            "it is a Parquet file", f"Copy its rows into a new table: {rows}{_INTO}", is_file=True
-        )
+        rows = f'pyarrow.dataset.dataset("{_plain(storage.root)}")'
+        return Found("it is a Parquet file", _copied(rows), is_file=True)
     return Found("it is a file", "Give the directory of the table.", is_file=True)
 
 
@@ -37,16 +34,13 @@ def _directory(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
     path = _plain(storage.root)
     folders = {entry.name for entry in entries if entry.is_dir}
     if "_delta_log" in folders:
-        rows = f'rows = deltalake.DeltaTable("{path}").to_pyarrow_dataset()'
-        return Found("it is a Delta Lake table", f"Copy its rows into a new table: {rows}{_INTO}")
-    if "metadata" in folders and (newest := _iceberg(storage)):
-        rows = (
-            f'rows = pyiceberg.table.StaticTable.from_metadata("{path}/{newest}").scan().to_arrow()'
-        )
-        return Found("it is an Iceberg table", f"Copy its rows into a new table: {rows}{_INTO}")
+        return Found("it is a Delta Lake table", _copied(f'"{path}"'))
+    if "metadata" in folders and any(
+        entry.name.endswith(".metadata.json") for entry in storage.list("metadata")
+    ):
+        return Found("it is an Iceberg table", _copied(f'"{path}"'))
     if "_versions" in folders:
-        rows = f'rows = lance.dataset("{path}")'
-        return Found("it is a Lance dataset", f"Copy its rows into a new table: {rows}{_INTO}")
+        return Found("it is a Lance dataset", _copied(f'lance.dataset("{path}")'))
     if (table := table_above(storage.root, at)) is not None:
         of = _plain(storage.root)[len(_plain(table)) :].strip("/")
         return Found(
@@ -58,11 +52,12 @@ def _directory(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
             f"it is a directory of Hudi tables: {some(below, 5)}",
             f'Open one of them: hoodoo.open("{path}/{below[0]}").',
         )
-    if (how := _parquet(storage, entries)) is not None:
-        rows = f'rows = pyarrow.dataset.dataset("{path}"{how})'
+    if _has_parquet(storage, entries):
+        copied = _copied(f'"{path}"')
         return Found(
             "it is a directory of Parquet files",
-            f"Copy their rows into a new table: {rows}{_INTO}",
+            f"{copied} Or let the files stay where they are: "
+            f'hoodoo.bootstrap("{path}", NEW_PATH, record_key=...).',
         )
     make = "Check the path, or create a table there with hoodoo.create(...)."
     if entries:
@@ -72,10 +67,9 @@ def _directory(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
     return Found("it is empty" if there else "the path does not exist", make)
 
 
-def _iceberg(storage: Storage) -> str | None:
-    found = [e.path for e in storage.list("metadata") if e.name.endswith(".metadata.json")]
-    # By their numbers: v10 comes after v9, 00010-... after 00009-...
-    return max(found, key=lambda path: (len(path.split("-")[0].split(".")[0]), path), default=None)
+def _copied(source: str) -> str:
+    """How the rows of ``source`` come into a table."""
+    return f"Copy its rows into a new table: hoodoo.convert({source}, NEW_PATH, record_key=...)."
 
 
 def tables_below(storage: Storage) -> list[str]:
@@ -108,19 +102,16 @@ def table_above(root: str, at: Callable[[str], Storage]) -> str | None:
     return None
 
 
-def _parquet(storage: Storage, entries: Sequence[Entry]) -> str | None:
-    """More arguments for the dataset of a directory that holds Parquet files, be it in partitions;
-    None where there are none."""
-    folder = ""
+def _has_parquet(storage: Storage, entries: Sequence[Entry]) -> bool:
+    """Whether a directory holds Parquet files, be it in partitions."""
     for _ in range(_LEVELS):
         if any(e.name.endswith((".parquet", ".pq")) for e in entries if not e.is_dir):
-            return ', partitioning="hive"' if "=" in folder else ""
+            return True
         inner = [e for e in entries if e.is_dir and not e.name.startswith(("_", "."))]
         if not inner:
-            return None
-        folder = inner[0].path
-        entries = storage.list(folder)
-    return None
+            return False
+        entries = storage.list(inner[0].path)
+    return False
 
 
 def _plain(root: str) -> str:
