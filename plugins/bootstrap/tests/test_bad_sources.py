@@ -77,6 +77,25 @@ def test_the_record_index(tmp_path: Path) -> None:
     refused(tmp_path, ConfigError, "is no time", index="record_index")
 
 
+@pytest.mark.parametrize(
+    "index", ["record_index", "partitioned_record_index", "growing_record_index"]
+)
+def test_an_index_of_times_is_refused_and_the_table_stays(tmp_path: Path, index: str) -> None:
+    one_file(tmp_path, name="city=oslo/a.parquet")
+    rows = TABLE.append_column("city", pa.array(["oslo", "oslo"]))
+    table = hoodoo.bootstrap(tmp_path / "source", tmp_path / "t", record_key="id")
+    before = table.config.properties
+    with pytest.raises(UnsupportedTableError, match="is no time"):
+        table.switch_index(index)
+    table = hoodoo.open(str(tmp_path / "t"))
+    assert table.config.properties == before and not table.timeline().pending()
+    table.upsert(rows.slice(1))
+    table.cluster()  # as the message says
+    table.switch_index(index)
+    table.upsert(rows)
+    assert table.count() == 2
+
+
 def test_one_within_the_other(tmp_path: Path) -> None:
     one_file(tmp_path)
     for path in (tmp_path / "source/t", tmp_path, tmp_path / "source"):

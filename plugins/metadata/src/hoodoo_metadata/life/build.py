@@ -21,6 +21,7 @@ from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.instant import Instant, State
+from hoodoo.options.table import BOOTSTRAP_BASE
 from hoodoo.storage.api import NOT_THERE, Storage
 from hoodoo.timeline import partitions, properties, publish
 from hoodoo.timeline.codec import avro as codec_avro
@@ -44,9 +45,10 @@ from hoodoo_metadata.partitions.api import Beginning
 from hoodoo_metadata.partitions.column_stats.from_files import columns_of
 from hoodoo_metadata.partitions.known import chosen, is_kept
 from hoodoo_metadata.partitions.record_index.index_reach import made_noted, newest_made
+from hoodoo_metadata.partitions.record_index.locations import millis_of
 from hoodoo_metadata.partitions.record_index.size import IndexSize
 from hoodoo_metadata.table.below import Below
-from hoodoo_metadata.table.layout import FILES, INDEXES, RECORD_INDEX, is_own
+from hoodoo_metadata.table.layout import FILES, GROWING_INDEX, INDEXES, RECORD_INDEX, is_own
 from hoodoo_metadata.table.metadata_table import (
     FOLDER,
     OWN_MADE,
@@ -80,6 +82,7 @@ def build(
     timeline = load(storage, config)
     refuse_another(Snapshot(storage, timeline))
     wanted = _whole(config, wanted)
+    _refuse_files_without_times(config, wanted, look)
     plan = codec_avro.encode("HoodieIndexPlan", {"indexPartitionInfos": infos(wanted, timeline)})
     with (
         action_events(INDEXING, config.name, storage.root) as events,
@@ -119,6 +122,16 @@ def build(
         events.report(made=tuple(wanted))
         unique = set(repeated) == {0}
         return finish(storage, properties.load(storage), wanted, columns, unique)
+
+
+def _refuse_files_without_times(
+    config: TableConfig, wanted: Sequence[str], look: Callable[[], TableState]
+) -> None:
+    """UnsupportedTableError where an index would store times of files that a bootstrap has made.
+    Before the properties say that it is being built: else each later writer would go on with it."""
+    if config.get(BOOTSTRAP_BASE) and not {RECORD_INDEX, GROWING_INDEX}.isdisjoint(wanted):
+        for slice_ in look().slices:
+            millis_of(slice_.instant, config.timezone)
 
 
 def request_indexing(snapshot: Snapshot, plan: bytes, beats: Beating) -> Instant:
