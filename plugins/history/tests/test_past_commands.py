@@ -292,3 +292,45 @@ def test_history_of_a_row_whose_first_files_are_cleaned(run: Run, tmp_path: Path
     assert code == 0 and "inserted" in out
     events = key_history(table.handle, "0").events
     assert events[0].what == "written" and {event.what for event in events[1:]} == {"updated"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_history_of_a_row_whose_first_writes_are_archived(tmp_path: Path, kind: str) -> None:
+    """Whether the key was there when the active timeline began, its first rows say."""
+    small = {
+        "hoodie.keep.min.commits": 3,
+        "hoodie.keep.max.commits": 4,
+        "hoodie.clean.automatic": True,
+    }
+    options = {**small, "hoodie.cleaner.commits.retained": 2}
+    table = hoodoo.create(
+        str(tmp_path / "t"),
+        SCHEMA,
+        record_key="id",
+        ordering="ts",
+        **{**KINDS[kind], "options": {**options, **KINDS[kind].get("options", {})}},
+    )
+    for ts in range(1, 12):
+        table.upsert(rows(range(3), ts))
+    writes = [instant.requested for instant in table.timeline().writes()]
+    assert len(writes) < 11, "nothing was archived"
+    found = key_history(table.handle, "1").events
+    assert [event.instant for event in found[-2:]] == writes[-2:]
+    assert [event.after["ts"] for event in found[-2:] if event.after] == [10, 11]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_history_of_a_renamed_column(tmp_path: Path, kind: str) -> None:
+    table = hoodoo.create(
+        str(tmp_path / "t"), SCHEMA, record_key="id", ordering="ts", **KINDS[kind]
+    )
+    table.upsert(rows(range(3), 1))
+    table.alter(rename={"city": "town"}, add={"note": pa.string()})
+    (row,) = table.read(where="id = 1").to_pylist()
+    table.upsert([{**row, "ts": 2}])
+    found = key_history(table.handle, "1").events
+    assert [event.what for event in found] == ["inserted", "updated"]
+    for event in found:
+        assert event.after is not None and event.after["town"] and "city" not in event.after
+        assert event.after["note"] is None
+    assert key_history(table.handle, "2").events[0].after["town"]  # type: ignore[index]

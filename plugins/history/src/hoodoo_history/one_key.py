@@ -3,18 +3,20 @@ moved it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import Factory, frozen
 from hoodoo.errors import ConfigError, HoodooError, PluginError, UnsupportedTableError
+from hoodoo.kernel.archived import oldest
 from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import COMMIT_TIME, FILE_NAME, META_COLUMNS, PARTITION_PATH, RECORD_KEY
 from hoodoo.table.handle import TableHandle
-from hoodoo_rows.api import Reads
+from hoodoo_rows.api import Reads, StoredFiles
 
 INSERTED, UPDATED, DELETED, REWRITTEN = "inserted", "updated", "deleted", "rewritten"
 WRITTEN = "written"  # inserted or updated
@@ -57,15 +59,17 @@ def key_history(table: TableHandle, key: str) -> KeyHistory:
     read raises them."""
     where = _condition(table, key)
     events: list[Event] = []
-    rows: dict[str, _Row] | None = {}
     unread = 0
     timeline = table.timeline()
+    # Of what was written before the active timeline begins nothing is known.
+    rows: dict[str, _Row] | None = None if _is_archived(table) else {}
+    rows_at = partial(_rows, table, where, _names(table))
     for instant in timeline.writes():
         metadata = timeline.metadata(table.storage, instant)
         if rows is not None and not _may_touch(metadata, rows):
             continue
         try:
-            now = _rows(table, where, instant)
+            now = rows_at(instant)
         except (PluginError, UnsupportedTableError):
             raise  # nothing of this table can be read here
         except HoodooError:
@@ -141,13 +145,46 @@ def _may_touch(metadata: CommitMetadata, rows: Mapping[str, _Row]) -> bool:
     return any(not name or any(name.startswith(one) for one in written) for name in there)
 
 
-def _rows(table: TableHandle, where: pc.Expression, instant: Instant) -> dict[str, _Row]:
-    """The rows of the key at that time, by their partition path: indexes may allow one in each."""
+def _is_archived(table: TableHandle) -> bool:
+    """Whether the table had writes before those of its active timeline, as far as can be said."""
+    try:
+        return oldest(table.storage, table.config) is not None
+    except PluginError:
+        return True  # what would read them is not installed
+
+
+def _names(table: TableHandle) -> Callable[[str], Mapping[str, str]]:
+    """What answers the names that the table's columns have had at an instant."""
+    source = table.source()
+    newest = source.timeline.latest_schema(table.storage)
+    stored = StoredFiles.as_of_schema(StoredFiles.format(source), table.storage, newest)
+    history, columns = StoredFiles.history(stored), table.schema.names
+
+    def names(instant: str) -> Mapping[str, str]:
+        then = None if history is None else history.names(instant)
+        if then is None:
+            return {name: name for name in columns}
+        return {n: then.stored.get(n, n) for n in columns if n not in then.absent}
+
+    return names
+
+
+def _rows(
+    table: TableHandle,
+    where: pc.Expression,
+    names: Callable[[str], Mapping[str, str]],
+    instant: Instant,
+) -> dict[str, _Row]:
+    """The rows of the key at that time, by their partition path: indexes may allow one in each.
+    Their columns have the names of now; those that came later are null."""
+    then, own = names(instant.requested), table.schema.names
     scan = Reads.read(table, where=where, as_of=instant.requested, meta=True)
     found: dict[str, _Row] = {}
     for batch in scan.to_batches():
         for row in batch.to_pylist():
-            found[str(row.get(PARTITION_PATH) or "")] = row
+            values = {name: row.get(then.get(name, "")) for name in own}
+            meta = {name: row[name] for name in META_COLUMNS if name in row}
+            found[str(row.get(PARTITION_PATH) or "")] = values | meta
     return found
 
 
