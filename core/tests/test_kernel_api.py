@@ -15,7 +15,7 @@ from hoodoo.hookspecs import Option, Registration, deprecated
 from hoodoo.hookspecs.deprecated import Deprecated
 from hoodoo.hookspecs.family import Family, Optional, members
 from hoodoo.kernel import deprecations, options, registry
-from hoodoo.kernel.answers import declared, families, kind_of, seam
+from hoodoo.kernel.answers import declared, kind_of, seam
 from hoodoo.kernel.discover import Plugin
 from hoodoo.kernel.registry import Kernel
 from hoodoo.kernel.resolve import resolve
@@ -60,7 +60,7 @@ def brewers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def forget() -> None:
     """What was made of the families before."""
-    for made in (seam._class, seam._on_class, families.kind_of, declared._kinds_of_protocols):
+    for made in (seam._class, seam._on_class, declared.kind_of, declared._kinds_of_protocols):
         made.cache_clear()
     deprecations._warned.clear()
 

@@ -8,9 +8,16 @@ purpose, as an error of :mod:`hoodoo.errors`, passes. Built-in plugins come thro
 
 from __future__ import annotations
 
-from hoodoo.kernel.answers import shapes
-from hoodoo.kernel.answers.declared import part, rule
-from hoodoo.kernel.answers.families import checked, kind_of
+from hoodoo.kernel.answers import (  # each has rules
+    engines,  # noqa: F401
+    file_formats,  # noqa: F401
+    indexes,  # noqa: F401
+    keys,  # noqa: F401
+    rules,  # noqa: F401
+    serializing,  # noqa: F401
+    shapes,
+)
+from hoodoo.kernel.answers.declared import checked, kind_of, part, rule
 from hoodoo.kernel.answers.seam import Ask, Checked, plain, who_is
 from hoodoo.kernel.answers.wrong import Who, Wrong, excuse, excused, says
 

@@ -18,14 +18,30 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import pyarrow as pa
 
 from hoodoo.hookspecs import FAMILIES, answers
-from hoodoo.hookspecs.family import members
+from hoodoo.hookspecs.family import WITHOUT, Optional, members
 from hoodoo.kernel.answers import shapes
-from hoodoo.kernel.answers.seam import Ask, Prepare, Rule, iterated, kind_of, may_travel, wrapped
-from hoodoo.kernel.answers.wrong import Wrong, says
+from hoodoo.kernel.answers.seam import (
+    Ask,
+    Checked,
+    Kind,
+    Prepare,
+    Rule,
+    iterated,
+    may_travel,
+    wrapped,
+)
+from hoodoo.kernel.answers.wrong import Who, Wrong, says
+from hoodoo.kernel.families import add_family
 
 # "Protocol.member" -> the function that judges it.
 RULES: dict[str, Rule] = {}
 PREPARED: dict[str, Prepare] = {}
+# Kinds whose rules follow from their arguments, by name (:func:`by_hand`).
+BY_HAND: dict[str, Kind] = {}
+# Members that say by a FileNotFoundError that something is not there.
+_SAYS_MISSING = {"storage": frozenset({"get", "open"}), "participant": frozenset({"list_files"})}
+# A store may be one that this process alone can see; it is no fault until a worker needs it.
+_STAYS = frozenset({"storage"})
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
@@ -46,6 +62,64 @@ def prepare(name: str) -> Callable[[Prepare], Prepare]:
         return make
 
     return note
+
+
+def by_hand(name: str, **given: Any) -> Kind:
+    """A kind whose members stand in its module."""
+    BY_HAND[name] = made = Kind(name, again, **given)
+    return made
+
+
+def again(kind: str, inner: Any, who: Who, terms: Any, declared_at: str = "") -> Any:
+    """A plugin behind the seam, where it is unpickled."""
+    add_family(kind, declared_at)
+    return wrapped(kind_of(kind), inner, who, terms)
+
+
+def checked(family: str, obj: Any, who: Who) -> Any:
+    """``obj``, a plugin of ``family``, behind the seam. PluginError if workers need it and it can't
+    travel."""
+    if isinstance(obj, Checked):
+        return obj
+    kind = kind_of(family)
+    if kind.travels and family not in _STAYS:
+        may_travel(obj, who)
+    return wrapped(kind, obj, who)
+
+
+@cache
+def kind_of(name: str) -> Kind:
+    """The family, or the part of what plugins make, of this name."""
+    if name in BY_HAND:
+        return BY_HAND[name]
+    if name in FAMILIES:
+        family = FAMILIES[name]
+        protocols, lacking = (*family.protocols, *family.optional), family.may_lack
+        return _kind(name, protocols, family.travels, lacking, family.declared_at)
+    family = next(found for found in FAMILIES.values() if name in found.parts)
+    return _kind(name, family.parts[name], False, dict(family.parts_lack))
+
+
+def _kind(
+    name: str,
+    protocols: tuple[type, ...],
+    travels: bool,
+    lacking: dict[str, Optional],
+    at: str = "",
+) -> Kind:
+    says_missing = _SAYS_MISSING.get(name, frozenset())
+    kind = Kind(
+        name, again, says_missing=says_missing, travels=travels, protocols=protocols, declared_at=at
+    )
+    for protocol in protocols:
+        for member, is_method in members(protocol).items():
+            ruled = kind.methods if is_method else kind.properties
+            ruled[member] = rule_of(protocol, member)
+            if (prepared := PREPARED.get(f"{protocol.__name__}.{member}")) is not None:
+                kind.prepare[member] = prepared
+    given = {n: o.default for n, o in lacking.items() if o.default is not WITHOUT}
+    kind.defaults.update((n, given[n]) for n in (*kind.properties, *kind.methods) if n in given)
+    return kind
 
 
 def part(answer: Any, ask: Ask, name: str, terms: Any = None) -> Any:

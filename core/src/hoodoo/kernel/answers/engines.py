@@ -15,7 +15,8 @@ from attrs import frozen
 
 from hoodoo.hookspecs.engine import Counted, Step, Stream, Task
 from hoodoo.kernel.answers import shapes
-from hoodoo.kernel.answers.seam import Ask, Kind, wrapped
+from hoodoo.kernel.answers.declared import by_hand
+from hoodoo.kernel.answers.seam import Ask, wrapped
 from hoodoo.kernel.answers.wrong import Who, Wrong, excuse, passes, says
 
 _PAYLOAD = pa.schema([("payload", pa.binary())])
@@ -126,7 +127,7 @@ def _on(answer: Any, ask: Ask, storage: Any) -> Any:
     return wrapped(ENGINE, shapes.having(answer, ("exchange",), "an Engine"), ask.who)
 
 
-ENGINE = Kind(
+ENGINE = by_hand(
     "engine",
     properties={
         "name": lambda answer, ask: shapes.text(answer),
@@ -150,9 +151,9 @@ ENGINE = Kind(
     prepare={"map": _prepare_map},
 )
 
-SIDE = Kind("side", methods={"table": _side_table}, travels=True)
+SIDE = by_hand("side", methods={"table": _side_table}, travels=True)
 
-METER = Kind(
+METER = by_hand(
     "meter",
     methods={
         "add": None,

@@ -2,7 +2,7 @@
 
 :func:`checked` puts an object that looks like the plugin around it. Each member of the family's
 Protocol calls the plugin's, and judges what comes by the rule that
-:mod:`hoodoo.kernel.answers.families` has for it; all other attributes are the plugin's own. It is
+:mod:`hoodoo.kernel.answers.declared` has for it; all other attributes are the plugin's own. It is
 pickled, compared and hashed as the plugin is.
 """
 
@@ -22,7 +22,6 @@ from hoodoo.errors import PluginError
 from hoodoo.hookspecs import deprecated
 from hoodoo.kernel.answers.wrong import Who, Wrong, excuse, named_in, passes
 from hoodoo.kernel.deprecations import old_names, warn_of_old
-from hoodoo.kernel.families import add_family
 
 # ``rule(answer, ask, *arguments)`` returns the answer, perhaps with a seam of its own around it.
 Rule = Callable[..., Any]
@@ -30,16 +29,19 @@ Rule = Callable[..., Any]
 Prepare = Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]
 
 
-@frozen
+@frozen(eq=False)
 class Kind:
-    """The members of objects of one family, or of what its plugins make. ``properties`` and
-    ``methods``: rule of each; None: it answers nothing. An object may lack some of them:
+    """The members of objects of one family, or of what its plugins make. ``again`` makes an object
+    of the kind where it is unpickled, from the kind's name, the arguments of :func:`wrapped` and
+    ``declared_at``. ``properties`` and ``methods``: rule of each; None: it answers nothing. An
+    object may lack some of them:
     ``defaults`` stand for these. ``prepare``: of methods whose arguments are changed.
     ``says_missing``: methods that say by a FileNotFoundError that something is not there.
     ``travels``: workers need it. ``protocols``: what has the members, the one that all obey first.
     ``declared_at``: as of the family."""
 
     name: str
+    again: Callable[..., Any]
     properties: dict[str, Rule | None] = Factory(dict)
     methods: dict[str, Rule | None] = Factory(dict)
     prepare: dict[str, Prepare] = Factory(dict)
@@ -111,7 +113,7 @@ class Checked:
         may_travel(self._checked_inner, self._checked_who)
         kind = type(self)._checked_kind
         mine = (self._checked_inner, self._checked_who, self._checked_terms)
-        return _again, (kind.name, *mine, kind.declared_at)
+        return kind.again, (kind.name, *mine, kind.declared_at)
 
 
 def blame(error: Exception, who: Who, member: str, says_missing: bool = False) -> None:
@@ -175,13 +177,13 @@ def wrapped(kind: Kind, obj: Any, who: Who, terms: Any = None) -> Any:
     if isinstance(obj, Checked):
         return obj
     made: Any = type(obj)  # Any: mypy takes a class for no Hashable
-    there, lacking, is_dynamic = _on_class(kind.name, made)
+    there, lacking, is_dynamic = _on_class(kind, made)
     own = lacking if is_dynamic else lacking.intersection(getattr(obj, "__dict__", ()))
     if own:
         there |= {(name, name) for name in own if not is_dynamic or _has(obj, name)}
     if deprecated.DEPRECATED:
-        there |= _older(kind.name, obj, who, {name for name, _ in there})
-    return _class(kind.name, there)(obj, who, terms)
+        there |= _older(kind, obj, who, {name for name, _ in there})
+    return _class(kind, there)(obj, who, terms)
 
 
 # Pairs of names of members: the Protocol's, and what the object calls it.
@@ -189,10 +191,9 @@ Names = frozenset[tuple[str, str]]
 
 
 @lru_cache(maxsize=512)
-def _on_class(kind_name: str, made: type) -> tuple[Names, frozenset[str], bool]:
+def _on_class(kind: Kind, made: type) -> tuple[Names, frozenset[str], bool]:
     """The members that objects of a class have, those that it lacks, and whether objects answer
     more names than can be seen (by a ``__getattr__``)."""
-    kind = kind_of(kind_name)
     names = frozenset((*kind.properties, *kind.methods))
     # The class and not the object: a property may compute, or fail before the object is in use.
     found = frozenset(name for name in names if hasattr(made, name))
@@ -208,10 +209,10 @@ def _has(obj: Any, name: str) -> bool:
         return True
 
 
-def _older(kind_name: str, obj: Any, who: Who, there: set[str]) -> Names:
+def _older(kind: Kind, obj: Any, who: Who, there: set[str]) -> Names:
     """The members that the object has under an old name."""
     found = set()
-    for old, entry in old_names("member", kind_name).items():
+    for old, entry in old_names("member", kind.name).items():
         if entry.new not in there and _has(obj, old):
             found.add((entry.new, old))
             warn_of_old(entry, str(who))
@@ -219,9 +220,9 @@ def _older(kind_name: str, obj: Any, who: Who, there: set[str]) -> Names:
 
 
 @cache
-def _class(kind_name: str, found: Names) -> type[Checked]:
+def _class(kind: Kind, found: Names) -> type[Checked]:
     """The seam of objects that have the members ``found``."""
-    kind, there = kind_of(kind_name), dict(found)
+    there = dict(found)
     members: dict[str, Any] = {"__slots__": (), "_checked_kind": kind}
     for name, rule in kind.properties.items():
         if name in there:
@@ -234,7 +235,7 @@ def _class(kind_name: str, found: Names) -> type[Checked]:
         if name not in there:
             make = _default_method if name in kind.methods else _default_value
             members[name] = make(default)
-    return type(f"Checked_{kind_name}", (Checked,), members)
+    return type(f"Checked_{kind.name}", (Checked,), members)
 
 
 def _default_value(default: Any) -> property:
@@ -283,18 +284,6 @@ def _method(
 
     call.__name__ = name
     return call
-
-
-def kind_of(name: str) -> Kind:
-    """The family, or the part of what plugins make, of this name."""
-    from hoodoo.kernel.answers import families  # they wrap what plugins make, by this module
-
-    return families.kind_of(name)
-
-
-def _again(kind: str, inner: Any, who: Who, terms: Any, declared_at: str = "") -> Any:
-    add_family(kind, declared_at)
-    return wrapped(kind_of(kind), inner, who, terms)
 
 
 # --- what travels ---------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from hoodoo.kernel.answers import shapes
-from hoodoo.kernel.answers.declared import rule
-from hoodoo.kernel.answers.seam import Ask, guarded, judged, kind_of, may_travel, wrapped
+from hoodoo.kernel.answers.declared import kind_of, rule
+from hoodoo.kernel.answers.seam import Ask, guarded, judged, may_travel, wrapped
 from hoodoo.kernel.answers.wrong import Wrong, says
 
 _SAMPLED = 64
