@@ -19,7 +19,7 @@ from hoodoo.options import (
 from hoodoo.options.core import SMALL_FILE_LIMIT
 from hoodoo.options.table import BY_ARRIVAL, BY_EVENT_TIME, HIVE_STYLE, URL_ENCODE
 
-from hoodoo_standard.index.path_counts import REGEX, rules_of
+from hoodoo_standard.index.path_rules import REGEX, rules_of
 
 # --- what Hudi calls the standard plugins in the properties of a table ---------------------------
 JAVA_GENERATORS = {

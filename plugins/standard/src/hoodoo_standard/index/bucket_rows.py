@@ -33,7 +33,7 @@ from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import FileSystemView, Key
 
 from hoodoo_standard.index import path_counts
-from hoodoo_standard.index.bucket import BucketIndex
+from hoodoo_standard.index.hashed_buckets import HashedBuckets
 from hoodoo_standard.index.path_bucket import PathBucketIndex
 from hoodoo_standard.index.plan import KeyReader
 from hoodoo_standard.index.strange_keys import Buckets, StrangeKeys
@@ -135,7 +135,7 @@ class BucketRows:
             return
         timeline = change.timeline
         snapshot = Snapshot(change.storage, timeline)
-        if isinstance(plain(change.index), BucketIndex):
+        if isinstance(plain(change.index), HashedBuckets):
             refuse_other_counts(snapshot)
         if self.index is None:
             return

@@ -8,9 +8,6 @@ instant of zeros. One counts if its instant is completed; the newest of these is
 from __future__ import annotations
 
 import json
-import re
-from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from attrs import frozen
 from hoodoo.errors import CorruptTableError, UnsupportedTableError
@@ -19,41 +16,12 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.snapshot import Snapshot
 
-if TYPE_CHECKING:
-    from hoodoo_standard.index.bucket import BucketIndex
+from hoodoo_standard.index.hashed_buckets import HashedBuckets
+from hoodoo_standard.index.path_rules import MOST, REGEX, rules_of
 
 FOLDER = ".hoodie/.bucket_index/partition_bucket_index_meta/configs"
 FIRST = "0" * 14
-REGEX = "regex"
 _SUFFIX = ".hashing_config"
-_MOST = 99_999_999
-# Where Java's regular expressions and Python's differ, or one of them has no such thing.
-_JAVAS_OWN = re.compile(r"\\[^dDwWsSbBntrf\W_]|\(\?(?!:)|&&|\[[^\]]*\[|[*+?}]\+")
-Rules = tuple[tuple[re.Pattern[str], int], ...]
-
-
-@lru_cache(64)
-def rules_of(expressions: str) -> Rules:
-    """``regex,number;regex,number``, the first that is found in a path counts. BadValueError for
-    what Hudi refuses, or would understand otherwise."""
-    return tuple(_rule(one) for one in expressions.rstrip(";").split(";"))
-
-
-def _rule(text: str) -> tuple[re.Pattern[str], int]:
-    parts = text.strip().rstrip(",").split(",")
-    if len(parts) != 2:
-        raise BadValueError(f"has {text!r} where a rule is `regex,number`")
-    regex, number = parts[0].strip(), parts[1].strip()
-    if not (number.isascii() and number.isdigit() and 0 < int(number) <= _MOST):
-        raise BadValueError(f"has {number!r} where a number of buckets is, from 1 on")
-    if _JAVAS_OWN.search(regex):
-        raise BadValueError(
-            f"has {regex!r}, which regular expressions of Java and of Python may read otherwise"
-        )
-    try:
-        return re.compile(regex, re.ASCII), int(number)
-    except re.error as error:
-        raise BadValueError(f"has {regex!r}, which is no regular expression: {error}") from None
 
 
 @frozen
@@ -68,11 +36,9 @@ class PathCounts:
         found = (number for rule, number in rules_of(self.expressions) if rule.search(path))
         return next(found, self.default)
 
-    def in_path(self, path: str) -> BucketIndex:
+    def in_path(self, path: str) -> HashedBuckets:
         """The buckets of ``path``."""
-        from hoodoo_standard.index.bucket import BucketIndex
-
-        return BucketIndex(self.count(path), self.hash_fields)
+        return HashedBuckets(self.count(path), self.hash_fields)
 
     def encode(self, instant: str) -> bytes:
         said = {
@@ -122,7 +88,7 @@ def _read(storage: Storage, path: str, hash_fields: tuple[str, ...]) -> PathCoun
         said = json.loads(storage.get(path))
         rule, default = str(said["rule"]), said["defaultBucketNumber"]
         counts = PathCounts(str(said["expressions"]), int(default), hash_fields)
-        if not 0 < counts.default <= _MOST:
+        if not 0 < counts.default <= MOST:
             raise ValueError
     except (ValueError, TypeError, KeyError, RecursionError):
         raise CorruptTableError(

@@ -17,7 +17,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.timeline.snapshot import Snapshot
 
 from hoodoo_standard.index import path_counts
-from hoodoo_standard.index.path_bucket import CountedBuckets, refuse_strange
+from hoodoo_standard.index.counted_buckets import CountedBuckets, refuse_strange
 from hoodoo_standard.index.path_counts import PathCounts
 from hoodoo_standard.options import BUCKETS, PATH_BUCKETS
 
