@@ -66,7 +66,8 @@ def check_hudi(history: History) -> None:
 
 def readable(history: History) -> bool:
     setup, config = history.setup, history.config
-    if config["partitions"] == space.CUSTOM and setup.version >= 8:
+    version = int(config["version"])  # a step may have changed it since the table was made
+    if config["partitions"] == space.CUSTOM and version >= 8:
         return False  # it takes `p:SIMPLE` for the name of a column
     if config["columns"] != "plain":
         return False  # it knows none of these types
@@ -80,7 +81,7 @@ def readable(history: History) -> bool:
     prefixed = setup.prefixed or (len(setup.key) == 1 and space.generator(config) == "COMPLEX")
     if virtual and (prefixed or config["key columns"] == space.JOINED):
         return False  # it takes another text for the key than Spark Hudi and Hoodoo do
-    if setup.version == 6:
+    if version == 6:
         return not history._pending("compaction")  # it loses the log rows behind it
     there = {instant.requested for instant in history.table.timeline().instants}
     if not all(instant in there for instant in history.known):
