@@ -11,7 +11,8 @@ from hoodoo.errors import ConfigError, NotATableError, SchemaError
 from hoodoo_rows.api import ArrivingRows
 
 from hoodoo_cli.toolkit import arguments, new_table, show
-from hoodoo_cli.toolkit.data_files import STANDARD, DataFile, open_data
+from hoodoo_cli.toolkit.data_file import DataFile
+from hoodoo_cli.toolkit.data_files import STANDARD, open_data
 
 _OPERATIONS = ("upsert", "insert", "bulk_insert", "append")
 

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 
 import pyarrow as pa
-from attrs import frozen
 from hoodoo.errors import ConfigError, DataError
 
+from hoodoo_cli.toolkit.data_file import DataFile
 from hoodoo_cli.toolkit.places import located, missing
 
 KINDS = ("parquet", "csv", "jsonl", "arrow")
@@ -25,16 +25,6 @@ _SUFFIXES = {
     "feather": "arrow",
 }
 _PACKED = {"gz": "gzip", "zst": "zstd", "bz2": "bz2", "lz4": "lz4"}
-
-
-@frozen
-class DataFile:
-    """Rows of a file. ``rows``: their number, where the file has it. ``batches`` reads them,
-    once."""
-
-    schema: pa.Schema
-    batches: Callable[[], Iterator[pa.RecordBatch]]
-    rows: int | None = None
 
 
 def kind_of(path: str, given: str | None = None) -> str:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.errors import ConfigError, DataError
 
-from hoodoo_cli.toolkit.data_files import DataFile
+from hoodoo_cli.toolkit.data_file import DataFile
 from hoodoo_cli.toolkit.values import array_of, is_nested, without_nulls
 
 _BLOCK = 8 << 20

@@ -11,7 +11,7 @@ from attrs import frozen
 from hoodoo.errors import ConfigError
 
 from hoodoo_clustering.layout.axis import Axis, axis_of, thinned
-from hoodoo_clustering.layout.files import ColumnFigures, LayoutReport
+from hoodoo_clustering.layout.figures import ColumnFigures, Layout
 
 _MARGIN, _GAP = 32, 44
 _TITLE, _HEAD, _FOOT = 72, 66, 58
@@ -42,9 +42,7 @@ text { font-family: system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans
 """
 
 
-def svg(
-    before: LayoutReport, after: LayoutReport | None = None, columns: Sequence[str] | None = None
-) -> str:
+def svg(before: Layout, after: Layout | None = None, columns: Sequence[str] | None = None) -> str:
     """A picture of ``columns`` (all that the layouts have), as the text of an SVG file. ``after``
     is drawn beside ``before`` on the same axes; without it there is one half.
 
@@ -88,7 +86,7 @@ class _Area:
 class _Picture:
     """Rows of panels, one for each layout."""
 
-    def __init__(self, halves: Sequence[LayoutReport], width: int) -> None:
+    def __init__(self, halves: Sequence[Layout], width: int) -> None:
         self.halves, self.width = halves, width
         self.top = float(_TITLE)
         self.kinds = ("after",) if len(halves) == 1 else ("before", "after")
@@ -143,7 +141,7 @@ class _Bars:
     def name(self) -> str:
         return _cut(self.column, 24)
 
-    def said(self, layout: LayoutReport) -> Iterator[str]:
+    def said(self, layout: Layout) -> Iterator[str]:
         figures = _figures(layout, self.column)
         sizes = layout.sizes
         unknown = f" ({figures.unknown:,} of unknown values)" if figures.unknown else ""
@@ -154,7 +152,7 @@ class _Bars:
             f"{figures.overlapping:.0%} of pairs overlap"
         )
 
-    def draw(self, layout: LayoutReport, area: _Area, kind: str) -> Iterator[str]:
+    def draw(self, layout: Layout, area: _Area, kind: str) -> Iterator[str]:
         yield from _below(self.axis, area, self.axis.kind)
         known = sorted(_known(layout, self.column), key=lambda ends: ends)
         step = min(_MOST_BAR, (area.height - 12) / max(1, len(known)))
@@ -180,11 +178,11 @@ class _Plane:
     def name(self) -> str:
         return _cut(f"{self.across} and {self.upward}", 26)
 
-    def said(self, layout: LayoutReport) -> Iterator[str]:
+    def said(self, layout: Layout) -> Iterator[str]:
         yield f"across: {_cut(self.across, 30)}; upward: {_cut(self.upward, 30)}"
         yield f"a rectangle for each of {_plural(len(list(self._boxes(layout))), 'file')}"
 
-    def draw(self, layout: LayoutReport, area: _Area, kind: str) -> Iterator[str]:
+    def draw(self, layout: Layout, area: _Area, kind: str) -> Iterator[str]:
         yield from _below(self.axes[self.across], area, self.axes[self.across].kind)
         yield from _beside(self.axes[self.upward], area)
         across, upward = self.axes[self.across], self.axes[self.upward]
@@ -197,7 +195,7 @@ class _Plane:
             tall = max(2.0, area.y(upward.place(low)) - y)
             yield _rect(f"box {kind}{faint}", x, y, wide, tall)
 
-    def _boxes(self, layout: LayoutReport) -> Iterator[tuple[Any, Any]]:
+    def _boxes(self, layout: Layout) -> Iterator[tuple[Any, Any]]:
         at = [layout.columns.index(column) for column in (self.across, self.upward)]
         for file in layout.files:
             one, other = (file.bounds[n] for n in at)
@@ -233,21 +231,21 @@ def _room(text: str) -> float:
     return (len(text) + 2) * _LETTER
 
 
-def _axis(halves: Sequence[LayoutReport], column: str) -> Axis:
+def _axis(halves: Sequence[Layout], column: str) -> Axis:
     return axis_of(end for layout in halves for ends in _known(layout, column) for end in ends)
 
 
-def _known(layout: LayoutReport, column: str) -> list[tuple[Any, Any]]:
+def _known(layout: Layout, column: str) -> list[tuple[Any, Any]]:
     at = layout.columns.index(column)
     found = (file.bounds[at] for file in layout.files)
     return [ends for ends in found if ends is not None]
 
 
-def _count(layout: LayoutReport, column: str) -> int:
+def _count(layout: Layout, column: str) -> int:
     return len(_known(layout, column))
 
 
-def _figures(layout: LayoutReport, column: str) -> ColumnFigures:
+def _figures(layout: Layout, column: str) -> ColumnFigures:
     return layout.figures[layout.columns.index(column)]
 
 

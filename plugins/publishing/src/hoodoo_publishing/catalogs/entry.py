@@ -12,7 +12,7 @@ from hoodoo_publishing.files import Head
 from hoodoo_publishing.iceberg.store import pointer, version_at
 
 if TYPE_CHECKING:
-    from hoodoo_publishing.catalogs.faces import Face, Seen
+    from hoodoo_publishing.catalogs.face import Face, Seen
 
 _POINTER, _BEFORE = "metadata_location", "previous_metadata_location"
 # Readers find the log of Delta by the location of the entry.

@@ -12,9 +12,10 @@ from attrs import define, field, frozen
 from hoodoo.errors import ConfigError, HoodooError, PluginError
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage
-from hoodoo.timeline.timeline import Timeline, load
+from hoodoo.timeline.timeline import load
 
 from hoodoo_publishing import options
+from hoodoo_publishing.catalogs.face import Face, Seen
 from hoodoo_publishing.sync import Format
 
 _PYICEBERG = "iceberg://"
@@ -22,17 +23,6 @@ _lock = threading.Lock()
 # Root of the table and face -> the version of the format that this process has shown there.
 _shown: dict[tuple[str, str], int] = {}
 _running: dict[tuple[str, str], _Update] = {}
-
-
-@frozen
-class Face:
-    """A table as ``format`` at ``place``: a catalog, and the name there."""
-
-    format: str
-    place: str
-
-    def __str__(self) -> str:
-        return f"{self.format}={self.place}"
 
 
 def faces(
@@ -99,15 +89,6 @@ class Faces:
             work = _work(face, by_name[face.format], table)
             begun.append((face, _begin((storage.root, str(face)), work)))
         return [(face, update.result(end)) for face, update in begun]
-
-
-@frozen
-class Seen:
-    """One look at the table, and the options of this call."""
-
-    storage: Storage
-    timeline: Timeline
-    given: Mapping[str, str]
 
 
 def _work(face: Face, form: Format, table: Seen) -> Callable[[], bool]:

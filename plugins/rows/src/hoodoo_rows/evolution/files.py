@@ -28,9 +28,9 @@ from hoodoo.hookspecs.file_format import (
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
 
+from hoodoo_rows.evolution.evolved import Evolved
 from hoodoo_rows.evolution.history import History
 from hoodoo_rows.evolution.names import Names
-from hoodoo_rows.merge.rule import Evolved
 from hoodoo_rows.produce.base_ranges import base_ranges
 from hoodoo_rows.read.reader_around import ReaderAround
 

@@ -23,6 +23,7 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import first_layout_of
 from hoodoo.timeline.timeline import Timeline
 
+from hoodoo_rows.evolution.evolved import Evolved
 from hoodoo_rows.merge.virtual import VirtualKeys
 from hoodoo_rows.model.internal_row import DELETE_ROW, PUT
 
@@ -179,15 +180,6 @@ def marked_operations(
 
 
 # --- names that columns had before -------------------------------------------------------------
-@frozen
-class Evolved:
-    """What reads files of any age with the names that columns have now: ``stored`` reads one by its
-    own names, ``history`` (:class:`hoodoo_rows.evolution.history.History`) says which these are."""
-
-    stored: Any
-    history: Any
-
-
 def as_of_schema(
     file_format: BaseFileFormat, storage: Storage, newest: CommitMetadata | None
 ) -> BaseFileFormat:

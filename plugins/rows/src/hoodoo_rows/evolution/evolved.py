@@ -1,0 +1,16 @@
+"""The mark of a file format that reads files of any age."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import frozen
+
+
+@frozen
+class Evolved:
+    """What reads files of any age with the names that columns have now: ``stored`` reads one by its
+    own names, ``history`` (:class:`hoodoo_rows.evolution.history.History`) says which these are."""
+
+    stored: Any
+    history: Any
