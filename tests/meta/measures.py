@@ -28,6 +28,9 @@ GOALS = {
     "lines of tests": 85_000,
     "longest module": 450,
     "modules of at most 12 lines": 0,
+    "largest circle of imports at load": 0,
+    "largest circle with imports in functions": 0,
+    "largest circle with imports for types": 0,
     "functions that take storage and timeline": 60,
     "lines with fmt: skip": 100,
     "lines over 100 characters": 0,
@@ -95,6 +98,76 @@ def parameters(function: Function) -> list[str]:
     return [a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
 
 
+# How imports are looked at: as a module loads, with those inside functions, with those for types.
+_AT_LOAD, _IN_FUNCTIONS, _FOR_TYPES = range(3)
+
+
+def _imports(node: ast.AST, depth: int) -> Iterator[ast.Import | ast.ImportFrom]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            yield child
+        elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            if depth >= _IN_FUNCTIONS:
+                yield from _imports(child, depth)
+        elif isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            if depth >= _FOR_TYPES:
+                yield from _imports(child, depth)
+        else:
+            yield from _imports(child, depth)
+
+
+@cache
+def _named_modules() -> dict[str, Path]:
+    found = {}
+    for path in sources():
+        *_, inside = path.as_posix().partition("/src/")
+        found[inside.removesuffix(".py").removesuffix("/__init__").replace("/", ".")] = path
+    return found
+
+
+def largest_circle(depth: int) -> int:
+    """How many modules import each other in the largest circle; 0 where there is none."""
+    modules = _named_modules()
+    needs = {name: _needed(path, name, depth) for name, path in modules.items()}
+    while True:  # a module that needs no other one, or that no other one needs, is in no circle
+        needed = set[str]().union(*needs.values())
+        inside = {name: ways & needs.keys() for name, ways in needs.items() if ways & needs.keys()}
+        inside = {name: ways for name, ways in inside.items() if name in needed}
+        if inside == needs:
+            return max((len(_circle(name, needs)) for name in needs), default=0)
+        needs = inside
+
+
+def _needed(path: Path, name: str, depth: int) -> set[str]:
+    modules, found = _named_modules(), set[str]()
+    for node in _imports(tree(path), depth):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names if alias.name in modules)
+            continue
+        for alias in node.names:
+            inside = f"{node.module}.{alias.name}"
+            found.update({inside if inside in modules else node.module or ""} & modules.keys())
+    return found - {name}
+
+
+def _circle(name: str, needs: dict[str, set[str]]) -> set[str]:
+    """The modules that ``name`` needs, and that need it."""
+    back: dict[str, set[str]] = {}
+    for one, others in needs.items():
+        for other in others:
+            back.setdefault(other, set()).add(one)
+    return _reached(name, needs) & _reached(name, back)
+
+
+def _reached(name: str, ways: dict[str, set[str]]) -> set[str]:
+    seen, left = {name}, [name]
+    while left:
+        new = ways.get(left.pop(), set()) - seen
+        seen |= new
+        left += new
+    return seen
+
+
 def _count(paths: list[Path] | tuple[Path, ...], pattern: str) -> int:
     return sum(len(re.findall(pattern, text(path), re.M)) for path in paths)
 
@@ -152,6 +225,9 @@ MEASURES: dict[str, Callable[[], int]] = {
     "modules of at most 12 lines": lambda: sum(
         0 < len(lines(path)) <= 12 and path.name not in ("__init__.py", "__main__.py") for path in sources()
     ),
+    "largest circle of imports at load": lambda: largest_circle(_AT_LOAD),
+    "largest circle with imports in functions": lambda: largest_circle(_IN_FUNCTIONS),
+    "largest circle with imports for types": lambda: largest_circle(_FOR_TYPES),
     "functions that take storage and timeline": lambda: sum(
         {"storage", "timeline"} <= {*parameters(function)} for function in functions(sources())
     ),

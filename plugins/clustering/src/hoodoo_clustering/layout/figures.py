@@ -47,7 +47,7 @@ class ColumnFigures:
 
 @frozen
 class Layout:
-    """The files of a table at one moment. ``as_of``: the instant given by the caller, None for now."""
+    """The files of a table at one moment. ``as_of``: the instant of the call, None for now."""
 
     table: str
     columns: tuple[str, ...] = field(repr=listed)
