@@ -817,7 +817,7 @@ def _installed_by(requirement: str, seen: set[str]) -> None:
 
 @pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md"])
 def test_the_first_pages_need_only_what_the_readme_installs(page: str) -> None:
-    """README says ``pip install hoodoo``."""
+    """README says that ``pip install hoodoo`` is enough without Spark."""
     installed: set[str] = set()
     _installed_by("hoodoo", installed)
     assert {"pyarrow", "duckdb"} <= installed and "polars" not in installed

@@ -85,6 +85,21 @@ def test_a_request_for_each_of_many_small_tables(
     assert asked["children"] + asked["page"] <= most, asked
 
 
+def test_folders_that_fill_pages_are_listed_side_by_side(store: SmallS3, properties: bytes) -> None:
+    """Pages of what is above them would come one after another."""
+    for number in range(180):
+        table(store, f"lake/team{number % 3}/t{number:03}", properties)
+    pages: Counter[str] = Counter()
+
+    def rule(request: Request) -> None:
+        query = parse_qs(urlsplit(request.target).query)
+        pages.update(() if "delimiter" in query else query.get("prefix", ()))
+
+    store.rule = rule
+    assert len([*tables_below("s3://b/lake", store.options)]) == 180
+    assert pages == {"lake/": 1, **{f"lake/team{number}/": 2 for number in range(3)}}
+
+
 def test_large_tables_cost_no_more_than_two_requests(store: SmallS3, properties: bytes) -> None:
     for number in range(12):
         table(store, f"lake/t{number:02}", properties, files=1100)

@@ -42,7 +42,8 @@ def by_pages(storage: Storage, folder: str, folders: list[str]) -> Paged:
         for count, page in enumerate(pages(folder), 1):
             seen.add(page)
             pays = len(seen.tables) > count * _PAYING
-            if count == _PAGES or (len(page) >= _PAGE and not pays):
+            wanted = pays and not seen.is_one_folder(page)
+            if count == _PAGES or (len(page) >= _PAGE and not wanted):
                 break
         else:
             if seen.last:
@@ -75,6 +76,13 @@ class _Seen:
                     files.append(entry)
         if page:
             self.last = page[-1].path
+
+    def is_one_folder(self, page: list[Entry]) -> bool:
+        """Whether a ``page`` is of one folder, which has tables below it: others may be as large,
+        and are listed side by side."""
+        level = self.folder.count("/") + 1 if self.folder else 0
+        first, last = ("/".join(page[at].path.split("/")[: level + 1]) for at in (0, -1))
+        return first == last and first not in self.tables
 
     def is_in(self, folder: str) -> bool:
         """Whether the last object is in ``folder``."""
