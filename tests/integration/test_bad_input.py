@@ -682,7 +682,7 @@ HOOK = (
     "from hoodoo.hookspecs import Registration\n"
     "@hoodoo.hookimpl\n"
     "def hoodoo_mergers():\n"
-    "    return [Registration('ours', 'nowhere:Ours')]\n"
+    "    return [Registration('extra', 'nowhere:Extra')]\n"
 )
 
 
@@ -697,8 +697,8 @@ def installed(world: World, name: str, source: str, entry_point: str | None = No
 @trial("two distributions with one entry point", errors.PluginError)
 def _(world: World) -> Act:
     world.table()
-    installed(world, "dist-a", HOOK, "ours")
-    installed(world, "dist-b", HOOK, "ours")
+    installed(world, "dist-a", HOOK, "extra")
+    installed(world, "dist-b", HOOK, "extra")
     return world.process(WRITE)
 
 
@@ -749,19 +749,19 @@ def _(world: World) -> Act:
 def _(world: World) -> Act:
     world.table()
     installed(world, "dist-a", HOOK)
-    return world.process("hoodoo.create(path + '2', rows.schema, record_key='id', merger='ours')")
+    return world.process("hoodoo.create(path + '2', rows.schema, record_key='id', merger='extra')")
 
 
 @trial("an executor lacks the plugin", errors.PluginError)
 def _(world: World) -> Act:
     world.table()
-    return lambda: load(PluginRef("merger", "ours", "dist_a", "dist-a", "1.0"))
+    return lambda: load(PluginRef("merger", "extra", "dist_a", "dist-a", "1.0"))
 
 
 @trial("an executor has another version of the plugin", errors.PluginError)
 def _(world: World) -> Act:
     world.table()
-    ref = PluginRef("merger", "ours", "hoodoo_standard.registrations", "hoodoo-standard", "9.9")
+    ref = PluginRef("merger", "extra", "hoodoo_standard.registrations", "hoodoo-standard", "9.9")
     return lambda: load(ref)
 
 

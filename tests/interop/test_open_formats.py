@@ -15,21 +15,30 @@ from typing import Any
 
 import hoodoo
 import pytest
-from spark_hudi import HudiError, SparkHudi
+from spark_hudi import PYTHON_VARIABLE, HudiError, SparkHudi
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "plugins/publishing/tests"))
 
 from open_readers import SCHEMA, snapshots, some_rows  # noqa: E402
 
+# An interpreter with another PySpark than the one that Spark Hudi runs on.
+PYTHON = os.environ.get("HOODOO_OPEN_PYTHON")
 HOME = Path(os.environ.get("HOODOO_OPEN_JARS") or Path.home() / ".cache/hoodoo/open-formats")
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
-# The newest for Spark 3.5, which Spark Hudi runs on.
-JARS = (
-    "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.0",
-    "io.delta:delta-spark_2.12:3.3.2",
-    "io.delta:delta-storage:3.3.2",
-)
+# By the version of Spark that they are for, its newest when this was written.
+JARS = {
+    "3.5": (
+        "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.0",
+        "io.delta:delta-spark_2.12:3.3.2",
+        "io.delta:delta-storage:3.3.2",
+    ),
+    "4.1": (
+        "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
+        "io.delta:delta-spark_4.1_2.13:4.4.0",
+        "io.delta:delta-storage:4.4.0",
+    ),
+}
 
 
 def jar(artifact: str) -> Path:
@@ -44,12 +53,21 @@ def jar(artifact: str) -> Path:
     return path
 
 
+def version() -> str:
+    """Of Spark, which the jars have to be for."""
+    python = PYTHON or os.environ[PYTHON_VARIABLE]
+    code = "import pyspark; print(*pyspark.__version__.split('.')[:2], sep='.')"
+    return subprocess.run(
+        [python, "-c", code], check=True, capture_output=True, text=True, timeout=300
+    ).stdout.strip()
+
+
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SparkHudi, Path]]:
     """It, and the folder whose tables are those of the catalog ``ice``."""
     lake = tmp_path_factory.mktemp("lake")
     settings = {
-        "spark.jars": ",".join(str(jar(artifact)) for artifact in JARS),
+        "spark.jars": ",".join(str(jar(artifact)) for artifact in JARS[version()]),
         "spark.kryo.registrator": "",
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -59,7 +77,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SparkHudi,
         "spark.sql.catalog.ice.cache-enabled": "false",
     }
     log = tmp_path_factory.mktemp("log") / "spark.log"
-    with SparkHudi(log=log, settings=settings) as running:
+    with SparkHudi(PYTHON, log=log, settings=settings) as running:
         yield running, lake
 
 
@@ -131,6 +149,8 @@ def test_every_state_has_the_rows_of_the_table(
     table.upsert(some_rows(range(3, 8), 7, table.schema))
     check()
     assert table.cluster(order="linear", columns=["id"]).instant
+    check()
+    table.upsert(some_rows(range(2), 9, table.schema))
     check()
     if "delta" not in formats:
         table.alter(rename={"n": "number"})

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import rest_catalog_stubs as stubs
+from cities import SCHEMA, made, trips
 from deltalake import DeltaTable
 from hoodoo.errors import HoodooWarning, NotATableError
 from hoodoo_catalogs.hookspecs.catalog import CatalogError
 
-SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("fare", pa.float64())])
-ROWS = [{"id": n, "city": "oslo" if n % 2 else "rome", "fare": float(n)} for n in range(6)]
+ROWS = trips(*3 * ["oslo", "rome"])
 
 
 @pytest.fixture(autouse=True)
@@ -28,35 +28,30 @@ def token(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOODOO_CATALOG_TOKEN", stubs.TOKEN)
 
 
-@pytest.fixture
-def polaris() -> Iterator[tuple[str, Any]]:
-    with stubs.serving(stubs.Polaris) as found:
-        yield found
+def serving(kind: type[stubs.Stub], *places: str) -> Any:
+    """A fixture: host and port of a stub, and its class."""
+
+    @pytest.fixture
+    def served() -> Iterator[tuple[str, Any]]:
+        with stubs.serving(kind, *places) as found:
+            yield found
+
+    return served
 
 
-@pytest.fixture
-def unity() -> Iterator[tuple[str, Any]]:
-    with stubs.serving(stubs.Unity) as found:
-        yield found
+polaris, unity = serving(stubs.Polaris), serving(stubs.Unity)
+bigquery = serving(stubs.BigQuery, "db")
 
 
-@pytest.fixture
-def bigquery() -> Iterator[tuple[str, Any]]:
-    with stubs.serving(stubs.BigQuery, "db") as found:
-        yield found
-
-
-def made(path: Path, **options: str) -> hoodoo.Table:
-    given = {"hoodie.metadata.enable": "false", **options}
-    return hoodoo.create(
-        str(path), SCHEMA, name="t", record_key="id", partition_by="city", options=given
-    )
+def listing(path: Path, options: dict[str, str], **arguments: Any) -> hoodoo.Table:
+    """A table without a metadata table."""
+    return made(path, {"hoodie.metadata.enable": "false", **options}, **arguments)
 
 
 def test_a_hudi_table_in_polaris(tmp_path: Path, polaris: Any) -> None:
     host, server = polaris
     place = f"polaris://{host}/lake.db.trips"
-    table = made(tmp_path / "t", **{"hoodoo.catalogs": place})
+    table = listing(tmp_path / "t", {"hoodoo.catalogs": place})
     table.upsert(ROWS)
     stored = server.tables["db/trips"]
     assert stored["format"] == "hudi" and stored["base-location"] == table.path
@@ -71,7 +66,7 @@ def test_a_hudi_table_in_polaris(tmp_path: Path, polaris: Any) -> None:
     assert not [asked for asked in server.asked if not asked.startswith("GET")]
     table.alter(add={"more": "string"})
     names = [c.name for c in hoodoo.catalog(f"polaris://{host}").entry("lake.db.trips").columns]
-    assert "more" in names and names[:2] == ["id", "fare"]
+    assert "more" in names and names[:2] == ["id", "n"]
     (done,) = table.sync()
     assert done.skipped and "Polaris" in done.limits[0]
 
@@ -89,7 +84,7 @@ def test_a_table_is_created_in_polaris(tmp_path: Path, polaris: Any) -> None:
 
 def test_an_entry_that_could_not_be_created_again_comes_back(tmp_path: Path, polaris: Any) -> None:
     host, server = polaris
-    table = made(tmp_path / "t", **{"hoodoo.catalogs": f"polaris://{host}/lake.db.trips"})
+    table = listing(tmp_path / "t", {"hoodoo.catalogs": f"polaris://{host}/lake.db.trips"})
     table.upsert(ROWS)
     server.fault = lambda call, path: (503, None) if call == "POST" else None
     with pytest.warns(HoodooWarning, match="is not updated"):
@@ -104,25 +99,25 @@ def test_delta_in_unity(tmp_path: Path, unity: Any) -> None:
     host, server = unity
     place = f"unity://{host}/main.db.trips"
     options = {"hoodoo.open.formats": "delta", "hoodoo.open.catalogs": place}
-    table = made(tmp_path / "t", **options)
+    table = listing(tmp_path / "t", options)
     table.upsert(ROWS)
     stored = server.tables["main.db.trips"]
     assert (stored["table_type"], stored["data_source_format"]) == ("EXTERNAL", "DELTA")
     location = stored["storage_location"]
     assert DeltaTable(location).to_pyarrow_table().num_rows == len(ROWS)
-    assert [c["type_name"] for c in stored["columns"]] == ["LONG", "DOUBLE", "STRING"]
+    assert [c["type_name"] for c in stored["columns"]] == ["LONG", "INT", "TIMESTAMP", "STRING"]
     server.asked.clear()
     table.upsert(ROWS[:2])
     assert not [asked for asked in server.asked if not asked.startswith("GET")]
     table.alter(add={"more": "decimal(10, 2)"})
     names = [c["name"] for c in server.tables["main.db.trips"]["columns"]]
-    assert sorted(names) == ["city", "fare", "id", "more"]
+    assert sorted(names) == ["City", "at", "id", "more", "n"]
     assert hoodoo.open(place).path == table.path
 
 
 def test_unity_has_no_hudi_tables(tmp_path: Path, unity: Any) -> None:
     host, server = unity
-    table = made(tmp_path / "t")
+    table = listing(tmp_path / "t", {})
     table.upsert(ROWS)
     with pytest.raises(CatalogError, match=r'table\.publish\("delta"'):
         hoodoo.catalog(f"unity://{host}").register("main.db.trips", table.path)
@@ -162,15 +157,7 @@ def test_the_list_of_files_in_bigquery(tmp_path: Path, bigquery: Any, kind: str)
     options = {"hoodoo.open.formats": "manifest", "hoodoo.open.catalogs": place}
     if kind == "MERGE_ON_READ":
         options |= {"hoodoo.open.read.optimized": "true", "hoodie.compact.inline": "false"}
-    table = hoodoo.create(
-        str(tmp_path / "t"),
-        SCHEMA,
-        name="t",
-        record_key="id",
-        partition_by="city",
-        table_type=kind,
-        options={"hoodie.metadata.enable": "false", **options},
-    )
+    table = listing(tmp_path / "t", options, table_type=kind)
 
     def agrees() -> None:
         found = listed(server, "db.trips")
@@ -183,16 +170,16 @@ def test_the_list_of_files_in_bigquery(tmp_path: Path, bigquery: Any, kind: str)
 
     table.upsert(ROWS)
     compacted()
-    table.upsert([{**row, "fare": 9.0} for row in ROWS[:3]])
+    table.upsert([{**row, "n": 9} for row in ROWS[:3]])
     compacted()
     table.alter(add={"more": "string"})
-    table.upsert([{"id": 9, "city": "pisa", "fare": 1.0, "more": "x"}])
+    table.upsert([{**ROWS[0], "id": 9, "City": "pisa", "more": "x"}])
     compacted()
     table.delete_partitions(["pisa"])
     agrees()
     table.clean(commits_retained=1)
     agrees()
-    newest = table.upsert([{"id": 10, "city": "pisa", "fare": 1.0, "more": "x"}])
+    newest = table.upsert([{**ROWS[0], "id": 10, "City": "pisa", "more": "x"}])
     table.rollback(newest.instant)
     agrees()
     assert hoodoo.open(place).path == table.path
@@ -204,7 +191,7 @@ def test_hudis_option_for_bigquery_leads_on(tmp_path: Path) -> None:
         "hoodie.meta.sync.client.tool.class": "org.apache.hudi.gcp.bigquery.BigQuerySyncTool",
     }
     with pytest.raises(hoodoo.errors.ConfigError, match=r'table\.publish\("manifest"'):
-        made(tmp_path / "t", **options)
+        listing(tmp_path / "t", options)
 
 
 @pytest.mark.parametrize("kind", ["polaris", "unity", "bigquery"])
@@ -232,7 +219,7 @@ def test_a_catalog_that_fails_at_random(
         return None
 
     server.fault = fault
-    table, expected = made(tmp_path / "t", **options), dict[int, float]()
+    table, expected = listing(tmp_path / "t", options), dict[int, int]()
     for turn in range(12):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", HoodooWarning)  # that the entry is behind
@@ -243,12 +230,12 @@ def test_a_catalog_that_fails_at_random(
             elif turn in (5, 8):
                 table.alter(add={f"more{turn}": "string"})
             else:
-                table.upsert([{"id": n, "city": "oslo", "fare": float(turn)} for n in ids])
-                expected |= dict.fromkeys(ids, float(turn))
-    assert {r["id"]: r["fare"] for r in table.read().to_arrow().to_pylist()} == expected
+                table.upsert([{**ROWS[0], "id": n, "n": turn} for n in ids])
+                expected |= dict.fromkeys(ids, turn)
+    assert {r["id"]: r["n"] for r in table.read().to_arrow().to_pylist()} == expected
     assert failed
     server.fault = None
-    table.upsert([{"id": 1, "city": "oslo", "fare": 9.0}])
+    table.upsert([{**ROWS[0], "n": 9}])
     (name,) = server.tables
     found = server.tables[name]
     if kind == "polaris":
@@ -258,6 +245,6 @@ def test_a_catalog_that_fails_at_random(
         columns = found["columns"]
     else:
         columns = found["externalDataConfiguration"]["schema"]["fields"]
-        rows = listed(server, name).select(["id", "fare"]).to_pylist()
-        assert {r["id"]: r["fare"] for r in rows} == {**expected, 1: 9.0}
+        rows = listed(server, name).select(["id", "n"]).to_pylist()
+        assert {r["id"]: r["n"] for r in rows} == {**expected, 1: 9}
     assert sorted(c["name"] for c in columns) == sorted(table.schema.names)

@@ -7,30 +7,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3
 import hoodoo
-import pyarrow as pa
 import pytest
 from attrs import evolve
 from botocore.exceptions import ClientError
+from cities import SCHEMA, made, trips
+from glue_server import glue_client
 from hoodoo.errors import HoodooWarning, NotATableError
 from hoodoo_catalogs.glue import GlueCatalog
 from hoodoo_catalogs.hookspecs.catalog import CatalogError
 from hoodoo_catalogs.testing.catalog import CatalogContract
-from moto import mock_aws
 
-SCHEMA = pa.schema([("id", pa.int64()), ("City", pa.string()), ("at", pa.timestamp("us", "UTC"))])
-ROWS = [{"id": 1, "City": "oslo", "at": None}, {"id": 2, "City": "rome", "at": None}]
+ROWS = trips("oslo", "rome")
 
 
 @pytest.fixture(autouse=True)
 def glue(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "test")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
-    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
-    with mock_aws():
-        yield boto3.client("glue")
+    yield from glue_client(monkeypatch)
 
 
 class TestGlue(CatalogContract):
@@ -46,15 +39,7 @@ def test_entries_as_hudis_sync_tool_makes_them(tmp_path: Path, glue: Any) -> Non
         "hoodie.datasource.hive_sync.database": "Lake",
         "hoodie.datasource.hive_sync.table": "trips",
     }
-    table = hoodoo.create(
-        str(tmp_path / "t"),
-        SCHEMA,
-        name="t",
-        record_key="id",
-        partition_by="City",
-        options=options,
-        table_type="MERGE_ON_READ",
-    )
+    table = made(tmp_path / "t", options, table_type="MERGE_ON_READ")
     commit = table.upsert(ROWS)
     found = {t["Name"]: t for t in glue.get_tables(DatabaseName="lake")["TableList"]}
     assert sorted(found) == ["trips", "trips_ro", "trips_rt"]
@@ -65,7 +50,7 @@ def test_entries_as_hudis_sync_tool_makes_them(tmp_path: Path, glue: Any) -> Non
         assert stored["InputFormat"] == f"org.apache.hudi.hadoop.{wanted}"
         as_ro = stored["SerdeInfo"]["Parameters"]["hoodie.query.as.ro.table"]
         assert as_ro == ("true" if name == "trips_ro" else "false")
-        assert [c["Name"] for c in stored["Columns"]][-2:] == ["id", "at"]
+        assert [c["Name"] for c in stored["Columns"]][-3:] == ["id", "n", "at"]
         assert stored["Columns"][-1]["Type"] == "bigint"
         assert [c["Name"] for c in entry["PartitionKeys"]] == ["city"]
         assert entry["Parameters"]["last_commit_time_sync"] == commit.instant
@@ -95,11 +80,8 @@ def test_a_name_in_the_place_of_a_path(tmp_path: Path, glue: Any) -> None:
 
 @pytest.mark.sampled(1, among="long")
 def test_many_partitions(tmp_path: Path, glue: Any) -> None:
-    options = {"hoodoo.catalogs": "glue://lake.t"}
-    table = hoodoo.create(
-        str(tmp_path / "t"), SCHEMA, record_key="id", partition_by="City", options=options
-    )
-    table.bulk_insert([{"id": n, "City": f"c{n}", "at": None} for n in range(230)])
+    table = made(tmp_path / "t", {"hoodoo.catalogs": "glue://lake.t"})
+    table.bulk_insert(trips(*(f"c{n}" for n in range(230))))
     assert len(GlueCatalog(glue, {}).partitions("lake.t")) == 230
 
 
@@ -121,8 +103,7 @@ def test_without_a_region_the_commit_is_done(
 ) -> None:
     monkeypatch.delenv("AWS_DEFAULT_REGION")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    options = {"hoodoo.catalogs": "glue://lake.t"}
-    table = hoodoo.create(str(tmp_path / "t"), SCHEMA, record_key="id", options=options)
+    table = made(tmp_path / "t", {"hoodoo.catalogs": "glue://lake.t"})
     with pytest.warns(HoodooWarning, match="region"):
         table.upsert(ROWS)
     assert table.read().count() == 2

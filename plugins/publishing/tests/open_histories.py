@@ -93,19 +93,51 @@ def _polars(lazy: pl.LazyFrame, conditions: Sequence[Condition]) -> Any:
 
 
 @cache
-def _duckdb() -> subprocess.Popen[str] | None:
-    """The program that reads with DuckDB's extensions, where there is an environment for it."""
-    interpreter = os.environ.get("HOODOO_DUCKDB_PYTHON")
+def _program(variable: str, name: str) -> subprocess.Popen[str] | None:
+    """The program that reads with another library, if the environment ``variable`` names an
+    interpreter that has it."""
+    interpreter = os.environ.get(variable)
     if not interpreter:
         return None
-    program = str(Path(__file__).with_name("duckdb_reader.py"))
     return subprocess.Popen(
-        [interpreter, program],
+        [interpreter, str(Path(__file__).with_name(name))],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "TZ": "UTC"},
+        env={**os.environ, "TZ": "UTC", "PYTHONPATH": "", "PYSPARK_PYTHON": interpreter},
     )
+
+
+def _duckdb() -> subprocess.Popen[str] | None:
+    return _program("HOODOO_DUCKDB_PYTHON", "duckdb_reader.py")
+
+
+def _spark() -> subprocess.Popen[str] | None:
+    return _program("HOODOO_SPARK_PYTHON", "spark_reader.py")
+
+
+def _answered(process: subprocess.Popen[str] | None, asked: dict[str, Any]) -> None:
+    assert process is not None and process.stdin is not None and process.stdout is not None
+    process.stdin.write(json.dumps(asked) + "\n")
+    process.stdin.flush()
+    answer = json.loads(process.stdout.readline())
+    assert not answer, answer
+
+
+def spark_iceberg(path: str, conditions: Sequence[Condition]) -> Any:
+    return _by_spark("iceberg", path), []
+
+
+def spark_delta(path: str, conditions: Sequence[Condition]) -> Any:
+    return _by_spark("delta", path), []
+
+
+def _by_spark(form: str, path: str, state: int | None = None) -> pa.Table:
+    with tempfile.TemporaryDirectory() as folder:
+        asked = {"format": form, "path": path, "state": state, "target": f"{folder}/found"}
+        _answered(_spark(), asked)
+        with pa.OSFile(f"{folder}/found") as file:
+            return pa.ipc.open_file(file).read_all()
 
 
 def duckdb_iceberg(path: str, conditions: Sequence[Condition]) -> Any:
@@ -121,18 +153,13 @@ def _asked(source: str, conditions: Sequence[Condition]) -> Any:
     # DuckDB leaves out row groups by the bounds in footers, which leave out NaN, in any
     # Parquet file.
     conditions = [c for c in conditions if not c.orders_nan]
-    process = _duckdb()
-    assert process is not None and process.stdin is not None and process.stdout is not None
     with tempfile.TemporaryDirectory() as folder:
         asked = {
             "source": source,
             "where": [c.sql() for c in conditions],
             "target": f"{folder}/found",
         }
-        process.stdin.write(json.dumps(asked) + "\n")
-        process.stdin.flush()
-        answer = json.loads(process.stdout.readline())
-        assert not answer, answer
+        _answered(_duckdb(), asked)
         found = []
         for number in range(1 + 2 * len(conditions)):
             with pa.OSFile(f"{folder}/found.{number}") as file:
@@ -142,7 +169,11 @@ def _asked(source: str, conditions: Sequence[Condition]) -> Any:
 
 def readers() -> list[Reader]:
     found: list[Reader] = [pyiceberg_reads, deltalake_reads, polars_iceberg, polars_delta]
-    return [*found, duckdb_iceberg, duckdb_delta] if _duckdb() is not None else found
+    if _duckdb() is not None:
+        found += [duckdb_iceberg, duckdb_delta]
+    if _spark() is not None:
+        found += [spark_iceberg, spark_delta]
+    return found
 
 
 # --- histories ------------------------------------------------------------------------------------
@@ -409,6 +440,16 @@ class History:
                 del self.states["delta", number]
                 continue
             assert _of_then(found) == self.states["delta", number], ("delta", number)
+            self.older += 1
+        if every and _spark() is not None:
+            self._older_by_spark(path, listed)
+
+    def _older_by_spark(self, path: str, listed: Sequence[int]) -> None:
+        for (form, number), right in self.states.items():
+            if form == "iceberg" and number not in listed:
+                continue
+            found = _by_spark(form, path, number)
+            assert _of_then(found) == right, ("spark", form, number)
             self.older += 1
 
 

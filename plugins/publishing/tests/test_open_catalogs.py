@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3
 import hoodoo
 import pyarrow as pa
 import pytest
+from glue_server import glue_client
 from hoodoo.errors import ConfigError, HoodooWarning, PluginError
+from hoodoo.kernel.registry import kernel
 from hoodoo_catalogs.hookspecs.catalog import CatalogError
 from hoodoo_publishing.catalogs.faces import Face, faces
-from moto import mock_aws
 from open_readers import SCHEMA, some_rows, texts
 from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.glue import GlueCatalog
@@ -30,12 +30,7 @@ BOTH = {"hoodoo.open.formats": "iceberg,delta"}
 
 @pytest.fixture
 def glue(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "test")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
-    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
-    with mock_aws():
-        yield boto3.client("glue")
+    yield from glue_client(monkeypatch)
 
 
 @pytest.fixture
@@ -108,6 +103,33 @@ def test_the_file_catalog_shows_other_formats(tmp_path: Path) -> None:
     table.publish("delta", catalog=f"{tmp_path}/lake#t_delta")
     entry = hoodoo.catalog(f"{tmp_path}/lake").entry("t_delta")
     assert entry.provider == "delta" and [c.name for c in entry.columns] == NAMES
+
+
+@pytest.mark.parametrize(
+    ("form", "place"),
+    [
+        ("delta", "unity://h/main.db.t"),
+        ("manifest", "bigquery://a.b.c"),
+        ("delta", "polaris://a.b"),
+    ],
+)
+def test_what_brings_a_catalog_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, place: str
+) -> None:
+    """Where hoodoo-rest-catalogs is not installed."""
+    monkeypatch.setenv("HOODOO_DISABLE", "rest_catalogs")
+    kernel.cache_clear()
+    try:
+        table = made(tmp_path / "t", **{"hoodoo.open.formats": form})
+        table.upsert(some_rows(range(3), 1))
+        with pytest.raises(ConfigError, match=r"pip install hoodoo-rest-catalogs\.$"):
+            table.publish(form, catalog=place)
+        with pytest.raises(ConfigError, match=r"pip install hoodoo-rest-catalogs\.$"):
+            hoodoo.catalog(f"{place.partition('/')[0]}//h")
+        with pytest.warns(HoodooWarning, match=r"pip install hoodoo-rest-catalogs\."):
+            hoodoo.open(table.path, {"hoodoo.catalogs": place}).upsert(some_rows(range(3), 2))
+    finally:
+        kernel.cache_clear()
 
 
 @pytest.fixture(params=["sql", "rest"])

@@ -11,12 +11,13 @@ from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable, QueryBuilder, write_deltalake
 from hoodoo.errors import (
     CommitConflictError,
     ConfigError,
@@ -141,6 +142,31 @@ def test_nothing_else_writes_the_delta_table(tmp_path: Path) -> None:
     table.upsert(some_rows(range(5), 1))
     with pytest.raises(Exception, match="hoodoo-managed"):
         write_deltalake(str(tmp_path / "t"), some_rows([1], 2), mode="append")
+
+
+@pytest.mark.parametrize("encoded", ["false", "true"])
+def test_paths_of_the_log_are_uris(tmp_path: Path, encoded: str) -> None:
+    """By the protocol of Delta Lake: decoded once, they are paths below the table, as those that
+    the package deltalake writes. So a folder ``é%2520`` is ``%C3%A9%252520`` there."""
+    places = ["50%", "%41", "é%20", "a#b", "a?b", "a+b", "it's", "x=1&y"]
+    rows = [{**row(number, 1), "place": place} for number, place in enumerate(places)]
+    option = {"hoodie.datasource.write.partitionpath.urlencode": encoded}
+    table, path = made(tmp_path / "t", options=option), tmp_path / "t"
+    table.upsert(rows)
+    for line in (path / "_delta_log/00000000000000000000.json").read_text("utf-8").splitlines():
+        if add := json.loads(line).get("add"):
+            assert (path / unquote(add["path"])).is_file(), add["path"]
+    own = pa.table({"id": range(len(places)), "place": places})
+    write_deltalake(tmp_path / "own", own, partition_by=["place"])
+    each = DeltaTable(tmp_path / "own").get_add_actions()
+    assert each.num_rows == len(places)
+    for added in pa.table(each)["path"].to_pylist():
+        assert (tmp_path / "own" / unquote(added)).is_file(), added
+    assert sorted(delta(str(path))["place"].to_pylist()) == sorted(places)
+    query = QueryBuilder().register("t", DeltaTable(path)).execute("SELECT place FROM t")
+    assert sorted(pa.table(query.read_all())["place"].to_pylist()) == sorted(places)
+    if encoded == "true":  # pyiceberg cuts a path at # and at ?
+        assert sorted(iceberg(str(path))["place"].to_pylist()) == sorted(places)
 
 
 def test_an_undone_commit_is_taken_back(tmp_path: Path) -> None:

@@ -10,13 +10,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.config import TableConfig
 from hoodoo_catalogs.api import URI
 from hoodoo_catalogs.hookspecs.catalog import CatalogError, CatalogTable, Column
 
-from hoodoo_rest_catalogs.http import CHANGED, EXISTS, MISSING, Server, server
+from hoodoo_rest_catalogs.base import RestCatalog
+from hoodoo_rest_catalogs.http import CHANGED, EXISTS, MISSING, server
 from hoodoo_rest_catalogs.names import parts
 from hoodoo_rest_catalogs.types import Type
 
@@ -43,12 +44,9 @@ _USUAL |= {"TIMESTAMP": "timestamp", "STRING": "string", "BYTES": "binary"}
 _TYPED = re.compile(r"(.*?) ?\[type (.+)\]", re.S)
 
 
-@frozen
-class BigQueryCatalog:
+class BigQueryCatalog(RestCatalog):
     """Implements :class:`~hoodoo_catalogs.hookspecs.catalog.Catalog`. Entries over a manifest
     alone."""
-
-    server: Server
 
     @classmethod
     def from_settings(cls, settings: Settings) -> BigQueryCatalog:
@@ -58,7 +56,7 @@ class BigQueryCatalog:
         found = server(settings, "BigQuery", uri, path, host, rights)
         if found.token() is None and host in found.base:
             found = evolve(found, token=_default_token())
-        return cls(found)
+        return cls(found, settings.options)
 
     def limits(self, config: TableConfig) -> tuple[str, ...]:
         found = ["BigQuery does not know partitions of a manifest: each query looks at all files"]
@@ -77,18 +75,14 @@ class BigQueryCatalog:
                 found += [f"{project['id']}.{name}.{table}" for table in each]
         return tuple(sorted(found))
 
-    def find(self, name: str) -> CatalogTable | None:
-        answer = self.server.call("GET", *_path(name), refused=(MISSING,))
-        return None if answer.status == MISSING else _entry(name, answer.body)
-
     def put(self, table: CatalogTable) -> bool:
-        said, path = _said(table), _path(table.name)
+        path, body = self._path(table.name), self._body(table)
         if table.version is None:
-            answer = self.server.call("POST", *path[:-1], body=said, refused=(EXISTS, MISSING))
+            answer = self.server.call("POST", *path[:-1], body=body, refused=(EXISTS, MISSING))
         else:
             match = {"If-Match": table.version}
             refused = (CHANGED, MISSING)
-            answer = self.server.call("PUT", *path, body=said, headers=match, refused=refused)
+            answer = self.server.call("PUT", *path, body=body, headers=match, refused=refused)
         if answer.status == MISSING and table.version is None:
             raise CatalogError(
                 f"table {table.name} in BigQuery",
@@ -97,36 +91,50 @@ class BigQueryCatalog:
             )
         return answer.status < 300
 
-    def drop(self, name: str) -> bool:
-        return self.server.call("DELETE", *_path(name), refused=(MISSING,)).status < 300
+    # --- inside -----------------------------------------------------------------------------------
+    def _path(self, name: str) -> tuple[str, ...]:
+        project, dataset, table = parts(name, _FORM)
+        return ("projects", project, "datasets", dataset, "tables", table)
 
+    def _body(self, table: CatalogTable) -> dict[str, Any]:
+        """The resource ``Table`` of the API."""
+        project, dataset, name = parts(table.name, _FORM)
+        if table.provider != "manifest":
+            raise CatalogError(
+                f"table {table.name} in BigQuery",
+                f"can't be shown as {table.provider}: BigQuery reads the files that a manifest "
+                "lists.",
+                f'Publish it: table.publish("manifest", catalog="bigquery://{table.name}", '
+                "keep=True).",
+            )
+        return {
+            "tableReference": {"projectId": project, "datasetId": dataset, "tableId": name},
+            "description": _NOTE + json.dumps(dict(table.parameters), sort_keys=True),
+            "externalDataConfiguration": {
+                "sourceUris": [table.location + _LIST],
+                "sourceFormat": "PARQUET",
+                "fileSetSpecType": "FILE_SET_SPEC_TYPE_NEW_LINE_DELIMITED_MANIFEST",
+                "autodetect": False,
+                "parquetOptions": {"enableListInference": True},
+                "schema": {"fields": [_field(c.name, c.type, c.comment) for c in table.columns]},
+            },
+        }
 
-def _path(name: str) -> tuple[str, ...]:
-    project, dataset, table = parts(name, _FORM)
-    return ("projects", project, "datasets", dataset, "tables", table)
-
-
-def _said(table: CatalogTable) -> dict[str, Any]:
-    """The resource ``Table`` of the API."""
-    project, dataset, name = parts(table.name, _FORM)
-    if table.provider != "manifest":
-        raise CatalogError(
-            f"table {table.name} in BigQuery",
-            f"can't be shown as {table.provider}: BigQuery reads the files that a manifest lists.",
-            f'Publish it: table.publish("manifest", catalog="bigquery://{table.name}", keep=True).',
+    def _entry(self, name: str, body: Mapping[str, Any]) -> CatalogTable:
+        external = body.get("externalDataConfiguration") or {}
+        uris = external.get("sourceUris") or [""]
+        text = body.get("description") or ""
+        by_hoodoo = text.startswith(_NOTE) and uris[0].endswith(_LIST)
+        schema = external.get("schema") or body.get("schema") or {}
+        return CatalogTable(
+            name,
+            uris[0].removesuffix(_LIST),
+            tuple(_read(found) for found in schema.get("fields") or ()),
+            (),
+            json.loads(text.removeprefix(_NOTE)) if by_hoodoo else {},
+            version=body.get("etag"),
+            provider="manifest" if uris[0].endswith(_LIST) else str(body.get("type") or "").lower(),
         )
-    return {
-        "tableReference": {"projectId": project, "datasetId": dataset, "tableId": name},
-        "description": _NOTE + json.dumps(dict(table.parameters), sort_keys=True),
-        "externalDataConfiguration": {
-            "sourceUris": [table.location + _LIST],
-            "sourceFormat": "PARQUET",
-            "fileSetSpecType": "FILE_SET_SPEC_TYPE_NEW_LINE_DELIMITED_MANIFEST",
-            "autodetect": False,
-            "parquetOptions": {"enableListInference": True},
-            "schema": {"fields": [_field(c.name, c.type, c.comment) for c in table.columns]},
-        },
-    }
 
 
 def _field(name: str, text: str, comment: str = "") -> dict[str, Any]:
@@ -161,23 +169,6 @@ def _typed(name: str, kind: Type) -> dict[str, Any]:
         name = "NUMERIC" if small else "BIGNUMERIC"
         return {"type": name, "precision": str(precision), "scale": str(scale)}
     return {"type": _TYPES.get(kind.name, "STRING")}
-
-
-def _entry(name: str, known: Mapping[str, Any]) -> CatalogTable:
-    external = known.get("externalDataConfiguration") or {}
-    uris = external.get("sourceUris") or [""]
-    text = known.get("description") or ""
-    ours = text.startswith(_NOTE) and uris[0].endswith(_LIST)
-    schema = external.get("schema") or known.get("schema") or {}
-    return CatalogTable(
-        name,
-        uris[0].removesuffix(_LIST),
-        tuple(_read(found) for found in schema.get("fields") or ()),
-        (),
-        json.loads(text.removeprefix(_NOTE)) if ours else {},
-        version=known.get("etag"),
-        provider="manifest" if uris[0].endswith(_LIST) else str(known.get("type") or "").lower(),
-    )
 
 
 def _read(found: Mapping[str, Any]) -> Column:

@@ -1,8 +1,5 @@
 """Apache Polaris, by its REST API (``spec/polaris-catalog-apis/generic-tables-api.yaml``): generic
-tables, whose format is ``hudi`` or ``delta``.
-
-It has no call that changes a generic table, so an entry whose columns change is dropped and created
-again. For a moment readers do not find it, and none of its files is touched."""
+tables, whose format is ``hudi`` or ``delta``."""
 
 from __future__ import annotations
 
@@ -11,17 +8,18 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from attrs import asdict, define, evolve, field, frozen
+from attrs import asdict, define, evolve, field
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.config import TableConfig
-from hoodoo_catalogs.api import CREATE_DATABASE, URI
+from hoodoo_catalogs.api import URI
 from hoodoo_catalogs.hookspecs.catalog import CatalogError, CatalogTable, Column
 
-from hoodoo_rest_catalogs.http import EXISTS, MISSING, Server, server
+from hoodoo_rest_catalogs.base import ReplacingCatalog
+from hoodoo_rest_catalogs.http import EXISTS, Server, server
 from hoodoo_rest_catalogs.names import parts
 from hoodoo_rest_catalogs.plugin import CREDENTIAL
 
@@ -34,13 +32,9 @@ _COLUMNS, _KEYS = "hoodoo.columns", "hoodoo.partition.columns"
 _FOR_READERS = ("location", "path", "provider")
 
 
-@frozen
-class PolarisCatalog:
+class PolarisCatalog(ReplacingCatalog):
     """Implements :class:`~hoodoo_catalogs.hookspecs.catalog.Catalog`. Iceberg tables of Polaris are
     no entries here: pyiceberg's catalogs are for them."""
-
-    server: Server
-    options: Mapping[str, str]
 
     @classmethod
     def from_settings(cls, settings: Settings) -> PolarisCatalog:
@@ -57,10 +51,6 @@ class PolarisCatalog:
             found = evolve(found, token=_Login(found, client, secret).token)
         return cls(found, settings.options)
 
-    @property
-    def replaces_entries(self) -> bool:
-        return True
-
     def limits(self, config: TableConfig) -> tuple[str, ...]:
         return (
             "Of Polaris's readers, Spark reads generic tables, with Polaris's plugin and the "
@@ -71,123 +61,86 @@ class PolarisCatalog:
         found = []
         for catalog in self.server.call("GET", "management", "v1", "catalogs").body["catalogs"]:
             for levels in self._namespaces(catalog["name"], ()):
-                at = (*_generic(catalog["name"], levels),)
+                at = _generic(catalog["name"], levels)
                 pages = self.server.pages(*at, key="identifiers", token=_NEXT)
                 found += [".".join((catalog["name"], *levels, one["name"])) for one in pages]
         return tuple(sorted(found))
 
-    def find(self, name: str) -> CatalogTable | None:
-        known = self._known(name)
-        return None if known is None else _entry(name, known)
-
-    def put(self, table: CatalogTable) -> bool:
-        said = _said(table)
-        catalog, *levels, _ = parts(table.name, _FORM, more=True)
-        known = self._known(table.name)
-        if table.version != (None if known is None else _version(known)):
-            return False
-        at = _generic(catalog, levels)
-        if known is not None:
-            self.server.call("DELETE", *at, said["name"], refused=(MISSING,))
-        answer = self.server.call("POST", *at, body=said, refused=(MISSING, EXISTS))
-        if answer.status == MISSING and CREATE_DATABASE.read(self.options):
-            for number in range(1, len(levels) + 1):
-                self.server.call(
-                    "POST",
-                    *("catalog", "v1", catalog, "namespaces"),
-                    body={"namespace": levels[:number], "properties": {}},
-                    refused=(EXISTS,),
-                )
-            answer = self.server.call("POST", *at, body=said, refused=(MISSING, EXISTS))
-        if answer.status == EXISTS:
-            if self._known(table.name) is None:
-                raise CatalogError(
-                    f"table {table.name} in Polaris",
-                    "an Iceberg table or a view has this name.",
-                    "Choose another name.",
-                )
-            return False
-        if answer.status >= 300:
-            raise self.server.error(f"{self.server.title}, {table.name}", answer)
-        return True
-
-    def drop(self, name: str) -> bool:
-        catalog, *levels, table = parts(name, _FORM, more=True)
-        at = (*_generic(catalog, levels), table)
-        return self.server.call("DELETE", *at, refused=(MISSING,)).status < 300
-
     # --- inside -----------------------------------------------------------------------------------
-    def _known(self, name: str) -> Mapping[str, Any] | None:
+    def _path(self, name: str) -> tuple[str, ...]:
         catalog, *levels, table = parts(name, _FORM, more=True)
-        answer = self.server.call("GET", *_generic(catalog, levels), table, refused=(MISSING,))
-        return None if answer.status == MISSING else answer.body["table"]
+        return (*_generic(catalog, levels), table)
+
+    def _body(self, table: CatalogTable) -> dict[str, Any]:
+        if table.provider not in ("hudi", "delta"):
+            raise CatalogError(
+                f"table {table.name} in Polaris",
+                f"is no generic table of {table.provider}.",
+                "Iceberg tables of Polaris: describe it as a catalog of pyiceberg, and publish "
+                'with catalog="iceberg://NAME/namespace.table". BigQuery reads manifests.',
+            )
+        columns = {_COLUMNS: table.columns, _KEYS: table.partition_keys}
+        return {
+            "name": parts(table.name, _FORM, more=True)[-1],
+            "format": table.provider,
+            "base-location": table.location,
+            "properties": {
+                **table.parameters,
+                **{key: json.dumps([asdict(c) for c in found]) for key, found in columns.items()},
+                "provider": table.provider,
+                "location": table.location,
+                "path": table.location,
+            },
+        }
+
+    def _entry(self, name: str, body: Mapping[str, Any]) -> CatalogTable:
+        known = body["table"]
+        properties = dict(known.get("properties") or {})
+        columns = [
+            tuple(Column(**c) for c in json.loads(properties.pop(key, "[]")))
+            for key in (_COLUMNS, _KEYS)
+        ]
+        location = known.get("base-location") or properties.get("location") or ""
+        return CatalogTable(
+            name,
+            location,
+            columns[0],
+            columns[1],
+            {key: value for key, value in properties.items() if key not in _FOR_READERS},
+            version=hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16],
+            provider=str(known.get("format") or "").lower(),
+        )
+
+    def _create_places(self, name: str) -> None:
+        catalog, *levels, _ = parts(name, _FORM, more=True)
+        for number in range(1, len(levels) + 1):
+            body = {"namespace": levels[:number], "properties": {}}
+            self.server.call("POST", *_namespaces(catalog), body=body, refused=(EXISTS,))
+
+    def _refuse_hidden(self, name: str) -> None:
+        if self.find(name) is None:
+            raise CatalogError(
+                f"table {name} in Polaris",
+                "an Iceberg table or a view has this name.",
+                "Choose another name.",
+            )
 
     def _namespaces(self, catalog: str, within: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         asked = {"parent": _JOINT.join(within)} if within else {}
-        at = ("catalog", "v1", catalog, "namespaces")
+        at = _namespaces(catalog)
         for levels in self.server.pages(*at, key="namespaces", token=_NEXT, query=asked):
             yield tuple(levels)
             yield from self._namespaces(catalog, tuple(levels))
 
 
-def _generic(catalog: str, levels: Any) -> tuple[str, ...]:
+def _namespaces(catalog: str) -> tuple[str, ...]:
+    return ("catalog", "v1", catalog, "namespaces")
+
+
+def _generic(catalog: str, levels: Iterable[str]) -> tuple[str, ...]:
     """The path of the generic tables in a namespace."""
-    return (
-        "catalog",
-        "polaris",
-        "v1",
-        catalog,
-        "namespaces",
-        _JOINT.join(levels),
-        "generic-tables",
-    )
-
-
-def _said(table: CatalogTable) -> dict[str, Any]:
-    """A request to create it."""
-    name = parts(table.name, _FORM, more=True)[-1]
-    if table.provider not in ("hudi", "delta"):
-        raise CatalogError(
-            f"table {table.name} in Polaris",
-            f"is no generic table of {table.provider}.",
-            "Iceberg tables of Polaris: describe it as a catalog of pyiceberg, and publish with "
-            'catalog="iceberg://NAME/namespace.table". BigQuery reads manifests.',
-        )
-    columns = {_COLUMNS: table.columns, _KEYS: table.partition_keys}
-    return {
-        "name": name,
-        "format": table.provider,
-        "base-location": table.location,
-        "properties": {
-            **table.parameters,
-            **{key: json.dumps([asdict(c) for c in found]) for key, found in columns.items()},
-            "provider": table.provider,
-            "location": table.location,
-            "path": table.location,
-        },
-    }
-
-
-def _entry(name: str, known: Mapping[str, Any]) -> CatalogTable:
-    properties = dict(known.get("properties") or {})
-    columns = [
-        tuple(Column(**c) for c in json.loads(properties.pop(key, "[]")))
-        for key in (_COLUMNS, _KEYS)
-    ]
-    location = known.get("base-location") or properties.get("location") or ""
-    return CatalogTable(
-        name,
-        location,
-        columns[0],
-        columns[1],
-        {key: value for key, value in properties.items() if key not in _FOR_READERS},
-        version=_version(known),
-        provider=str(known.get("format") or "").lower(),
-    )
-
-
-def _version(known: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]
+    at = ("catalog", "polaris", "v1", catalog, "namespaces")
+    return (*at, _JOINT.join(levels), "generic-tables")
 
 
 @define

@@ -34,6 +34,7 @@ class OtherFormat:
         """Create the entry, or replace the one that is there; whether anything has changed. Raises
         CatalogError or ConfigError, and leaves the table as it is."""
         place = Place.of(self.place)
+        place.check()
         if place.table is None:
             raise ConfigError(
                 f"catalog {self.place}",

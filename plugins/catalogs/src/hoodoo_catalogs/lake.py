@@ -14,9 +14,8 @@ from hoodoo.errors import (
     TableExistsError,
     UnsupportedTableError,
 )
-from hoodoo.kernel.registry import kernel
 from hoodoo.options.judge import as_text
-from hoodoo.storage.uri import absolute, split
+from hoodoo.storage.uri import absolute
 from hoodoo.table.table import Table
 from hoodoo.table.table import create as create_table
 from hoodoo.table.table import open as open_table
@@ -24,7 +23,7 @@ from hoodoo.table.table import open as open_table
 from hoodoo_catalogs import options as keys
 from hoodoo_catalogs.described import Described
 from hoodoo_catalogs.hookspecs.catalog import Catalog, CatalogError, CatalogTable
-from hoodoo_catalogs.places import FILE, Place
+from hoodoo_catalogs.places import Place
 from hoodoo_catalogs.sync import is_same_place, refuse_other, sync
 
 
@@ -181,16 +180,6 @@ def catalog(place: str, options: Mapping[str, Any] | None = None) -> Lake:
     """
     given = as_text(options)
     found = Place.of(place)
-    scheme, _ = split(place)
-    if found.plugin == FILE and scheme and kernel().find("storage", scheme) is None:
-        known = sorted(offer.name for offer in kernel().offers("catalog") if offer.name != FILE)
-        raise ConfigError(
-            f"catalog {place}",
-            f"is of the kind {scheme}, for which neither a catalog nor a storage is installed.",
-            f"Give a folder, the URI of a bucket, or {' or '.join(f'{n}://' for n in known)}. "
-            "unity://, polaris:// and bigquery:// need hoodoo-rest-catalogs. In Iceberg's REST "
-            "catalogs tables are those of Iceberg: table.publish.",
-        )
     if found.table is not None:
         raise ConfigError(
             f"catalog {place}",

@@ -19,6 +19,8 @@ from hoodoo_catalogs.hookspecs.catalog import Catalog
 FILE = "file"
 # Names of tables in a file catalog.
 NAME = re.compile(r"[\w-][\w.-]*", re.ASCII)
+# Kinds of catalogs that another distribution brings.
+_ELSEWHERE = dict.fromkeys(("unity", "polaris", "bigquery"), "hoodoo-rest-catalogs")
 
 
 @frozen
@@ -48,8 +50,28 @@ class Place:
             host, name = rest.strip("/"), ""
         return cls(offer.name, f"{offer.name}://{host}", name or None)
 
+    def check(self) -> None:
+        """ConfigError for a kind that no installed distribution knows."""
+        scheme, _ = split(self.uri)
+        if self.plugin != FILE or not scheme or kernel().find("storage", scheme) is not None:
+            return
+        if scheme in _ELSEWHERE:
+            fix = f"pip install {_ELSEWHERE[scheme]}."
+        else:
+            known = sorted(o.name for o in kernel().offers("catalog") if o.name != FILE)
+            fix = (
+                f"Give a folder, the URI of a bucket, or {' or '.join(f'{n}://' for n in known)}. "
+                "In Iceberg's REST catalogs tables are those of Iceberg: table.publish."
+            )
+        raise ConfigError(
+            f"catalog {self.uri}",
+            f"is of the kind {scheme}, for which neither a catalog nor a storage is installed.",
+            fix,
+        )
+
     def open(self, settings: Mapping[str, str]) -> Catalog:
-        """The catalog, with these options."""
+        """The catalog, with these options. ConfigError if none is installed for its kind."""
+        self.check()
         given = Settings(options={**settings, options.URI.key: self.uri})
         found: Catalog = resolve("catalog", self.plugin, given).instance
         return found

@@ -96,10 +96,8 @@ def _refuse_other(place: str, there: Any, target: Any) -> None:
         )
     current = there.current_snapshot()
     if current is None or (current.summary or {}).get(INSTANT):
-        ours = target.current_snapshot()
-        older = (
-            current is not None and ours is not None and current.timestamp_ms < ours.timestamp_ms
-        )
+        newest = target.current_snapshot()
+        older = current and newest and current.timestamp_ms < newest.timestamp_ms
         if not older or there.last_sequence_number < target.last_sequence_number:
             return
         why = "has snapshots of metadata that was deleted since."

@@ -68,7 +68,7 @@ class State:
         return found[0] if found else None
 
     @property
-    def ours(self) -> dict[str, Any] | None:
+    def published(self) -> dict[str, Any] | None:
         """The newest snapshot that shows a commit of the table, as far as the current one descends
         from it."""
         by_id = {snapshot["snapshot-id"]: snapshot for snapshot in self.metadata["snapshots"]}
@@ -80,7 +80,7 @@ class State:
     @property
     def is_foreign(self) -> bool:
         """Whether another program made the current snapshot."""
-        return self.ours is not self.current
+        return self.published is not self.current
 
     @property
     def fields(self) -> list[Row]:
@@ -107,10 +107,10 @@ def read_metadata(storage: Storage, versions: tuple[int, ...]) -> State | None:
         if _place(root) != _place(storage.root):
             return None
         found = State(metadata, (), versions)
-        ours = found.ours
-        if ours is None:
+        published = found.published
+        if published is None:
             return found
-        rows = manifests.read(storage.get(below_root(root, ours["manifest-list"])))
+        rows = manifests.read(storage.get(below_root(root, published["manifest-list"])))
         each = opened(storage, root, rows)
     except DAMAGE as error:
         raise damaged(storage, path, error) from error
