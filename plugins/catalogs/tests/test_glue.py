@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import hoodoo
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
 from botocore.exceptions import ClientError
 from cities import SCHEMA, made, trips
 from glue_server import glue_client
-from hoodoo.errors import HoodooWarning, NotATableError
+from hoodoo.errors import HoodooWarning, NotATableError, TableExistsError
 from hoodoo_catalogs.glue import GlueCatalog
 from hoodoo_catalogs.hookspecs.catalog import CatalogError
 from hoodoo_catalogs.testing.catalog import CatalogContract
+from hoodoo_cli.commandline import main
 
 ROWS = trips("oslo", "rome")
 
@@ -76,6 +79,42 @@ def test_a_name_in_the_place_of_a_path(tmp_path: Path, glue: Any) -> None:
     assert lake.tables() == ("lake.trips",) and lake.open("lake.trips").read().count() == 3
     with pytest.raises(NotATableError, match=r"glue://lake\.other: the catalog has no table"):
         hoodoo.open("glue://lake.other")
+
+
+@pytest.mark.sampled(1, among="long")
+def test_new_tables_by_their_names(tmp_path: Path, glue: Any) -> None:
+    place = {"Name": "lake", "LocationUri": f"file://{tmp_path}/lake"}
+    glue.create_database(DatabaseInput=place)
+    lake = hoodoo.catalog("glue://")
+    table = hoodoo.create("glue://lake.trips", SCHEMA, record_key="id", exist_ok=True)
+    assert lake.tables() == ("lake.trips",) and table.config.name == "trips"
+    commit = table.upsert(ROWS)
+    assert lake.entry("lake.trips").parameters["last_commit_time_sync"] == commit.instant
+    again = hoodoo.create("glue://lake.trips", SCHEMA, record_key="id", exist_ok=True)
+    assert again.path == f"file://{tmp_path}/lake/trips" and again.read().count() == 2
+    with pytest.raises(TableExistsError):
+        hoodoo.create("glue://lake.trips", SCHEMA, record_key="id")
+    (tmp_path / "plain").mkdir()
+    source = tmp_path / "plain/a.parquet"
+    pq.write_table(pa.table({"id": [1, 2]}), source)
+    for arguments in (
+        ["create", "glue://lake.empty", "--schema", "id bigint", "--record-key", "id"],
+        ["convert", str(source.parent), "glue://lake.converted", "--record-key", "id"],
+        ["import", "glue://lake.imported", str(source), "--record-key", "id"],
+        ["sql", "SELECT count(*) FROM t", "t=glue://lake.imported"],
+        ["serve", "glue://lake.imported", "--once"],
+    ):
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        assert not caught.value.code, arguments
+    names = ("converted", "empty", "imported", "trips")
+    assert lake.tables() == tuple(f"lake.{name}" for name in names)
+    # A table that lies where this name would be is not in the catalog.
+    hoodoo.create(f"{tmp_path}/lake/there", SCHEMA, record_key="id")
+    with pytest.raises(NotATableError, match=r"glue://lake\.there: the catalog has no table"):
+        hoodoo.open("glue://lake.there")
+    with pytest.raises(TableExistsError):
+        hoodoo.create("glue://lake.there", SCHEMA, record_key="id")
 
 
 @pytest.mark.sampled(1, among="long")

@@ -16,7 +16,8 @@ from hoodoo.hookspecs.participant import RebuildRequest
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.events import action_events
 from hoodoo.model.config import TableConfig
-from hoodoo.timeline.timeline import Timeline
+from hoodoo.storage.api import Storage
+from hoodoo.timeline.timeline import Timeline, load
 
 from hoodoo_catalogs import options
 from hoodoo_catalogs.described import Described
@@ -48,12 +49,21 @@ class OfCatalogs:
         catalogs_of(self.settings.table, self.settings.options)
 
     def new_table(self, config: TableConfig) -> TableConfig:
-        noted = options.CATALOGS.given(self.settings.options)
-        if not noted:
+        given = options.CATALOGS.given(self.settings.options)
+        if not given:
             return config
+        noted = (*(options.CATALOGS.stored(config.properties) or ()), *given)
         # Other processes may have another working directory.
-        text = options.CATALOGS.spell(tuple(str(Place.of(one)) for one in noted))
+        places = dict.fromkeys(str(Place.of(one)) for one in noted)
+        text = options.CATALOGS.spell(tuple(places))
         return TableConfig({**config.properties, options.CATALOGS.key: text})
+
+    def created(self, storage: Storage, config: TableConfig) -> None:
+        """Make the entry of a table that was created by its name in a catalog."""
+        place: Place | None = getattr(storage, "new_place", None)
+        if place is not None:
+            given = self.settings.options
+            sync(Described(storage, load(storage, config), given), place, place.open(given))
 
     def after_action(self, request: RebuildRequest, timeline: Timeline) -> tuple[str, ...]:
         given = self.settings.options

@@ -4,11 +4,16 @@ place of paths."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
 
 from hoodoo_catalogs import options
+
+if TYPE_CHECKING:
+    from hoodoo.hookspecs.creation import NewTable
+    from hoodoo.model.config import TableConfig
 
 _HIVE_TOOLS = ("thrift", "org.apache.hudi.hive.HiveSyncTool")
 _GLUE_TOOLS = (
@@ -55,6 +60,15 @@ def hoodoo_storages() -> Iterable[Registration]:
         Registration("glue", store, summary="a table by its name in AWS Glue"),
         Registration("hms", store, summary="a table by its name in a Hive Metastore"),
     ]
+
+
+@hookimpl
+def hoodoo_new_table(wanted: NewTable) -> TableConfig | None:
+    if "://" not in wanted.path:
+        return None
+    from hoodoo_catalogs.stores import new_table
+
+    return new_table(wanted)
 
 
 @hookimpl
