@@ -1,0 +1,50 @@
+"""The Iceberg entry of a table in a real Hive Metastore, which Maven fetches: pyiceberg reads by it
+what the table has, after each action."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import hoodoo
+import pytest
+from metastore import NotHere, metastore
+from open_readers import SCHEMA, some_rows, texts
+from pyiceberg.catalog.hive import HiveCatalog
+
+
+@pytest.mark.trial
+def test_pyiceberg_reads_by_the_entry(tmp_path: Path) -> None:
+    try:
+        with metastore("4.0.1", tmp_path) as address:
+            _compare(tmp_path / "t", address)
+    except NotHere as error:
+        pytest.skip(f"no Hive Metastore: {error}")
+
+
+def _compare(path: Path, address: str) -> None:
+    options = {
+        "hoodoo.open.formats": "iceberg",
+        "hoodoo.open.catalogs": f"hms://{address}/lake.trips",
+        "hoodie.metadata.enable": "false",
+    }
+    table = hoodoo.create(str(path), SCHEMA, record_key="id", options=options)
+    reader = HiveCatalog("hive", uri=f"thrift://{address}")
+
+    def check() -> None:
+        found = reader.load_table("lake.trips").scan().to_arrow()
+        assert texts(found, table.schema.names) == texts(
+            table.read().to_arrow(), table.schema.names
+        )
+
+    newest = None
+    for value in (1, 2):
+        newest = table.upsert(some_rows(range(4), value))
+        check()
+    table.alter(rename={"n": "number"})
+    check()
+    assert newest is not None
+    table.restore(newest.instant)
+    check()
+    table.cluster(order="linear", columns=["id"])
+    check()
+    assert hoodoo.open(f"hms://{address}/lake.trips").path == table.path
