@@ -69,6 +69,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SparkHudi,
     settings = {
         "spark.jars": ",".join(str(jar(artifact)) for artifact in JARS[version()]),
         "spark.kryo.registrator": "",
+        "spark.databricks.delta.snapshotPartitions": "2",  # small logs need no 50 tasks
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
