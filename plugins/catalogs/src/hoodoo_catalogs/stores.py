@@ -103,8 +103,8 @@ def new_table(wanted: NewTable) -> TableConfig | None:
     for _plugin, hook in kernel().implementations("hoodoo_new_table"):
         if hook.plugin is registrations:
             continue
-        config: TableConfig | None = hook.function(evolve(wanted, name=name))
-        if config is not None:
+        config: Any = hook.function(evolve(wanted, name=name))
+        if isinstance(config, TableConfig):
             noted = {options.CATALOGS.key: options.CATALOGS.spell((str(place),))}
             return TableConfig({**config.properties, **noted})
     return None

@@ -105,9 +105,11 @@ def steps(head: Head, state: TableState, shows: Callable[[pa.Schema], bool]) -> 
 
 def applied(files: Mapping[str, BaseFile], step: Step) -> dict[str, BaseFile]:
     """``files`` after ``step``."""
-    removed = {file.path for file in step.removed}
-    there = {path: file for path, file in files.items() if path not in removed}
-    return there | {file.path: file for file in step.added}
+    there = dict(files)
+    for file in step.removed:
+        there.pop(file.path, None)
+    there.update((file.path, file) for file in step.added)
+    return there
 
 
 def merged(steps: Iterable[Step], files: Mapping[str, BaseFile]) -> Step:

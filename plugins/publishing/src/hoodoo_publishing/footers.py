@@ -14,6 +14,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.storage.together import side_by_side
 
 _WAITING = 64 << 20  # bytes of footers that wait
+_FLOATING = ("FLOAT", "DOUBLE")  # footers leave NaN out: no format says their bounds
 
 
 @frozen
@@ -71,6 +72,9 @@ def _column(chunks: list[Any]) -> Column:
     if any(found is None or found.null_count is None for found in each):
         return Column(values, None, size)
     nulls = sum(found.null_count for found in each)
+    physical = chunks[0].physical_type
+    if physical in _FLOATING:
+        return Column(values, nulls, size)
     bounded = [
         found
         for found, chunk in zip(each, chunks, strict=True)
@@ -87,7 +91,7 @@ def _column(chunks: list[Any]) -> Column:
         pa.ArrowException,
     ):  # a year after 9999, for example
         return Column(values, nulls, size)
-    return Column(values, nulls, size, least, most, chunks[0].physical_type)
+    return Column(values, nulls, size, least, most, physical)
 
 
 def longer(text: str, most: int) -> str | None:

@@ -31,7 +31,7 @@ from hoodoo_publishing.delta.types import (
     schema_text,
     statistics,
 )
-from hoodoo_publishing.files import Head, Step, applied
+from hoodoo_publishing.files import Head, Step
 from hoodoo_publishing.footers import Footer
 from hoodoo_publishing.past import Past
 
@@ -97,7 +97,7 @@ class _Log:
 
 
 # What this process has read last of tables, by their roots: the version, its file as it is listed,
-# and the log up to it. A table that was created again there has another file.
+# and the log up to it, which nobody changes. A table that was created again there has another file.
 _known: dict[str, tuple[int, Entry, _Log]] = {}
 _TABLES, _FILES = 64, 100_000
 _lock = threading.Lock()
@@ -168,9 +168,9 @@ class DeltaLog:
         with _lock:
             known = _known.get(storage.root)
         if known is not None and begin <= known[0] and versions.get(known[0]) == known[1]:
+            if known[0] == newest:
+                return _head(newest, known[2])
             begin, log = known[0], known[2].copied()
-            if begin == newest:
-                return _head(newest, log)
         else:
             log = _Log()
             if begin >= 0:
@@ -185,7 +185,7 @@ class DeltaLog:
             except _DAMAGE as error:
                 raise _damaged(storage, "a version can't be read", error) from error
         with _lock:
-            _known[storage.root] = (newest, versions[newest], log.copied())
+            _known[storage.root] = (newest, versions[newest], log)
             while len(_known) > _TABLES or sum(len(k[2].adds) for k in _known.values()) > _FILES:
                 del _known[next(iter(_known))]
         return _head(newest, log)
@@ -207,7 +207,7 @@ class DeltaLog:
         return evolve(
             head,
             version=version,
-            files=applied(head.files, step),
+            files=newer.files,
             instant=step.instant,
             detail=newer,
         )
@@ -242,11 +242,12 @@ def _actions(
     log: _Log = head.detail or _Log()
     if log.protocol is None or (naive and _NAIVE not in (log.protocol.get("readerFeatures") or ())):
         yield {"protocol": protocol}
-    stats = {file.path: statistics(read[file.path], step.schema) for file in step.added}
+    names = bounded(step.schema)
+    every, within = step.schema.names, frozenset(names)
+    stats = {file.path: statistics(read[file.path], every, within) for file in step.added}
     if not form.shows(head, step.schema):
         gone = {file.path for file in step.removed}
         stay = [add.get("stats") for path, add in log.adds.items() if path not in gone]
-        names = bounded(step.schema)
         lacking = set[str]().union(*(lacks(text, names) for text in (*stay, *stats.values())))
         before = log.metadata or {}
         yield {

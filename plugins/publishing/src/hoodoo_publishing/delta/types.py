@@ -4,7 +4,7 @@ Serialization Format")."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
@@ -70,25 +70,26 @@ def _type(kind: pa.DataType, path: str) -> Any:
     return _PLAIN[kind]
 
 
-def statistics(footer: Footer, schema: pa.Schema) -> str:
-    """The statistics of one file, as JSON: for each column of :func:`bounded` bounds, or that all
-    of it is null; else none for any column. Readers take one bound that is missing for null."""
+def statistics(footer: Footer, names: Sequence[str], within: Collection[str]) -> str:
+    """The statistics of one file, as JSON: for each column ``within`` (those of :func:`bounded`)
+    bounds, or that all of it is null; else none for any column. Readers take one bound that is
+    missing for null. ``names``: those of all columns."""
     least: dict[str, Any] = {}
     most: dict[str, Any] = {}
     nulls: dict[str, int] = {}
-    for field in schema:
-        column, is_bounded = footer.columns.get(field.name), _is_bounded(field)
+    for name in names:
+        column, is_bounded = footer.columns.get(name), name in within
         if column is None and is_bounded:  # younger than the file
-            nulls[field.name] = footer.rows
+            nulls[name] = footer.rows
         if column is None:
             continue
         if column.nulls is not None:
-            nulls[field.name] = column.nulls
+            nulls[name] = column.nulls
         if is_bounded and column.nulls != column.values:
             low, high = _bound(column.least, False), _bound(column.most, True)
             if low is None or high is None:
                 return json.dumps({"numRecords": footer.rows}, separators=(",", ":"))
-            least[field.name], most[field.name] = low, high
+            least[name], most[name] = low, high
     found: Mapping[str, Any] = {
         "numRecords": footer.rows,
         "minValues": least,
@@ -100,11 +101,7 @@ def statistics(footer: Footer, schema: pa.Schema) -> str:
 
 def bounded(schema: pa.Schema) -> list[str]:
     """The columns whose types have bounds."""
-    return [field.name for field in schema if _is_bounded(field)]
-
-
-def _is_bounded(field: pa.Field) -> bool:
-    return _type(field.type, field.name) in _BOUNDED
+    return [field.name for field in schema if _type(field.type, field.name) in _BOUNDED]
 
 
 def lacks(stats: str | None, names: Iterable[str]) -> set[str]:
