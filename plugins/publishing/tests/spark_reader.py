@@ -19,9 +19,6 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-# What names an older state.
-STATES = {"iceberg": "snapshot-id", "delta": "versionAsOf"}
-
 
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
@@ -49,7 +46,7 @@ def main() -> None:
         try:
             source = spark.read.format(asked["format"])
             if asked["state"] is not None:
-                source = source.option(STATES[asked["format"]], asked["state"])
+                source = source.option("versionAsOf", asked["state"])  # the id of a snapshot, too
             found = source.load(asked["path"]).toArrow()
             with (
                 pa.OSFile(asked["target"], "wb") as file,
