@@ -68,7 +68,7 @@ def hoodoo_new_table(wanted: NewTable) -> TableConfig | None:
         return None
     from hoodoo_catalogs.stores import new_table
 
-    return new_table(wanted)
+    return new_table(wanted, hoodoo_new_table)
 
 
 @hookimpl

@@ -3,6 +3,7 @@ has there, or of a new one."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import pyarrow as pa
@@ -89,19 +90,17 @@ class NewPlace:
             raise _not_there(self.uri, self.new_place)
 
 
-def new_table(wanted: NewTable) -> TableConfig | None:
+def new_table(wanted: NewTable, own: Callable[..., Any]) -> TableConfig | None:
     """Of a table that is created by its name in a catalog: what others say it is, and that it notes
-    the catalog. None for other places."""
+    the catalog. None for other places. ``own``: the implementation of the hook that asks."""
     scheme, _ = split(wanted.path)
     offer = kernel().find("catalog", scheme) if scheme else None
     if offer is None or offer.name == FILE:
         return None
-    from hoodoo_catalogs import registrations
-
     place = Place.of(wanted.path)
     name = wanted.name or (place.table or "").rpartition(".")[2]
     for _plugin, hook in kernel().implementations("hoodoo_new_table"):
-        if hook.plugin is registrations:
+        if hook.function is own:
             continue
         config: Any = hook.function(evolve(wanted, name=name))
         if isinstance(config, TableConfig):
