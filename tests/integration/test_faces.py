@@ -350,6 +350,22 @@ def test_the_fix_for_parquet_files_can_be_copied(tmp_path: Path) -> None:
         assert table.read().count() == ROWS.num_rows
 
 
+@pytest.mark.parametrize("partitioned", [False, True])
+def test_a_table_hides_no_rows_of_others(tmp_path: Path, partitioned: bool) -> None:
+    source = tmp_path / "pq"
+    how = {"partitioning": ["city"], "partitioning_flavor": "hive"} if partitioned else {}
+    ds.write_dataset(ROWS, source, format="parquet", **how)
+    for make in (
+        lambda: hoodoo.create(source, SCHEMA, record_key="id"),
+        lambda: hoodoo.create(source, SCHEMA, record_key="id", exist_ok=True),
+        lambda: hoodoo.write(source, ROWS, record_key="id"),
+    ):
+        with pytest.raises(ConfigError, match="nobody would see its rows") as raised:
+            make()
+        assert "hoodoo.convert(" in raised.value.fix and "hoodoo.bootstrap(" in raised.value.fix
+    assert not (source / ".hoodie").exists()
+
+
 def test_fault_c_create_on_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(ConfigError, match="is a file, but a table is a directory"):

@@ -29,8 +29,16 @@ def _file(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
     return Found("it is a file", "Give the directory of the table.", is_file=True)
 
 
-def _directory(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
-    entries = [entry for entry in storage.list("") if entry.name != ".hoodie"]
+def rows_of_others(storage: Storage) -> Found | None:
+    """Files with rows at the root of ``storage`` that are of no Hudi table: readers of a table that
+    is created there would not see these rows."""
+    entries = storage.list("")
+    if not entries or any(entry.name == ".hoodie" for entry in entries):
+        return None
+    return _of_other_format(storage, entries) or _of_parquet(storage, entries)
+
+
+def _of_other_format(storage: Storage, entries: Sequence[Entry]) -> Found | None:
     path = _plain(storage.root)
     folders = {entry.name for entry in entries if entry.is_dir}
     if "_delta_log" in folders:
@@ -41,6 +49,26 @@ def _directory(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
         return Found("it is an Iceberg table", _copied(f'"{path}"'))
     if "_versions" in folders:
         return Found("it is a Lance dataset", _copied(f'lance.dataset("{path}")'))
+    return None
+
+
+def _of_parquet(storage: Storage, entries: Sequence[Entry]) -> Found | None:
+    if not _has_parquet(storage, entries):
+        return None
+    path = _plain(storage.root)
+    copied = _copied(f'"{path}"')
+    return Found(
+        "it is a directory of Parquet files",
+        f"{copied} Or let the files stay where they are: "
+        f'hoodoo.bootstrap("{path}", NEW_PATH, record_key=...).',
+    )
+
+
+def _directory(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
+    entries = [entry for entry in storage.list("") if entry.name != ".hoodie"]
+    path = _plain(storage.root)
+    if (found := _of_other_format(storage, entries)) is not None:
+        return found
     if (table := table_above(storage.root, at)) is not None:
         of = _plain(storage.root)[len(_plain(table)) :].strip("/")
         return Found(
@@ -52,13 +80,8 @@ def _directory(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
             f"it is a directory of Hudi tables: {some(below, 5)}",
             f'Open one of them: hoodoo.open("{path}/{below[0]}").',
         )
-    if _has_parquet(storage, entries):
-        copied = _copied(f'"{path}"')
-        return Found(
-            "it is a directory of Parquet files",
-            f"{copied} Or let the files stay where they are: "
-            f'hoodoo.bootstrap("{path}", NEW_PATH, record_key=...).',
-        )
+    if (found := _of_parquet(storage, entries)) is not None:
+        return found
     make = "Check the path, or create a table there with hoodoo.create(...)."
     if entries:
         return Found(f"it holds {some(entry.name for entry in entries)}", make)

@@ -51,7 +51,7 @@ from hoodoo_rows.model.normalize import normalise_schema, without_index
 
 from hoodoo_standard.creation.agreed import Agreed, agree, conflict, said
 from hoodoo_standard.creation.existing import existing_config
-from hoodoo_standard.creation.foreign import table_above, tables_below
+from hoodoo_standard.creation.foreign import rows_of_others, table_above, tables_below
 from hoodoo_standard.creation.merging import (
     ordering_of,
     payload_properties,
@@ -97,9 +97,9 @@ _UNTYPED = frozenset(JAVA_GENERATORS) - {"CUSTOM"}
 
 def _refuse_overlap(path: str, options: Mapping[str, str]) -> None:
     """Raise ConfigError for a directory above other tables, for a partition path of another table,
-    and for its own files; warn for any other place below it. Tables of other programs do not leave
-    each other's files alone."""
-    above, is_partition, inner, below = None, False, "", list[str]()
+    for its own files, and for a directory with rows of other formats; warn for any other place
+    below a table. Tables of other programs do not leave each other's files alone."""
+    above, is_partition, inner, below, others = None, False, "", list[str](), None
     # What is above may not be there, or not ours to see.
     with suppress(HoodooError, OSError, ValueError):
         storage = open_storage(path, options)
@@ -108,11 +108,19 @@ def _refuse_overlap(path: str, options: Mapping[str, str]) -> None:
         if above is not None:
             inner = storage.root[len(above) :].strip("/")
             is_partition = storage.head(PARTITION_FILE) is not None
+        elif not below:
+            others = rows_of_others(storage)
     if below:
         raise ConfigError(
             f"path {path}",
             f"has other tables below it ({some(below, 3)}), whose files are in its directory.",
             "Choose a directory of its own, beside them.",
+        )
+    if others is not None:
+        raise ConfigError(
+            f"path {path}",
+            f"is taken: {others.what}, and nobody would see its rows in the new table.",
+            f"{others.fix} Or choose another path.",
         )
     if above is None:
         return
