@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import os
 import tracemalloc
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import hoodoo
 import pyarrow as pa
@@ -17,7 +19,9 @@ from hoodoo.model.filegroup import BaseFile
 from hoodoo.timeline.codec import decode
 from hoodoo_bootstrap import index, records
 from hoodoo_bootstrap.index import FILES, PARTITIONS, SKELETONS, BootstrapIndex, SourceFile
+from hoodoo_bootstrap.skeletons import ReadFooters, RouteKeys
 from hoodoo_metadata.hfile import HFile
+from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 from parquet_folders import SCHEMA, changed, content, reopened, rows_of, source, upserted
 
@@ -238,6 +242,80 @@ def test_paths_with_numbers_and_escapes(tmp_path: Path) -> None:
     assert table.read(where="year = 2024").count() == 1
     done = table.upsert([{"id": 2023, "year": 2023, "name": "a/b"}])
     assert (done.inserted, done.updated) == (0, 1)
+
+
+def test_folders_of_rows_without_a_value(tmp_path: Path) -> None:
+    """Their name begins with what hides others."""
+    for name, value in (
+        ("__HIVE_DEFAULT_PARTITION__", None),
+        ("oslo", "oslo"),
+        ("_temporary", "x"),
+    ):
+        (tmp_path / "source" / name).mkdir(parents=True)
+        rows = pa.table({"id": [name], "city": pa.array([value], pa.string())})
+        pq.write_table(rows, tmp_path / "source" / name / "x.parquet")
+    table = hoodoo.bootstrap(
+        tmp_path / "source", tmp_path / "t", record_key="id", partition_by="city"
+    )
+    found = {row["id"]: row["city"] for row in table.read().to_pylist()}
+    assert found == {"__HIVE_DEFAULT_PARTITION__": None, "oslo": "oslo"}
+
+
+def test_a_custom_key_generator(tmp_path: Path) -> None:
+    """Its partition columns have types behind their names."""
+    (tmp_path / "source/x/1970-01-02").mkdir(parents=True)
+    rows = pa.table({"id": [1], "p": ["x"], "at": [86_500]})
+    pq.write_table(rows, tmp_path / "source/x/1970-01-02/x.parquet")
+    options = {
+        "hoodie.keygen.timebased.timestamp.type": "UNIX_TIMESTAMP",
+        "hoodie.keygen.timebased.output.dateformat": "yyyy-MM-dd",
+    }
+    table = hoodoo.bootstrap(
+        tmp_path / "source", tmp_path / "t", record_key="id", options=options,
+        key_generator="CUSTOM", partition_by=["p:SIMPLE", "at:TIMESTAMP"],
+    )  # fmt: skip
+    assert table.read().to_pylist() == rows.to_pylist()
+    done = table.upsert([{"id": 1, "p": "x", "at": 86_600}])
+    assert (done.inserted, done.updated) == (0, 1)
+    assert reopened(table).read().to_arrow()["at"].to_pylist() == [86_600]
+
+
+@pytest.mark.parametrize("version", [9, 6])
+def test_rows_since_the_bootstrap(tmp_path: Path, version: int) -> None:
+    """Its instant means what that of any commit does."""
+    source(tmp_path / "source")
+    table = hoodoo.bootstrap(
+        tmp_path / "source", tmp_path / "t", record_key="id", table_version=version
+    )
+    assert table.incremental(since=FIRST).count() == 0
+    table.upsert(changed([0, 1001]))
+    found = reopened(table).incremental(since=FIRST).to_arrow()
+    assert sorted(found["id"].to_pylist()) == [0, 1001]
+
+
+def test_many_small_files_are_few_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch of a few rows takes as much memory as one of hundreds."""
+    (tmp_path / "source").mkdir()
+    for number in range(40):
+        pq.write_table(pa.table({"id": [number]}), tmp_path / f"source/{number}.parquet")
+    made: Counter[str] = Counter()
+
+    def counted(step: Any) -> None:
+        real = step.__call__
+
+        def counting(self: Any, batches: Any, task: Any) -> Any:
+            for batch in real(self, batches, task):
+                made[step.__name__] += 1
+                yield batch
+
+        monkeypatch.setattr(step, "__call__", counting)
+
+    for step in (ReadFooters, RouteKeys):
+        counted(step)
+    engine = LocalEngine(1)
+    table = hoodoo.bootstrap(tmp_path / "source", tmp_path / "t", record_key="id", engine=engine)
+    assert table.count() == 40
+    assert 0 < made["ReadFooters"] <= 4 and 0 < made["RouteKeys"] <= 4, made
 
 
 def test_modes_by_pattern(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ _TABLES = {".hoodie": "a Hudi", "_delta_log": "a Delta Lake"}
 
 def files_in(storage: Storage) -> tuple[SourceFile, ...]:
     """The Parquet files below the source's folder, by path. What begins with ``_`` or ``.`` is no
-    part of it. ConfigError for a folder of another table, and for one with other files."""
+    part of it, but for the folder of rows without a value. ConfigError for a folder of another
+    table, and for one with other files."""
     found = []
     for entry in storage.list("", recursive=True):
         parts = entry.path.split("/")
@@ -31,7 +32,8 @@ def files_in(storage: Storage) -> tuple[SourceFile, ...]:
                 f"is {table} table, of which not all files are rows of now.",
                 "Open it, or copy it: hoodoo.convert(source, to).",
             )
-        if any(part.startswith(("_", ".")) for part in parts) or not entry.size:
+        hidden = any(part.startswith(("_", ".")) and part != DEFAULT_PARTITION for part in parts)
+        if hidden or not entry.size:
             continue
         if not entry.path.lower().endswith(".parquet"):
             raise ConfigError(

@@ -68,6 +68,8 @@ class Call:
     found: Found
     options: Mapping[str, str]
     most: int
+    # Of ``create``; a custom key generator takes ``column:TYPE``.
+    partition_by: tuple[str, ...]
 
     def of_mode(self, mode: str) -> list[SourceFile]:
         """The files of the partitions that have ``mode``."""
@@ -179,10 +181,12 @@ def asked(source: Any, partition_by: Any, mode: Any, regex: Any, engine: Any, op
     runner: Engine = resolve(
         "engine", engine or default_name("engine", settings), settings
     ).instance
-    names = (partition_by,) if isinstance(partition_by, str) else partition_by
+    fields = (partition_by,) if isinstance(partition_by, str) else partition_by
+    names = None if fields is None else [name.partition(":")[0] for name in fields]
     most = PARALLELISM.read(given)
     found = look(runner, storage, file_format, files, names, most)
-    return Call(base, storage, file_format, runner, modes, found, rest, most)
+    by = tuple(found.columns.names if fields is None else fields)
+    return Call(base, storage, file_format, runner, modes, found, rest, most, by)
 
 
 def _table(
@@ -207,7 +211,7 @@ def _table(
             path,
             call.found.schema,
             record_key=list(keys),
-            partition_by=list(call.found.columns.names),
+            partition_by=list(call.partition_by),
             engine=engine,
             options=options,
             **more,
@@ -223,7 +227,7 @@ def _table(
         path,
         call.found.schema,
         record_key=list(keys),
-        partition_by=list(call.found.columns.names),
+        partition_by=list(call.partition_by),
         engine=engine,
         options=options,
         exist_ok=True,

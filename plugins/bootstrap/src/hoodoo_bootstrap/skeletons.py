@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -42,6 +43,8 @@ TWICE = pa.schema(
     [("record_key", pa.string()), ("partition_path", pa.string()), ("rows", pa.int64())]
 )
 _SHOWN = 10  # keys that occur twice, of each task
+# Files, and rows, in a batch: one of a few rows takes some KiB, as much as hundreds of them.
+_AT_ONCE, _ROWS_AT_ONCE = 1024, 1 << 14
 
 
 def tasks(
@@ -79,13 +82,16 @@ class ReadFooters:
     out_schema = FOOTERS
 
     def __call__(self, batches: Batches, task: Task) -> Batches:
+        files = _files(batches)
         before = b""
-        for file, _name in _files(batches):
-            with self.file_format.reader(self.source, file.path) as reader:
-                text = reader.schema.serialize().to_pybytes()
-                row = [[file.path], [reader.num_rows], [b"" if text == before else text]]
-                before = text
-            yield pa.record_batch(row, schema=FOOTERS)
+        while some := list(islice(files, _AT_ONCE)):
+            rows = []
+            for file, _name in some:
+                with self.file_format.reader(self.source, file.path) as reader:
+                    text = reader.schema.serialize().to_pybytes()
+                    rows.append((file.path, reader.num_rows, b"" if text == before else text))
+                    before = text
+            yield pa.record_batch(list(zip(*rows, strict=True)), schema=FOOTERS)
 
 
 @frozen
@@ -154,6 +160,18 @@ class RouteKeys:
     out_schema = _KEYS
 
     def __call__(self, batches: Batches, task: Task) -> Batches:
+        held: list[pa.RecordBatch] = []
+        rows = 0
+        for batch in self._keys(batches):
+            held.append(batch)
+            rows += batch.num_rows
+            if rows >= _ROWS_AT_ONCE:
+                yield from _joined(held)
+                held, rows = [], 0
+        if held:
+            yield from _joined(held)
+
+    def _keys(self, batches: Batches) -> Batches:
         for file, _name in _files(batches):
             with self.keys.file_format.reader(self.keys.source, file.path) as reader:
                 for keys, paths in self.keys.of(file, reader):
@@ -161,6 +179,11 @@ class RouteKeys:
                     place = pa.array([""]).take(slots) if self.anywhere else paths
                     columns = [NewFiles.part_of(keys, self.parts), slots, keys, place]
                     yield pa.record_batch(columns, schema=_KEYS)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    joined: list[pa.RecordBatch] = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return joined
 
 
 @frozen

@@ -116,7 +116,8 @@ def point(value: str | date, timeline: Timeline) -> str:
     if isinstance(value, str) and value.strip().lower() == EARLIEST:
         return _ZEROS
     found = parse_point(value, timeline.config.timezone)
-    write = timeline.find(found)
+    # A requested time of 14 digits, as a bootstrap has it, was made one of 17.
+    write = timeline.find(found) or timeline.find(found.removesuffix("999"))
     return order_key(found) if write is None else place(write)
 
 
