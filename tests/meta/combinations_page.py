@@ -28,8 +28,9 @@ checks the table with `verify` and with the independent reader `hudi`. `HOODOO_T
 pair was drawn. The newest run (`--seed s2 --spark 90`) found no difference. It drew each of the 7,400 pairs of values at
 least 8 times, and each of the 3,715 pairs of a step and a value at least 5 times.
 
-The option `columns` is newer than that run: those `of Hudi 1.2` are a time without a zone, two
-vectors, a blob and a variant.
+The options `columns` and `made by`, and the operation `resize buckets`, are newer than that run. The columns `of Hudi 1.2`
+are a time without a zone, two vectors, a blob and a variant. A table `made by` a `bootstrap` begins with rows in Parquet
+files of a source, of which `some copied` copies a partition path.
 
 **Not compared with `hudi`**: version 0.5 of that package reads some tables wrongly or not at all:
 
@@ -39,7 +40,8 @@ vectors, a blob and a variant.
   columns or a concatenator;
 - tables of version 6 with a pending compaction;
 - file groups that have only log files, in a table with a metadata table;
-- columns of the types of Hudi 1.2.
+- columns of the types of Hudi 1.2;
+- bootstrapped tables: of a skeleton it reads Hudi's columns alone.
 """
 
 

@@ -71,6 +71,8 @@ def readable(history: History) -> bool:
         return False  # it takes `p:SIMPLE` for the name of a column
     if config["columns"] != "plain":
         return False  # it knows none of these types
+    if config["made by"] != space.CREATE:
+        return False  # of a skeleton it reads Hudi's columns alone
     virtual = config["record keys"] != space.STORED
     if virtual and config["partitions"] in (space.TIMESTAMP, space.CUSTOM):
         return False  # who makes these paths it does not know

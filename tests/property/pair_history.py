@@ -21,6 +21,7 @@ from hoodoo.errors import (
     DuplicateKeyError,
     HoodooError,
     PendingClusteringError,
+    UnsupportedTableError,
 )
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo_rows.write.commit import Commit
@@ -43,6 +44,10 @@ RESIZES = (
     {"hoodie.bucket.index.split.threshold": "0", "hoodie.bucket.index.merge.threshold": "0"},
     {"hoodie.bucket.index.split.threshold": "9", "hoodie.bucket.index.merge.threshold": "1"},
 )
+INSTANTS = (
+    "00000000000001",
+    "00000000000002",
+)  # of a bootstrap: skeletons, and rows that are copied
 # Kind of step -> how often.
 STEPS = {
     "upsert": 10, "upsert marked as deleted": 3, "upsert few columns": 2, "upsert a new column": 1,
@@ -50,7 +55,7 @@ STEPS = {
     "insert_overwrite": 2, "insert_overwrite_table": 1, "delete_partitions": 1,
     "compact": 2, "plan a compaction": 2, "log compaction": 3, "plan a log compaction": 1, "cluster": 2, "plan a clustering": 2, "cancel a clustering": 1,
     "clean": 2, "archive": 1, "savepoint": 1, "restore": 2, "rollback": 2, "rebuild_index": 1,
-    "make a record index of buckets": 1, "make a growing index": 1, "switch_index": 2, "rewrite": 1, "change the version": 1, "expression index": 1, "rewrite_keys": 1, "stored keys again": 1, "compact_metadata": 1, "open again": 1,
+    "resize buckets": 2, "make a record index of buckets": 1, "make a growing index": 1, "switch_index": 2, "rewrite": 1, "change the version": 1, "expression index": 1, "rewrite_keys": 1, "stored keys again": 1, "compact_metadata": 1, "open again": 1,
 }  # fmt: skip
 
 
@@ -88,8 +93,28 @@ class History:
         self.sure = self.config.pop(space.STEP, "")
         self.schema = space.schema(self.config)
         self.model = PairModel(PairSetup.of(self.config))
-        given = {**space.arguments(self.config), "engine": self.engine}
-        self.table = hoodoo.create(str(self.path), **given)
+        begins = self.config["made by"] != space.CREATE
+        rows = self._first_rows() if begins else []
+        places = [self.setup.partition_path(row.values) for row in rows]
+        data = self._data(rows)
+        self.table = space.make(self.config, self.path, data, places, self.engine)
+        if begins:
+            self._begun(rows, max(places))
+
+    def _first_rows(self) -> list[Row]:
+        """Of a source: no key twice."""
+        keys = self.draw.sample(range(KEYS), self.draw.randrange(1, KEYS))
+        return [self._row(key) for key in keys]
+
+    def _begun(self, rows: list[Row], copied: str) -> None:
+        """What a bootstrap has made of them; the rows of the partition path ``copied`` may be in a commit of their own."""
+        for row in rows:
+            path, key = self.model.place(row)
+            second = self.config["made by"] == space.COPIED and path == copied
+            self.model.rows[path, key] = Stored(row.values, row.rank, path, key, INSTANTS[second])
+        self.known.update(write.requested for write in self.table.timeline().writes())
+        self.past.append((max(self.known), self.model.copy(), self.schema))
+        self._look("a bootstrap")
 
     @property
     def path(self) -> Path:
@@ -386,6 +411,19 @@ class History:
             else:
                 self.table.schedule_clustering(**self._clustering_arguments())
 
+    def _resize_buckets(self) -> None:
+        """Another number of all, or rules by path; what waits for these file groups ends first."""
+        rules = self.draw.choice([None, "", ".*x.*,2", ".*2024.*,4;.*,1"])
+        buckets = self.draw.randrange(1, 6) if rules is None or self.draw.random() < 0.5 else None
+        try:
+            self.table.resize_buckets(buckets, expressions=rules)
+        except CommitConflictError as error:
+            pending = self._pending("compaction")
+            if "compaction" not in str(error) or not pending:
+                raise
+            self.table.run_compaction(pending[0])
+            self.table.resize_buckets(buckets, expressions=rules)
+
     def _cancel_a_clustering(self) -> None:
         planned = [one.instant for one in self.table.clusterings()]
         if not planned and self.config["index"] != "bucket":
@@ -472,6 +510,11 @@ class History:
         before = self._noted()
         try:
             self.table.rebuild_index(name, **shape)
+        except UnsupportedTableError as error:
+            if space.NO_TIMES not in str(error) or self.config["made by"] == space.CREATE:
+                raise
+            self.told.append(f"{name}: refused")
+            return
         except CommitConflictError as error:
             resized = self.config["index"] == space.HASHED and self.table.clusterings()
             if not (resized and "no index can be made meanwhile" in str(error)):
@@ -515,6 +558,9 @@ class History:
                 return  # new rows are in log files, where no other index looks
             if computed and self.table.clusterings() and "clustering pending" in str(error):
                 return  # it rebuilds the buckets
+            if index in space.RECORDS and space.NO_TIMES in str(error):
+                assert self.config["made by"] != space.CREATE
+                return
             if not any(rule.says in str(error) for rule in rules):
                 raise
             return
@@ -735,11 +781,13 @@ def try_refused(config: dict[str, str], folder: Path) -> space.Refusal:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            table = hoodoo.create(str(folder / "t"), **space.arguments(config))
+            table = space.make(config, folder / "t", space.one_row(config), [""])
             table.insert_overwrite_table(space.schema(config).empty_table())
         except HoodooError as error:
             fitting = [rule for rule in rules if rule.says in str(error)]
             assert fitting, f"{error}, of {rules}"
+            if config["made by"] != space.CREATE and (folder / "t").exists():
+                table = hoodoo.open(str(folder / "t"))  # empty: the next call begins again
             assert table is not None or not (folder / "t").exists(), "a refused table is there"
             assert table is None or not table.timeline().writes(), "a refused write is there"
             return fitting[0]

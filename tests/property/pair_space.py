@@ -6,11 +6,14 @@ This is the source of tests/combinations.md (tests/meta/combinations_page.py).
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import hoodoo
 import pyarrow as pa
+import pyarrow.parquet as pq
 from attrs import frozen
 from pair_cover import Config
 
@@ -24,6 +27,7 @@ IN_PATHS = ("simple", "bloom", "bucket", HASHED, "partitioned_record_index")
 RECORDS = ("record_index", "partitioned_record_index", "growing_record_index")
 GLOBAL = ("global_simple", "global_bloom", "record_index", "growing_record_index")
 DEFAULT, ON, OFF = "default", "on", "off"
+CREATE, BOOTSTRAP, COPIED = "create", "bootstrap", "bootstrap, some copied"
 
 # Factor -> its values; the first one is what nobody has to say.
 FACTORS: dict[str, tuple[str, ...]] = {
@@ -65,6 +69,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "partition columns": ("in files", "dropped"),
     "base files": ("PARQUET", "ORC"),
     "columns": ("plain", "of Hudi 1.2"),
+    "made by": (CREATE, BOOTSTRAP, COPIED),
 }  # fmt: skip
 
 
@@ -97,6 +102,7 @@ _NOT_PATHS = (RFC, HUDI, KEPT)
 _NAMED = ("as type", "as class", "SIMPLE", "COMPLEX", "NON_PARTITION")
 _NO_MAKER = "can't make virtual keys: readers could not compute the keys again"
 _MADE = "the table has no key columns: its keys are made when rows are written"
+_BOOTSTRAPS = (BOOTSTRAP, COPIED)
 # What `create` refuses. A rule of one factor comes first: its message is the one that is seen.
 REFUSALS: tuple[Refusal, ...] = (
     refused("makes files without their partition columns, which are not written", partition_columns="dropped"),
@@ -125,6 +131,10 @@ REFUSALS: tuple[Refusal, ...] = (
     refused("buckets that are split and merged need log files", type=COPY, index=HASHED),
     refused("nor is there a bloom filter of one", record_keys=_NOT_PATHS, filters_in_metadata=ON, metadata_table=(ON, "record index")),
     refused("nor is there a bloom filter of one", record_keys=_NOT_PATHS, filters_in_metadata=ON, index=RECORDS[:2]),
+    refused("lacks record_key: each row of the table needs a key", key_columns=MADE, made_by=_BOOTSTRAPS),
+    refused("files of the source are not sorted by it", index=("bucket", HASHED), made_by=_BOOTSTRAPS),
+    refused("the instant of a bootstrap is no time", index=RECORDS, made_by=_BOOTSTRAPS),
+    refused("the instant of a bootstrap is no time", metadata_table="record index", made_by=_BOOTSTRAPS),
 )  # fmt: skip
 
 
@@ -134,7 +144,10 @@ UNCHANGED_VERSIONS = (
     "which lies in the metadata table, and tables of version 6 have none such",
     "is pending: the version changes between actions",
     "has log files after a compaction, as somebody writes or plans",  # a clustering is planned
+    "which is not converted",  # a bootstrapped table
 )
+# And what an index of records says while there are files of a bootstrap.
+NO_TIMES = "of a bootstrap is no time"
 # And what the making of an index of an expression says, or its end.
 NO_EXPRESSIONS = (
     "tables of version 6 have no indexes of expressions",
@@ -175,6 +188,10 @@ NOT_DRAWN = (
     Left(
         {STEP: ("cancel a clustering",), "index": ("bucket",)},
         "a clustering of such a table cannot be planned, because the index computes the file group of a key",
+    ),
+    Left(
+        {"made by": _BOOTSTRAPS, "columns": ("of Hudi 1.2",)},
+        "the files of a source are plain Parquet, which has none of these types",
     ),
     Left(
         {STEP: ("stored keys again",), "record keys": (RFC, HUDI)},
@@ -460,6 +477,38 @@ def arguments(config: Config) -> dict[str, Any]:
     }
 
 
+def make(
+    config: Config, path: Path, rows: pa.Table, places: list[str], engine: Any = None
+) -> hoodoo.Table:
+    """The table; one of a bootstrap has ``rows``, each in the folder that ``places`` says, of which some are copied."""
+    given = {**arguments(config), "engine": engine}
+    if config["made by"] == CREATE:
+        return hoodoo.create(str(path), **given)
+    source = path.with_name("source")
+    for place in sorted(set(places)):
+        folder = source / place
+        folder.mkdir(parents=True)
+        here = rows.filter(pa.array([one == place for one in places]))
+        half = here.num_rows // 2
+        for number, some in enumerate((here.slice(0, half), here.slice(half))):
+            if some.num_rows:
+                pq.write_table(some, folder / f"{number}.parquet", row_group_size=2)
+    del given["schema"]
+    if config["made by"] == COPIED:
+        given |= {"mode": "FULL_RECORD", "regex": re.escape(max(places))}
+    return hoodoo.bootstrap(source, path, **given)
+
+
+def one_row(config: Config) -> pa.Table:
+    kinds = schema(config)
+    row = {**dict.fromkeys(kinds.names), **partition_values(config, 0), "k": "k", "n": 1}
+    row |= {
+        name: "1" if kinds.field(name).type == pa.string() else 1
+        for name in ordering_columns(config)
+    }
+    return pa.Table.from_pylist([{name: row[name] for name in kinds.names}], kinds)
+
+
 # What a step of a history is refused for.
 STEP_REFUSALS: tuple[Refusal, ...] = (
     refused("has no log files, and needs no compaction", "compact", type=COPY),
@@ -468,6 +517,11 @@ STEP_REFUSALS: tuple[Refusal, ...] = (
     refused("has no log files, and needs no compaction", "plan a log compaction", type=COPY),
     refused("has an index that computes the file group of a key", "cluster", index="bucket"),
     refused("has an index that computes the file group of a key", "plan a clustering", index="bucket"),
+    *(
+        refused("has an index without a number of buckets", "resize buckets", index=name)
+        for name in (*IN_PATHS, *GLOBAL)
+        if name != "bucket"
+    ),
     refused("contradicts the index", "make a growing index", metadata_table=OFF),
     refused("contradicts the index", "make a record index of buckets", metadata_table=OFF),
     refused("which tables of this version do not have", "make a growing index", version="6"),
