@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from attrs import Factory, frozen
-from hoodoo.errors import HoodooError, HoodooWarning
+from hoodoo.errors import HoodooError, HoodooWarning, UnsupportedTableError
 from hoodoo.model.log_block import BlockKind
 from hoodoo_formats.log.writer import LogWriter
 from pyarrow.parquet import encryption
@@ -28,6 +28,7 @@ from pyarrow.parquet import encryption
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/refused-tables.md"
 ROW = {"id": "c", "region": "eu", "ts": 3}
+LOGGED, UPDATED = "copy on write, with log files", {"id": "a", "region": "eu", "ts": 9}
 CUSTOM = {
     "hoodie.record.merge.mode": "CUSTOM",
     "hoodie.compaction.payload.class": "com.acme.Payload",
@@ -244,7 +245,7 @@ MAKERS: dict[str, Callable[[Path], Made]] = {
     "of a version after 9": lambda p: with_text(p, "version=9", "version=10"),
     "an upgrade was interrupted": lambda p: with_text(p, "layout.version=2", "layout.version=1"),
     "a type that is not known": lambda p: with_text(p, "MERGE_ON_READ", "MERGE_SOMEHOW"),
-    "copy on write, with log files": lambda p: with_text(p, "MERGE_ON_READ", "COPY_ON_WRITE"),
+    LOGGED: lambda p: with_text(p, "MERGE_ON_READ", "COPY_ON_WRITE"),
     "files without the partition columns": lambda p: with_properties(
         p, {"hoodie.datasource.write.drop.partition.columns": "true"}
     ),
@@ -310,8 +311,28 @@ def test_what_happens_is_what_the_page_says(row: Row, tmp_path: Path) -> None:
     data = [ROW]
     if "bootstrapped" in row.table and schema == "yes":
         data = pa.table({"id": ["a"], "a": pa.array([9], pa.int32()), "ts": [5]}).to_pylist()
+    if row.table == LOGGED:
+        data = [UPDATED]  # a row of another file group is written
     assert tried(lambda: made.open().upsert(data)) == row.written, told
     if row.written == "no":
         after = {p: p.stat().st_mtime_ns for p in made.path.rglob("*") if p.is_file()}
         assert {p: t for p, t in after.items() if p.suffix != ".crc"} == before
     assert any(row.message in text for text in told), told
+
+
+def test_who_follows_the_fix_of_log_files_writes_on(tmp_path: Path) -> None:
+    """The table becomes one that is merged on read, or again one that is copied on write."""
+    made = MAKERS[LOGGED](tmp_path / "t")
+    file = made.path / ".hoodie/hoodie.properties"
+    text = file.read_text("utf-8")
+    with pytest.raises(UnsupportedTableError, match="set hoodie.table.type=MERGE_ON_READ"):
+        made.open().upsert([UPDATED])
+    file.write_text(text.replace("COPY_ON_WRITE", "MERGE_ON_READ"), "utf-8")
+    made.open().upsert([UPDATED, ROW])
+    assert made.open().compact("unbounded").instant
+    file.write_text(text, "utf-8")
+    made.open().upsert([{**UPDATED, "ts": 11}])
+    table = made.open()
+    rows = {row["id"]: row["ts"] for row in table.read().to_pylist()}
+    assert rows == {"a": 11, "b": 1, "c": 3}
+    assert table.verify().findings == ()

@@ -11,6 +11,7 @@ from hoodoo.errors import (
 )
 from hoodoo.hookspecs.index import ComputedIndex, PathIndex
 from hoodoo.hookspecs.registration import Registration, Settings
+from hoodoo.kernel.answers import plain
 from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import in_role, resolve
 from hoodoo.options.option import Option
@@ -26,6 +27,7 @@ from hoodoo_clustering.hookspecs.clustering import (
     OfTable,
 )
 from hoodoo_clustering.hookspecs.partition_filter import PartitionFilter
+from hoodoo_clustering.hookspecs.resizing import ResizesBuckets
 from hoodoo_clustering.plan import ClusteringPlan
 from hoodoo_clustering.run import ClusteringExecution
 
@@ -89,7 +91,8 @@ def execution_of(table: TableHandle, given: Any, plan: ClusteringPlan) -> Cluste
 
 def check_clusterable(table: TableHandle) -> None:
     index = table.plugins().index
-    if isinstance(index, ComputedIndex):
+    # With rules by path the index is no computed one: its numbers become others by a resize alone.
+    if isinstance(index, ComputedIndex) or isinstance(plain(index), ResizesBuckets):
         raise UnsupportedTableError(
             f"table {table.config.name}",
             "has an index that computes the file group of a key, and clustering would move rows "
