@@ -3,8 +3,7 @@ missing, a value of a kind that the function does not take.
 
 Python's own TypeError names the argument and stops there. What is made of it here says what was
 probably meant; it is a TypeError all the same. A call that is right pays for one more frame, and a
-look at its values.
-"""
+look at its values."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 A message names three things: the *object* it is about, the *rule* that was broken and the *fix*.
 Errors travel as data between processes (:meth:`HoodooError.to_dict`), because an exception raised
-inside a Spark task is retried and loses its class on the way to the driver.
-"""
+inside a Spark task is retried and loses its class on the way to the driver."""
 
 from __future__ import annotations
 

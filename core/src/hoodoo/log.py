@@ -2,8 +2,7 @@
 
 Unconfigured structlog prints every line to standard output, which nobody wants of a library. So
 until the application configures structlog, lines go to the standard library's logging under the
-logger's name, where they are quiet unless the application asks for them.
-"""
+logger's name, where they are quiet unless the application asks for them."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import hoodoo
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import (
     CommitConflictError,
@@ -244,14 +245,77 @@ def test_what_is_no_place_for_a_backup(tmp_path: Path) -> None:
     table, other = made(tmp_path / "t"), made(tmp_path / "o")
     copy = tmp_path / "b"
     assert "itself" in refused(ConfigError, lambda: table.backup(tmp_path / "t"))
+    os.symlink(tmp_path / "t", tmp_path / "link")
+    for place in ("t/copy", "link/copy/c"):  # each backup would have copied the one before
+        assert "within" in refused(ConfigError, lambda p=place: table.backup(tmp_path / p))
+        assert "within" in refused(ConfigError, lambda p=place: table.clone(tmp_path / p))
+    assert "within" in refused(ConfigError, lambda: table.clone(tmp_path))
+    assert not (tmp_path / "t" / "copy").exists() and not (tmp_path / ".hoodie").exists()
     assert "not empty" in refused(ConfigError, lambda: table.backup(tmp_path / "o"))
     table.backup(copy)
     assert "another table" in refused(ConfigError, lambda: other.backup(copy))
     assert "no backup" in refused(
         ConfigError, lambda: hoodoo.restore_backup(str(tmp_path / "o"), str(tmp_path / "r"))
     )
-    write(hoodoo.open(str(copy)), 9)
+    (copy / ".hoodie" / "timeline" / "20300101000000000.commit.requested").touch()
     assert "written to" in refused(ConfigError, lambda: table.backup(copy))
+
+
+@pytest.mark.parametrize(("kind", "version"), KINDS)
+def test_a_backup_is_not_written_to(tmp_path: Path, kind: str, version: int) -> None:
+    """Nor by services: the next backup was refused then."""
+    path, copy = tmp_path / "t", tmp_path / "b"
+    table = made(path, kind, version)
+    table.backup(copy)
+    files = {file: file.read_bytes() for file in copy.rglob("*") if file.is_file()}
+    found = hoodoo.open(str(copy), FREQUENT)
+    calls: list[Any] = [
+        lambda: write(found, 9), lambda: found.delete(where="id = 1"), found.clean, found.archive,
+        found.savepoint, lambda: found.tag("x"), lambda: found.alter(add={"w": "int"}),
+        lambda: found.cluster(columns=["id"]), lambda: found.rollback(-1),
+        lambda: found.rebuild_index("record_index"), lambda: found.restore(1),
+        lambda: found.erase(where="id = 1"),
+    ]  # fmt: skip
+    calls += [found.compact if kind == "MERGE_ON_READ" else lambda: found.publish("delta")]
+    for call in calls:
+        said = refused(UnsupportedTableError, call)
+        assert "backup" in said and "hoodoo.restore_backup(" in said
+    assert files == {file: file.read_bytes() for file in copy.rglob("*") if file.is_file()}
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", "--from", str(tmp_path), "--once"])
+    assert not ended.value.code
+    assert files == {file: file.read_bytes() for file in copy.rglob("*") if file.is_file()}
+    write(hoodoo.open(str(path)), 9)
+    assert table.backup(copy).copied and state(copy) == state(path)
+    assert found.backup(tmp_path / "bb").copied and state(tmp_path / "bb") == state(path)
+    write(hoodoo.restore_backup(str(tmp_path / "bb"), str(tmp_path / "r")), 20)
+    write(found.clone(tmp_path / "c"), 20)
+
+
+def test_lists_mark_backups(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made(tmp_path / "t").backup(tmp_path / "b")
+    for command in ("ls", "stats"):
+        with pytest.raises(SystemExit):
+            main([command, str(tmp_path)])
+        lines = capsys.readouterr().out.splitlines()
+        assert [line.split()[0] for line in lines if "backup" in line] == ["b"], (command, lines)
+
+
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+def test_a_backup_has_all_rows(tmp_path: Path, kind: str) -> None:
+    """Those of a bootstrapped table lie in its source, which may go."""
+    (tmp_path / "source").mkdir()
+    pq.write_table(pa.table({"id": [1, 2], "v": ["a", "b"]}), tmp_path / "source" / "a.parquet")
+    how: Any = {"record_key": "id", "partition_by": [], "table_type": kind}
+    table = hoodoo.bootstrap(tmp_path / "source", tmp_path / "t", **how)
+    said = refused(UnsupportedTableError, lambda: table.backup(tmp_path / "b"))
+    assert "lie in 1 file of the source" in said and "table.cluster(" in said
+    assert not (tmp_path / "b").exists()
+    table.cluster(order="linear", columns=["id"])
+    table.backup(tmp_path / "b")
+    shutil.rmtree(tmp_path / "source")
+    hoodoo.restore_backup(str(tmp_path / "b"), str(tmp_path / "r"))
+    assert state(tmp_path / "b") == state(tmp_path / "r") == [(1, "a"), (2, "b")]
 
 
 def test_a_process_that_ended_at_once(tmp_path: Path) -> None:

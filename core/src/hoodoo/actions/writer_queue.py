@@ -3,8 +3,7 @@
 Publishing is safe without (timeline/ledger.py); this only saves work. Of N writers that change the
 same rows at the same time one can publish; were all of them to try again at once, it would be one
 again. So who has lost once takes the table's turn before the next attempt, and at the beginning of
-the writes after it, until it has not met anybody for a while.
-"""
+the writes after it, until it has not met anybody for a while."""
 
 from __future__ import annotations
 

@@ -6,8 +6,7 @@ hook*, called once on the driver, that returns :class:`Registration` values, and
 that the objects made by the registered factories obey and that tasks call directly.
 
 Core works with the families of this package. A family that only a distribution works with is
-brought by it (``hoodoo_families``).
-"""
+brought by it (``hoodoo_families``)."""
 
 from __future__ import annotations
 

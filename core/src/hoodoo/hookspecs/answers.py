@@ -2,8 +2,7 @@
 kernel checks.
 
 Of a member that has none, the annotation is the whole declaration: what it answers is of this type;
-a text is not empty, a whole number not negative, and what is a Protocol has its members.
-"""
+a text is not empty, a whole number not negative, and what is a Protocol has its members."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Deprecations: names that are other names now. All of them are here, as data.
 
 An old name works until the version that it is said to go in; who uses it is warned once, with the
-new one. ``docs/plugins/api.md`` lists them.
-"""
+new one. ``docs/plugins/api.md`` lists them."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 A *stream* is a lazy, partitioned sequence of record batches with one declared schema. A *step* is a
 pure function from an iterator of batches to an iterator of batches; it may be pickled, it may run
 twice, and what it returns depends on nothing but its input, its own frozen fields and the task's
-number. Steps never generate names, times or random numbers (see docs/architecture.md, "Never").
-"""
+number. Steps never generate names, times or random numbers (see docs/architecture.md, "Never")."""
 
 from __future__ import annotations
 

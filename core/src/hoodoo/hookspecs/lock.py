@@ -1,8 +1,7 @@
 """Lock: exclusion between writers beyond what the store's put-if-absent gives.
 
 The protocols, ``Lock`` and ``Held``, are in :mod:`hoodoo.storage.lock`, beside the store that uses
-them.
-"""
+them."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 An index that learns, a table of metadata, a catalog, a validator. It is asked before an action is
 decided, begins what it has to say under the instant of the action, and completes it by the same
-decision: both are seen, or none.
-"""
+decision: both are seen, or none."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 A serializer is bound to the schema of a stream before anything is serialized, so the schema is
 carried once for each stream: by the bound object where both ends have it, by its header where they
-don't.
-"""
+don't."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 ``kernel()`` is the process's registry, built at the first call; ``resolve`` turns a name or an
 object into a working plugin, ``notify`` tells the observers, ``action_events`` tells them of all
-that an action does, and ``check_options`` judges user options.
-"""
+that an action does, and ``check_options`` judges user options."""
 
 from __future__ import annotations
 

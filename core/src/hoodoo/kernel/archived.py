@@ -1,7 +1,6 @@
 """The archived instants of a table, as the plugin of its timeline's layout reads them.
 
-Where nothing was archived, no plugin is needed.
-"""
+Where nothing was archived, no plugin is needed."""
 
 from __future__ import annotations
 

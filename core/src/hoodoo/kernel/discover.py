@@ -2,8 +2,7 @@
 
 pluggy has a loader of its own (``load_setuptools_entrypoints``); it takes distributions in the
 order of the file system, drops the second of two entry points with one name silently, and lets an
-import error through without saying whose it is.
-"""
+import error through without saying whose it is."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Tell observers. What they do with it never changes what the action does.
 
 :func:`action_events` is put around whatever is done to a table, so that no kind of action can
-forget its duration, or that it failed.
-"""
+forget its duration, or that it failed."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@ recovery.
 
 The names are those of Hudi's specification: other tools refuse a table whose timeline has others.
 An action of a plugin (:mod:`hoodoo.hookspecs.action`) puts instants of one of these on the
-timeline.
-"""
+timeline."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Writer options of Hudi that say what a table property says already.
 
 Source: Hudi's DataSourceOptions and HoodieWriteConfig, which turn them into properties at creation.
-A value that differs from the table's is refused when the table is opened.
-"""
+A value that differs from the table's is refused when the table is opened."""
 
 from __future__ import annotations
 

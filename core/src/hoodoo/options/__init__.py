@@ -3,8 +3,7 @@
 ``option``: :class:`Option`, which parses the value of a user; ``kinds``: the types; ``judge``:
 checks all options of a call. The other modules declare the options of core, by subject. Plugins
 declare their options with the registrations that read them. No other code names a key or parses its
-text: code that needs a value calls ``OPTION.read(options)`` or ``settings.value(OPTION)``.
-"""
+text: code that needs a value calls ``OPTION.read(options)`` or ``settings.value(OPTION)``."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ BASE_FORMAT = Option(
 # A property of tables whose base files have field ids: column paths and numbers, as JSON.
 FIELD_IDS = "hoodoo.parquet.field.ids"
 BOOTSTRAP_BASE = "hoodie.bootstrap.base.path"  # rows of base files may lie in files there
+BACKUP_OF = "hoodoo.backup.of"  # a property of backups: the place of their table
 LOG_FORMAT = Option(
     "hoodie.table.log.file.format",
     "The format of log files.",

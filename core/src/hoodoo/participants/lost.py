@@ -3,8 +3,7 @@
 A listing shows what there is. Where the newest base file of a file group is lost, it shows an older
 one, or no group at all: rows are fewer and nobody says so, and a writer inserts their keys again.
 The commits know. Those of the active timeline are asked, the newest :data:`MOST_COMMITS` of them,
-each read once for a timeline; what commits before these name is not known here.
-"""
+each read once for a timeline; what commits before these name is not known here."""
 
 from __future__ import annotations
 

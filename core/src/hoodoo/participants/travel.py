@@ -1,8 +1,7 @@
 """Travel: the file slices at an older point in time, or an error if a clean deleted some of them.
 
 A listing does not show files that were deleted since. So the files that cleans deleted are added
-to the listing; if the older state has one of these files, it can't be read any more.
-"""
+to the listing; if the older state has one of these files, it can't be read any more."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The storage seam: the only door to files.
 
 Paths are relative to the store's root (the table's base path), with ``/``, without a leading one.
-No protocol above this seam renames, so that an object store fits behind it.
-"""
+No protocol above this seam renames, so that an object store fits behind it."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 They lie in one directory below the table's ``.hoodie/.temp``, where every reader of Hudi tables
 looks for nothing but write markers, and on the same file system as the table, so that a link puts
-them in their place.
-"""
+them in their place."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 URIs are taken the way Hadoop's ``Path`` takes them, and with it every writer of Hudi tables:
 nothing is percent-decoded, so a directory whose name holds ``%20`` or ``#`` is reachable as it is
-spelt.
-"""
+spelt."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from attrs import evolve
 
 from hoodoo.actions.rollback.recovery import recover
 from hoodoo.actions.rollback.run import rollback
-from hoodoo.errors import CommitConflictError, HoodooError, PluginError
+from hoodoo.errors import CommitConflictError, HoodooError, PluginError, UnsupportedTableError
 from hoodoo.hookspecs import USUAL, install
 from hoodoo.hookspecs.engine import Engine, KnowsStorage
 from hoodoo.hookspecs.file_format import BaseFileFormat
@@ -30,6 +30,7 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import arrow_schema
+from hoodoo.options.table import BACKUP_OF
 from hoodoo.participants.listing import KnownFiles, build_whole, is_known
 from hoodoo.participants.of_table import Joined
 from hoodoo.storage.api import Storage
@@ -165,8 +166,15 @@ class TableHandle:
         self._timeline, self.made = None, {}
 
     def check_writable(self) -> None:
-        """UnsupportedTableError where the table has what no participant that is installed keeps up
-        to date. Called before anything is written."""
+        """UnsupportedTableError for a backup, and where the table has what no participant that is
+        installed keeps up to date. Called before anything is written."""
+        if (of := self.config.get(BACKUP_OF)) is not None:
+            raise UnsupportedTableError(
+                f"backup {self.storage.root}",
+                f"is only read: the next backup of {of} would be refused.",
+                "Write to that table, or make one of the backup: "
+                f"hoodoo.restore_backup({self.storage.root!r}, path).",
+            )
         self.participants.each.refuse_unanswered(self.config)
 
     def _stands(self, known: Timeline | None, exactly: bool, listed: Listed) -> bool:

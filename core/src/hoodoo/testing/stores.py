@@ -61,9 +61,7 @@ class Delegating:
 
     def put_file_if_absent(self, path: str, local: str) -> bool:
         return self.around(
-            "put_file_if_absent",
-            path,
-            lambda: self.inner.put_file_if_absent(path, local),
+            "put_file_if_absent", path, lambda: self.inner.put_file_if_absent(path, local)
         )
 
     def get(self, path: str) -> bytes:
@@ -177,9 +175,7 @@ class FailingStorage(Delegating):
                 "Look before trying again.",
             )
         raise StorageError(
-            f"{self.root}/{path}",
-            f"{op} failed (made to, at operation {number}).",
-            "Try again.",
+            f"{self.root}/{path}", f"{op} failed (made to, at operation {number}).", "Try again."
         )
 
 
@@ -199,10 +195,7 @@ class CrashingStorage(Delegating):
     """
 
     def __init__(
-        self,
-        inner: Storage,
-        at: int = 0,
-        when: Literal["before", "after", "torn"] = "before",
+        self, inner: Storage, at: int = 0, when: Literal["before", "after", "torn"] = "before"
     ) -> None:
         super().__init__(inner)
         self.at, self.when = at, when
@@ -210,11 +203,7 @@ class CrashingStorage(Delegating):
         self.crashed = False
 
     def around(
-        self,
-        op: str,
-        path: str,
-        call: Callable[[], T],
-        tear: Callable[[], object] | None = None,
+        self, op: str, path: str, call: Callable[[], T], tear: Callable[[], object] | None = None
     ) -> T:
         if op not in MUTATING:
             self._alive()
@@ -261,10 +250,7 @@ class CrashingStorage(Delegating):
             self._leave_temporary(data[: len(data) // 2])
 
         return self.around(
-            "put_file_if_absent",
-            path,
-            lambda: self.inner.put_file_if_absent(path, local),
-            tear,
+            "put_file_if_absent", path, lambda: self.inner.put_file_if_absent(path, local), tear
         )
 
     def delete_prefix(self, prefix: str) -> int:

@@ -20,6 +20,7 @@ from hoodoo.errors import (
 )
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant
+from hoodoo.options.table import BACKUP_OF
 from hoodoo.storage.api import Entry, Storage, get_if_there, names_in
 from hoodoo.storage.together import side_by_side
 from hoodoo.storage.uri import local_path, split
@@ -60,6 +61,11 @@ class TableBelow:
         if isinstance(self.error, UnsupportedTableError):
             return "unsupported"
         return "damaged" if _is_damage(self.error) else "unreachable"
+
+    @property
+    def is_backup(self) -> bool:
+        """Whether it is a backup, to which nothing is written."""
+        return self.config is not None and self.config.get(BACKUP_OF) is not None
 
 
 def tables_below(

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from hoodoo import Table
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.options.table import BACKUP_OF
 from hoodoo.table.settings import open_storage
 
 from hoodoo_copies.backup import Copy
 from hoodoo_copies.clone import clone
 from hoodoo_copies.outcome import BackedUp
+from hoodoo_copies.source import refuse_overlap, refuse_rows_elsewhere
 from hoodoo_copies.tags import tag
 
 if TYPE_CHECKING:
@@ -31,7 +33,10 @@ class Backup:
     def run(
         self, table: TableHandle, target: str | os.PathLike[str], verify: bool = False
     ) -> BackedUp:
-        table.check_writable()
+        if BACKUP_OF not in table.config.properties:  # nothing is written to one
+            table.check_writable()
+        refuse_overlap(table, os.fspath(target))
+        refuse_rows_elsewhere(table)
         return Copy(table, open_storage(target, table.options)).run(verify)
 
 

@@ -18,6 +18,7 @@ from functools import partial
 from attrs import asdict, define, field
 from hoodoo.errors import CommitConflictError, ConfigError, CorruptTableError
 from hoodoo.model.config import TableConfig
+from hoodoo.options.table import BACKUP_OF
 from hoodoo.storage.api import Entry, Storage, get_if_there
 from hoodoo.storage.together import side_by_side
 from hoodoo.table.call_action import installed_action
@@ -72,12 +73,6 @@ class Copy:
     def _begin(self) -> None:
         table, target = self.table, self.target
         table.refresh()
-        if target.root == table.storage.root:
-            raise ConfigError(
-                f"backup of {table.config.name}",
-                "has the place of the table itself.",
-                "Choose another place.",
-            )
         data = read_manifest(target)
         if data is None:
             # A process that ended at once may have left empty folders.
@@ -122,11 +117,12 @@ class Copy:
         """The newest write, protected from cleans; empty if it is protected anyway, or there is
         none."""
         table = self.table
-        for instant, comment in comments(table).items() if self.holds else ():
+        cleans = self.holds and BACKUP_OF not in table.config.properties
+        for instant, comment in comments(table).items() if cleans else ():
             if comment.startswith(_HOLD):  # of a process that has ended
                 installed_action(table, "savepoint").delete(table, instant)
         timeline = table.timeline()
-        writes = timeline.writes() if self.holds else ()
+        writes = timeline.writes() if cleans else ()
         if not writes or writes[-1].requested in timeline.savepointed():
             return ""
         comment = f"{_HOLD}{uuid.uuid4().hex}"
@@ -212,7 +208,8 @@ class Copy:
         for path, data in content.items():
             self._put(path, data, wanted[path])
         self._remove(reversed(older))  # they are archived
-        self._put_properties(of_copy(config))
+        is_backup = {BACKUP_OF: self.table.storage.root} if self.holds else {}
+        self._put_properties({**of_copy(config), **is_backup})
         files = {e.path for e in (*seen.data, *seen.archive, *seen.steps)}
         self._remove(
             e

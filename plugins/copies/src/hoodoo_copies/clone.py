@@ -13,7 +13,7 @@ from hoodoo.table.settings import open_storage
 from hoodoo.timeline.create import init_table
 from hoodoo_rows.api import Reads
 
-from hoodoo_copies.source import of_copy
+from hoodoo_copies.source import of_copy, refuse_overlap
 
 if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle
@@ -39,6 +39,7 @@ def clone(table: TableHandle, path: str, as_of: str | date | int | None, shallow
             "clean of either would delete files that the other one reads.",
             "Clone without shallow=True, or read the table with as_of.",
         )
+    refuse_overlap(table, path)
     scan = Reads.read(table, as_of=as_of)
     said = {k: v for k, v in of_copy(table.config).items() if not k.startswith(_OF_ONE)}
     if (instant := scan.plan.instant) is not None:  # columns may have changed since the creation

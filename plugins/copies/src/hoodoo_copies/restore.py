@@ -11,6 +11,7 @@ from hoodoo.errors import ConfigError
 from hoodoo.table.settings import open_storage, typed_options
 
 from hoodoo_copies.backup import MANIFESTS, Copy, read_manifest
+from hoodoo_copies.source import refuse_overlap
 
 
 def restore_backup(backup: str, path: str, *, options: Mapping[str, Any] | None = None) -> Table:
@@ -25,6 +26,7 @@ def restore_backup(backup: str, path: str, *, options: Mapping[str, Any] | None 
         raise ConfigError(
             f"place {backup}", "is no backup.", "Give the place that hoodoo backup wrote to."
         )
+    refuse_overlap(source.handle, path)
     target = open_storage(path, typed_options(options))
     Copy(source.handle, target, holds=False).run(False)
     table = open_table(path, options)

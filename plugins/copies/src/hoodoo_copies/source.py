@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Sequence
 
 from attrs import frozen
+from hoodoo.errors import ConfigError, UnsupportedTableError
 from hoodoo.model.config import BUILT_METADATA, USABLE_METADATA, TableConfig
 from hoodoo.model.instant import Instant, State
+from hoodoo.options.table import BACKUP_OF, BOOTSTRAP_BASE
 from hoodoo.storage.api import Entry
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline import properties
@@ -14,6 +17,7 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import layout_of
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.timeline import Timeline
+from hoodoo_rows.api import ArrivingRows, StoredFiles
 
 HOME = ".hoodie"
 # Of writers at work, or made again of the rest of the table.
@@ -119,6 +123,7 @@ def _order(instant: Instant) -> str:
 def of_copy(config: TableConfig) -> dict[str, str]:
     """The properties of the copy: the metadata table waits for being built."""
     found = dict(config.properties)
+    found.pop(BACKUP_OF, None)
     for usable, built in ((USABLE_METADATA, BUILT_METADATA), _OWN_METADATA):
         names = [
             name.strip()
@@ -129,3 +134,33 @@ def of_copy(config: TableConfig) -> dict[str, str]:
         if names:
             found[built] = ",".join(sorted({*names}))
     return found
+
+
+def refuse_overlap(table: TableHandle, place: str | os.PathLike[str]) -> None:
+    """ConfigError for a copy that would lie in its table, or around it: the next one would have
+    this one in it."""
+    root = table.storage.root
+    if ArrivingRows.overlap(root, place):
+        raise ConfigError(
+            f"place {place}",
+            f"is that of the table {root} itself, within it, or around it: a copy would be a part "
+            "of the table.",
+            f"Choose a place beside the table, for example {root.rstrip('/')}-copy.",
+        )
+
+
+def refuse_rows_elsewhere(table: TableHandle) -> None:
+    """UnsupportedTableError for a bootstrapped table with rows that are in its source alone."""
+    source = table.config.get(BOOTSTRAP_BASE)
+    if source is None:
+        return
+    _, slices = table.newest_slices()
+    count = sum(map(StoredFiles.is_skeleton, slices))
+    if count:
+        raise UnsupportedTableError(
+            f"backup of {table.config.name}",
+            f"would lack rows: they lie in {count:,} file{'s' * (count > 1)} of the source "
+            f"{source}.",
+            'Write them into the table first: table.cluster(order="linear", columns=["id"]), with '
+            "a column of yours.",
+        )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
 from hoodoo.errors import HoodooError
@@ -15,7 +15,15 @@ from hoodoo_cli.toolkit.many import tables_of
 from hoodoo_serve.serving import Serving
 from hoodoo_serve.table_services import TableServices
 
+if TYPE_CHECKING:
+    from hoodoo_cli.tables_below import TableBelow
+
 _log = get_logger(__name__)
+
+
+def served(tables: Iterable[TableBelow]) -> list[str]:
+    """The paths of those that have services: nothing is written to a backup."""
+    return [one.path for one in tables if one.is_table and not one.is_backup]
 
 
 @frozen
@@ -70,7 +78,7 @@ class Places:
         except (HoodooError, OSError) as error:
             _log.warning("place_failed", place=place, error=str(error))
             return Listed(time.time(), len(before), str(error))
-        found = frozenset(table.path for table in seen if table.is_table)
+        found = frozenset(served(seen))
         failed = [table for table in seen if not table.is_table]
         if failed:  # what is below a folder that can't be listed may be there still
             found |= before

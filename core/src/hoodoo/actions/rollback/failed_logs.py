@@ -3,8 +3,7 @@ them.
 
 Which file groups it may have touched is said by its markers (Hoodoo's, and both kinds of Spark
 Hudi's) and by its inflight file; which of their log files, and which blocks, by the blocks
-themselves.
-"""
+themselves."""
 
 from __future__ import annotations
 

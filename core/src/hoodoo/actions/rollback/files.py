@@ -2,8 +2,7 @@
 
 Order, so that a crash at any point can be finished: a completed instant becomes pending again (from
 here on no reader sees it) -> data files -> its inflight, then its requested file -> data files that
-came meanwhile. A file that does not exist counts as deleted.
-"""
+came meanwhile. A file that does not exist counts as deleted."""
 
 from __future__ import annotations
 

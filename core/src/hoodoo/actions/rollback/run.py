@@ -2,8 +2,7 @@
 
 What failed is rolled back by the next writer; what is completed, when somebody asks for it. A crash
 at any point is finished by the next writer (and by Spark Hudi): plan requested -> inflight -> what
-:mod:`hoodoo.actions.rollback.files` does -> completed -> markers.
-"""
+:mod:`hoodoo.actions.rollback.files` does -> completed -> markers."""
 
 from __future__ import annotations
 

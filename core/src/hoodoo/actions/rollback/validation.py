@@ -1,8 +1,7 @@
 """Undo check: whether the table can be as it was before certain instants.
 
 What these instants replaced has to be there still: cleaning may have taken it. And nobody may be
-about to build on what goes.
-"""
+about to build on what goes."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 :mod:`hoodoo.hookspecs.answers`.
 
 A rule is made once for each member; where a member needs more than can be declared, its family's
-module has a function (:func:`rule`).
-"""
+module has a function (:func:`rule`)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """What engines answer, and whose fault it is when a step fails.
 
 Streams are the engine's own and stay as they are: their schema is judged. Steps get a seam around
-them that tells their exceptions from those of the engine.
-"""
+them that tells their exceptions from those of the engine."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 How many rows a message holds can't be seen from outside. The first message of each stream, and then
 one in so many, is read again at once: a serializer that loses rows, or gives others back, is found
-before anything is written.
-"""
+before anything is written."""
 
 from __future__ import annotations
 

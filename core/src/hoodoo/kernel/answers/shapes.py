@@ -2,8 +2,7 @@
 Wrong.
 
 Arrays are judged by type, length and counts of nulls, and by one pass of Arrow's compute where
-values have a range; never value by value.
-"""
+values have a range; never value by value."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Arrow schema <-> Avro schema text, as Spark Hudi writes and reads it.
 
 Nested records and decimals are named the way Spark's Avro converter names them, so that text made
-here is equal, byte for byte, to what Hudi puts into commits and footers for the same columns.
-"""
+here is equal, byte for byte, to what Hudi puts into commits and footers for the same columns."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 A plugin brings each (:mod:`hoodoo.hookspecs.logical_type`). In memory such a column is of a nested
 Arrow type, whose first child says in its metadata what it is: so the type keeps it wherever it
 goes, and all that works with Arrow works with the column. Files store it as another type, which
-readers give as it is: ``conform_array`` of hoodoo-rows makes what is in memory.
-"""
+readers give as it is: ``conform_array`` of hoodoo-rows makes what is in memory."""
 
 from __future__ import annotations
 

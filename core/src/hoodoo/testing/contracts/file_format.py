@@ -26,11 +26,7 @@ import pyarrow as pa
 import pytest
 
 from hoodoo.errors import CorruptTableError, SchemaError
-from hoodoo.hookspecs.file_format import (
-    BaseFileFormat,
-    RewritesInPlace,
-    UsesThreads,
-)
+from hoodoo.hookspecs.file_format import BaseFileFormat, RewritesInPlace, UsesThreads
 from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
 from hoodoo.storage.api import Storage
 from hoodoo.testing.contracts.file_format_claims import ClaimsOfFiles, _check_keys

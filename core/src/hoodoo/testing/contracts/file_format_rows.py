@@ -9,9 +9,7 @@ from typing import ClassVar
 import pyarrow as pa
 import pytest
 
-from hoodoo.hookspecs.file_format import (
-    BaseFileFormat,
-)
+from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.model.meta import with_meta
 from hoodoo.storage.api import Storage
 from hoodoo.testing.directory import DirectoryStorage

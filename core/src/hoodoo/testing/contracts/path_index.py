@@ -18,13 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from hoodoo.hookspecs.index import (
-    ComputedIndex,
-    IndexContext,
-    LookupIndex,
-    PathBuckets,
-    PathIndex,
-)
+from hoodoo.hookspecs.index import ComputedIndex, IndexContext, LookupIndex, PathBuckets, PathIndex
 from hoodoo.kernel.resolve import resolve
 
 

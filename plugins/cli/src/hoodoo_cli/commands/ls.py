@@ -51,6 +51,7 @@ def _fields(table: TableBelow) -> dict[str, Any]:
         "action": last.action if last is not None else None,
         "pending": table.pending,
         "is_table": table.is_table,
+        "is_backup": table.is_backup,
         "state": table.state,
         "error": str(table.error) if table.error is not None else None,
     }
@@ -79,7 +80,7 @@ def _print(place: str, seen: list[TableBelow]) -> None:
             show.text(config.version if config is not None else ""),
             show.text(table.last.requested if table.last is not None else ""),
             show.text(show.amount(table.pending)),
-            show.text(table.state if table.error else "", "yellow"),
+            show.text(table.state if table.error else "backup" * table.is_backup, "yellow"),
         )
     show.put(out, found)
     tables = sum(table.is_table for table in seen)

@@ -116,8 +116,11 @@ def _print_many(asked: Sequence[many.Asked], prices: Prices) -> None:
             "" if found.last_commit_at is None else show.age(max(0.0, now - found.last_commit_at)),
             *([f"{costs:,.2f}" if costs is not None else ""] if prices else ()),
         ]
-        said = show.count(findings, "finding") if findings else ""
-        grid.add_row(name, *(show.text(cell) for cell in cells), show.text(said, "yellow"))
+        said = ["backup"] if one.table.is_backup else []
+        said += [show.count(findings, "finding")] if findings else []
+        grid.add_row(
+            name, *(show.text(cell) for cell in cells), show.text(", ".join(said), "yellow")
+        )
     show.put(out, grid)
     total = f"{show.count(len(asked), 'table')}, {show.size(size)}"
     show.say(out, f"{total}, {cost:,.2f} a month" if prices else total, "dim")

@@ -15,7 +15,7 @@ from hoodoo_cli.toolkit import arguments, show
 from hoodoo_cli.toolkit.many import tables_of
 
 from hoodoo_serve.health import Health, Metrics
-from hoodoo_serve.places import Places
+from hoodoo_serve.places import Places, served
 from hoodoo_serve.serving import Serving
 from hoodoo_serve.table_services import Round, TableServices
 
@@ -104,7 +104,7 @@ def serve(
     tables = [make(path, holds=True) for path in dict.fromkeys(paths or ())]
     if once:
         below = [table for place in places or () for table in tables_of(place, given)]
-        tables += [make(one) for one in dict.fromkeys(t.path for t in below if t.is_table)]
+        tables += [make(one) for one in dict.fromkeys(served(below))]
         unread = {table.path: str(table.error) for table in below if not table.is_table}
         raise typer.Exit(_once(tables, unread, at_once, as_json))
     metrics = Metrics()
