@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import hoodoo
 import pyarrow as pa
 import pytest
-from hoodoo.errors import ConfigError, NotATableError, TableExistsError
+from hoodoo.errors import ConfigError, HoodooError, NotATableError, TableExistsError
 from hoodoo_catalogs.hookspecs.catalog import CatalogError
 from hoodoo_catalogs.places import Place
+from hoodoo_cli.commandline import main
 
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string())])
 ROWS = [{"id": 1, "city": "oslo"}, {"id": 2, "city": "rome"}]
@@ -146,3 +148,36 @@ def test_places(text: str, wanted: tuple[Any, ...]) -> None:
     found = Place.of(text)
     assert (found.plugin, found.uri, found.table) == wanted
     assert Place.of(str(found)) == found
+
+
+def test_a_table_that_lies_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is listed, and the name that errors show leads to it."""
+    lake = hoodoo.catalog(f"{tmp_path}/lake")
+    table = hoodoo.create(tmp_path / "elsewhere", [{"id": 1}], record_key="id")
+    lake.register("rides", table.path)
+    lake.create("here", pa.schema([("id", pa.int64())]), record_key="id")
+    hoodoo.create(tmp_path / "lake" / "plain", [{"id": 1}], record_key="id")
+    with pytest.raises(SystemExit) as ended:
+        main(["ls", f"{tmp_path}/lake", "--json"])
+    assert not ended.value.code
+    found = {one["name"]: one["path"] for one in json.loads(capsys.readouterr().out)}
+    assert found == {
+        name: f"file://{tmp_path}/{where}"
+        for name, where in {
+            "rides": "elsewhere",
+            "here": "lake/here",
+            "plain": "lake/plain",
+        }.items()
+    }
+    for call in (hoodoo.open, hoodoo.catalog):
+        with pytest.raises(HoodooError) as caught:
+            call(f"{tmp_path}/lake#rides")
+        assert f"hoodoo.catalog('file://{tmp_path}/lake').open('rides')" in caught.value.fix
+    assert table.path in hoodoo_error(lambda: hoodoo.open(f"{tmp_path}/lake#rides"))
+    assert "rides" not in hoodoo_error(lambda: hoodoo.open(f"{tmp_path}/lake#none")).split("Fix")[1]
+
+
+def hoodoo_error(call: Any) -> str:
+    with pytest.raises(HoodooError) as caught:
+        call()
+    return str(caught.value)

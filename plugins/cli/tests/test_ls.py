@@ -30,7 +30,7 @@ def test_json(run: Run, lake: Path) -> None:
     last = table.timeline().writes()[-1]
     assert orders == {
         "path": table.path, "name": "sales/orders", "table": "orders", "type": "MERGE_ON_READ", "version": 9,
-        "last": last.requested, "completed": last.completed, "action": "deltacommit", "pending": 0, "is_table": True,
+        "last": last.requested, "completed": last.completed, "action": "deltacommit", "pending": 0, "is_table": True, "is_backup": False,
         "state": "ok", "error": None,
     }  # fmt: skip
     assert (trips["name"], trips["last"]) == ("trips", None)

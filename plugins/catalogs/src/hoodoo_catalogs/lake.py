@@ -184,6 +184,6 @@ def catalog(place: str, options: Mapping[str, Any] | None = None) -> Lake:
         raise ConfigError(
             f"catalog {place}",
             f"names a table, {found.table}.",
-            f"Open it: hoodoo.open({place!r}).",
+            f"Open it: {found.in_python}.",
         )
     return Lake(found, found.open(given), given)

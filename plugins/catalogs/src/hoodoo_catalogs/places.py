@@ -76,6 +76,13 @@ class Place:
         found: Catalog = resolve("catalog", self.plugin, given).instance
         return found
 
+    @property
+    def in_python(self) -> str:
+        """The call that opens the table."""
+        if self.plugin == FILE:
+            return f"hoodoo.catalog({self.uri!r}).open({self.table!r})"
+        return f"hoodoo.open({str(self)!r})"
+
     def __str__(self) -> str:
         host = self.uri.partition("://")[2]
         if self.table is None:  # a host without a port is none of a table

@@ -3,7 +3,7 @@ place of paths."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from hoodoo import hookimpl
@@ -12,8 +12,9 @@ from hoodoo.hookspecs import Registration
 from hoodoo_catalogs import options
 
 if TYPE_CHECKING:
-    from hoodoo.hookspecs.creation import NewTable
+    from hoodoo.hookspecs.creation import Found, NewTable
     from hoodoo.model.config import TableConfig
+    from hoodoo.storage.api import Storage
 
 _HIVE_TOOLS = ("thrift", "org.apache.hudi.hive.HiveSyncTool")
 _GLUE_TOOLS = (
@@ -69,6 +70,15 @@ def hoodoo_new_table(wanted: NewTable) -> TableConfig | None:
     from hoodoo_catalogs.stores import new_table
 
     return new_table(wanted, hoodoo_new_table)
+
+
+@hookimpl
+def hoodoo_instead(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
+    if "#" not in storage.root:
+        return None
+    from hoodoo_catalogs.stores import named_in_file
+
+    return named_in_file(storage.root, at)
 
 
 @hookimpl

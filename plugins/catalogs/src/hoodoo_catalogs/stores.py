@@ -9,7 +9,7 @@ from typing import Any, cast
 import pyarrow as pa
 from attrs import define, evolve
 from hoodoo.errors import ConfigError, NotATableError
-from hoodoo.hookspecs.creation import NewTable
+from hoodoo.hookspecs.creation import Found, NewTable
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.model.config import TableConfig
@@ -20,6 +20,7 @@ from hoodoo.table.settings import open_storage
 from hoodoo.timeline.properties import PATH
 
 from hoodoo_catalogs import options
+from hoodoo_catalogs.file import FOLDER, FileCatalog
 from hoodoo_catalogs.places import FILE, Place
 
 
@@ -49,6 +50,20 @@ def _not_there(uri: str, place: Place) -> NotATableError:
         uri,
         "the catalog has no table of this name.",
         f"Create it with hoodoo.catalog({place.uri!r}).create(...), or check the name.",
+    )
+
+
+def named_in_file(uri: str, at: Callable[[str], Storage]) -> Found | None:
+    """Where the table lies that ``uri`` (``lake#trips``) names in a file catalog."""
+    place = Place.of(uri)
+    if place.plugin != FILE or place.table is None:
+        return None
+    found = FileCatalog(at(f"{place.uri}/{FOLDER}")).find(place.table)
+    if found is None:
+        return None
+    return Found(
+        "it is the name of a table in the catalog of a folder",
+        f"{place.in_python}, or open its path, {found.location}.",
     )
 
 

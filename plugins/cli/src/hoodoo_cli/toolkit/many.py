@@ -4,7 +4,7 @@ that fails does not end the others."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import chain
@@ -88,7 +88,24 @@ def tables_of(place: str, options: Mapping[str, Any] | None = None) -> Iterator[
         lake = hoodoo.catalog(place, given)
         yield from _side_by_side(partial(_of_entry, lake, given=given), lake.tables())
     else:
-        yield from tables_below(place, given)
+        seen = set()
+        for table in tables_below(place, given):
+            seen.add(table.path)
+            yield table
+        yield from _elsewhere(place, given, seen)
+
+
+def _elsewhere(place: str, given: Mapping[str, Any], seen: Collection[str]) -> Iterator[TableBelow]:
+    """The tables that the catalog of a folder has, and that lie elsewhere."""
+    from hoodoo.kernel.registry import kernel
+
+    if kernel().find("catalog", _CATALOG_OF_FOLDERS) is None:
+        return
+    import hoodoo
+
+    lake = hoodoo.catalog(place, given)
+    found = _side_by_side(partial(_of_entry, lake, given=given, seen=seen), lake.tables())
+    yield from (one for one in found if one.path not in seen)
 
 
 def several(path: str, options: Mapping[str, Any]) -> list[TableBelow] | None:
@@ -227,12 +244,16 @@ def _of_line(line: str, given: Mapping[str, Any]) -> list[TableBelow]:
     return [evolve(one, name=f"{name}/{one.name}" if one.name else name) for one in found]
 
 
-def _of_entry(lake: Any, name: str, given: Mapping[str, Any]) -> list[TableBelow]:
+def _of_entry(
+    lake: Any, name: str, given: Mapping[str, Any], seen: Collection[str] = ()
+) -> list[TableBelow]:
     from hoodoo_cli.tables_below import TableBelow, tables_below
 
     path = name
     try:
         path = lake.entry(name).location
+        if path in seen:
+            return []
         first = next(tables_below(path, given), None)
     except HoodooError as error:
         return [TableBelow(path, name, is_table=False, error=error)]
