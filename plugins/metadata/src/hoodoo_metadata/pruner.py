@@ -21,6 +21,7 @@ from hoodoo.timeline.properties import load as load_properties
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import reload
 from hoodoo_rows.api import StoredFiles
+from hoodoo_rows.model.filter_text import text_of
 
 from hoodoo_metadata.life.kept_by import knows_all_places
 from hoodoo_metadata.partitions.column_stats.lookup import known_ranges
@@ -169,7 +170,7 @@ class RangePruner:
         promises = [pc.scalar(True)] * len(told)
         empty: set[int] = set()
         # Of a long list Arrow proves nothing.
-        has_list = "is_in(" in str(request.where)
+        has_list = "is_in(" in text_of(request.where)
         for column, ranges in by_column.items():
             named = StoredFiles.named_values(request.where, schema, column) if has_list else None
             for n, promise in _promises(column, schema.field(column).type, ranges, named):

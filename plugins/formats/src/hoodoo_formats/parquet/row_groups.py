@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from attrs import frozen
 from hoodoo_rows.api import StoredFiles
+from hoodoo_rows.model.filter_text import text_of
 
 _NAN = float("nan")
 # As Arrow prints a question for null of a column with a plain name.
@@ -63,7 +64,7 @@ class RowGroups:
         every = list(range(self.parquet.metadata.num_row_groups))
         if where is None or not every:
             return every
-        if (nulls := self._groups_with_null(str(where))) is not None:
+        if (nulls := self._groups_with_null(text_of(where))) is not None:
             return nulls
         floats = self._floats(where)
         if len(floats) > _MOST_FLOATS:
@@ -75,7 +76,7 @@ class RowGroups:
             for number in range(len(floats) + 1):
                 for some in combinations(floats, number):
                     left |= self._groups_left(where, [pc.field(*path) == _NAN for path in some])
-            if floats and not _BLIND_TO_SIGNS.issuperset(_CALLED.findall(str(where))):
+            if floats and not _BLIND_TO_SIGNS.issuperset(_CALLED.findall(text_of(where))):
                 left |= self._groups_of_zeros({".".join(path) for path in floats})
             return sorted(left & self._near_named(where))
         except (*_BROKEN, TypeError):
@@ -108,7 +109,7 @@ class RowGroups:
         """The row groups that have room for a value of each list that ``where`` names. Arrow leaves
         none out for a list of more than 50."""
         near = set(range(self.parquet.metadata.num_row_groups))
-        if "is_in(" in str(where):
+        if "is_in(" in text_of(where):
             for name, values in self.named(where, self.schema.names).items():
                 near.intersection_update(self.near(name, values))
         return near
@@ -116,7 +117,7 @@ class RowGroups:
     def named(self, where: pc.Expression, columns: Iterable[str]) -> dict[str, pa.Array]:
         """Of ``columns`` those of text and of integers of which ``where`` names all values that it
         lets through; these values, which ascend."""
-        text, found = str(where), {}
+        text, found = text_of(where), {}
         for name in columns:
             if name in text and _is_listed(self.schema.field(name).type):
                 values = StoredFiles.named_values(where, self.schema, name)
@@ -184,6 +185,6 @@ class RowGroups:
 
     def _floats(self, where: pc.Expression) -> list[tuple[str, ...]]:
         """The columns of floating point numbers, and fields of structs, that ``where`` may read."""
-        text = str(where)
+        text = text_of(where)
         found = [path for field in self.schema for path in _float_paths((field.name,), field.type)]
         return [p for p in found if all(re.search(rf"\b{re.escape(n)}\b", text) for n in p)]

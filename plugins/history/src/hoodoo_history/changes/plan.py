@@ -25,6 +25,7 @@ from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import DataFile, from_files
 from hoodoo_rows.api import MergeRule, Reads, RowSpec, StoredFiles
+from hoodoo_rows.model.filter_text import text_of
 
 from hoodoo_history.changes.change_data import has_after, noted
 from hoodoo_history.changes.compare import Comparison
@@ -73,7 +74,9 @@ class ChangesPlan:
 
     def brief(self) -> str:
         """The plan in few words."""
-        where = f", where {brief.cut(self.spec.where)}" if self.spec.where is not None else ""
+        where = (
+            f", where {brief.cut(text_of(self.spec.where))}" if self.spec.where is not None else ""
+        )
         count = len(self.commits)
         commits = (
             f"{count} commit{'' if count == 1 else 's'} since {self.since}, {brief.size(self.size)}"
@@ -87,7 +90,7 @@ class ChangesPlan:
         lines = [
             f"changes of {self.table} since {self.since} up to {self.until}",
             f"  columns  {', '.join(self.spec.images) or '(none)'}",
-            f"  filter   {self.spec.where if self.spec.where is not None else '(none)'}",
+            f"  filter   {'(none)' if self.spec.where is None else text_of(self.spec.where)}",
             f"  commits  {len(self.commits)}, in {len(self.units)} units ({self.size} bytes)",
         ]
         return "\n".join(lines)

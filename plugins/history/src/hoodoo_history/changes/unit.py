@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from attrs import field, frozen
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo_rows.api import RowSpec
+from hoodoo_rows.model.filter_text import whole
 
 INSERT, UPDATE, DELETE = "insert", "update", "delete"
 OPS = (DELETE, UPDATE, INSERT)
@@ -41,10 +42,6 @@ class ChangeUnit:
         return slices + sum(log.size for log in self.logs)
 
 
-def _text(where: pc.Expression | None) -> str:
-    return "" if where is None else str(where)
-
-
 @frozen
 class ChangeSpec:
     """``rows``: the columns that are read, key and commit time among them. ``images``: those of
@@ -53,7 +50,7 @@ class ChangeSpec:
 
     rows: RowSpec
     images: tuple[str, ...]
-    where: pc.Expression | None = field(default=None, eq=_text)
+    where: pc.Expression | None = field(default=None, eq=whole)
     where_columns: tuple[str, ...] = ()
 
     @property

@@ -31,6 +31,7 @@ from hoodoo.timeline.names import parse_path
 from hoodoo_rows.evolution.evolved import Evolved
 from hoodoo_rows.evolution.history import History
 from hoodoo_rows.evolution.names import Names
+from hoodoo_rows.model.filter_text import text_of
 from hoodoo_rows.produce.base_ranges import base_ranges
 from hoodoo_rows.read.reader_around import ReaderAround
 
@@ -184,7 +185,7 @@ class EvolvedReader(ReaderAround):
 
 def _named(where: pc.Expression, names: Names) -> list[str]:
     """The table's columns that may be in the filter, and some more."""
-    text = str(where)
+    text = text_of(where)
     return [n for n in (*names.stored, *names.absent) if n in text]
 
 

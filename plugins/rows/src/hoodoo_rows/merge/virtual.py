@@ -31,6 +31,7 @@ from hoodoo.model.meta import META_COLUMNS, PARTITION_PATH, RECORD_KEY, emptied
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 
+from hoodoo_rows.model.filter_text import text_of
 from hoodoo_rows.read.reader_around import ReaderAround
 
 
@@ -134,7 +135,7 @@ class KeyedReader(ReaderAround):
         stored = self.inner.schema.names
         asked = self.schema.names if columns is None else columns
         wanted = [name for name in asked if name in _MADE or name in stored]
-        if where is not None and any(name in str(where) for name in META_COLUMNS):
+        if where is not None and any(name in text_of(where) for name in META_COLUMNS):
             where = None
         there = [name for name in wanted if name not in _MADE]
         if len(there) == len(wanted):

@@ -17,6 +17,7 @@ from hoodoo.errors import DataError
 from hoodoo.hookspecs.key_generator import KeyGenerator, Settles
 from hoodoo.model.meta import RECORD_KEY
 
+from hoodoo_rows.model.filter_text import text_of
 from hoodoo_rows.read.named import named_values
 from hoodoo_rows.read.prune import satisfiable
 
@@ -29,7 +30,7 @@ _MOST_PROVEN = 50
 def asked_keys(where: pc.Expression, schema: pa.Schema, generator: KeyGenerator) -> pa.Array | None:
     """The record keys of all rows that ``where`` can let through; None where these are not certain
     ones."""
-    if RECORD_KEY in str(where):
+    if RECORD_KEY in text_of(where):
         stored = asked_values(where, schema, RECORD_KEY)
         if stored is not None:
             return pa.array(stored, pa.string())

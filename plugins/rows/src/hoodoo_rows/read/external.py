@@ -18,6 +18,7 @@ from hoodoo.participants.travel import view_as_of
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.view import FileSystemView
 
+from hoodoo_rows.model.filter_text import text_of
 from hoodoo_rows.read.reader_around import ReaderAround
 
 _EXTERNAL = "_hudiext"
@@ -147,7 +148,7 @@ class WithConstants(ReaderAround):
         known = self.schema.names
         asked = known if columns is None else [name for name in columns if name in known]
         there = [name for name in asked if name not in self.values]
-        if where is not None and any(name in str(where) for name in self.values):
+        if where is not None and any(name in text_of(where) for name in self.values):
             where = None
         for batch in self.inner.batches(there, where, batch_rows, encoded):
             made = [

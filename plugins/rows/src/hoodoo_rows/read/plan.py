@@ -24,6 +24,7 @@ from hoodoo.timeline.view import FileSystemView
 
 from hoodoo_rows.merge.rule import MergeRule, Visible, as_of_schema, history_of
 from hoodoo_rows.merge.virtual import check_columns
+from hoodoo_rows.model.filter_text import text_of
 from hoodoo_rows.options import BY_ROWS
 from hoodoo_rows.placement import rows_follow_columns
 from hoodoo_rows.read import prune
@@ -114,7 +115,9 @@ class ScanPlan:
 
     def brief(self) -> str:
         """The plan in few words."""
-        where = f", where {brief.cut(self.spec.where)}" if self.spec.where is not None else ""
+        where = (
+            f", where {brief.cut(text_of(self.spec.where))}" if self.spec.where is not None else ""
+        )
         bound = f", since {self.since}" if self.since else ""
         bound += f", as of {self.as_of}" if self.as_of else ""
         files = f"{len(self.slices)} of {self.looked_at} file slices, {brief.size(self.size)}"
@@ -133,7 +136,7 @@ class ScanPlan:
         lines = [
             f"{self.mode} read of {self.table}{bound}, instant {self.instant or 'none'}",
             f"  columns  {', '.join(self.spec.columns) or '(none)'}",
-            f"  filter   {where if where is not None else '(none)'}",
+            f"  filter   {text_of(where) if where is not None else '(none)'}",
             f"  files    {self.considered} considered, {self.pruned_by_partition} pruned by "
             "partition, "
             f"{told}{len(self.slices)} to read ({self.size} bytes)",

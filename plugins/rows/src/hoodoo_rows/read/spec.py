@@ -15,6 +15,8 @@ from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.kernel.functions import function
 from hoodoo.model.meta import META_COLUMNS
 
+from hoodoo_rows.model.filter_text import text_of, whole
+
 _MISSING = re.compile(r"No match for FieldRef\.(?P<ref>.+?) in ", re.DOTALL)
 
 
@@ -31,9 +33,8 @@ class RowSpec:
 
     schema: pa.Schema
     columns: tuple[str, ...]
-    # Expressions have no equality of their own: == makes a new expression.
     where: pc.Expression | None = field(
-        default=None, eq=lambda where: "" if where is None else str(where)
+        default=None, eq=whole, repr=lambda where: "None" if where is None else text_of(where)
     )
     # Top-level columns that the filter reads, in the order of the schema.
     where_columns: tuple[str, ...] = ()
@@ -122,12 +123,13 @@ def referenced(where: pc.Expression, schema: pa.Schema) -> tuple[str, ...]:
         left, right = candidates[:middle], candidates[middle:]
         return among(left, others + right) + among(right, others + left)
 
-    named = [name for name in schema.names if name in str(where)]
+    text = text_of(where)
+    named = [name for name in schema.names if name in text]
     return tuple(among(named if fits(named) else schema.names, []))
 
 
 def _check_filter(stored: pa.Schema, where: pc.Expression) -> None:
-    text = str(where)
+    text = text_of(where)
     if "FieldPath(" in text:
         raise SchemaError(
             f"filter {text}", "refers to a column by its position", "use the column's name."
@@ -160,7 +162,7 @@ def let_through(rows: pa.RecordBatch | pa.Table, where: pc.Expression) -> Any:
         return rows.filter(where)
     except pa.ArrowInvalid as exc:
         raise SchemaError(
-            f"filter {where}",
+            f"filter {text_of(where)}",
             f"fits the types of the columns, but not all their values ({exc})",
             'cast the column: pyarrow.compute.field("n").cast("float64") > 0.5.',
         ) from exc

@@ -231,6 +231,10 @@ class LocalStorage:
             scanned = os.scandir(os.path.join(self.base, directory))
         except (FileNotFoundError, NotADirectoryError):
             return
+        except OSError as exc:
+            if exc.errno == errno.ENAMETOOLONG:  # a filter may name it: no such folder can exist
+                return
+            raise
         with scanned:
             for item in scanned:
                 path = f"{directory}/{item.name}" if directory else item.name
