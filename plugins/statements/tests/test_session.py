@@ -1071,3 +1071,56 @@ def test_text_after_the_last_semicolon_is_left_out_in_time() -> None:
     assert bare("DELETE FROM t WHERE city = ';--x'") == "DELETE FROM t WHERE city = ';--x'"
     for tail in ("\n" + " " * 2000 + "x", "-" * 2000 + "\nx", "/*" * 500 + "*/x"):
         assert bare(f"SELECT 1;{tail}") == f"SELECT 1;{tail}"
+
+
+def test_a_table_may_have_the_name_of_what_describe_takes(tmp_path: Path) -> None:
+    names = ("history", "detail", "Extended", "schema")
+    rows = pa.table({"id": [1]})
+    made = {}
+    for name in names:
+        made[name] = hoodoo.create(tmp_path / name, rows.schema, name=name, record_key="id")
+    own = hoodoo.session(tables=made)
+    for name in names:
+        for text in ("DESCRIBE {}", "desc {};", "DESCRIBE TABLE {}", "DESC EXTENDED {}"):
+            found = own.sql(text.format(name)).to_arrow()
+            assert found["col_name"][0].as_py() == "id", (text, name)
+    with pytest.raises(ConfigError, match="DESCRIBE HISTORY history.*Fix: Write CALL show_commits"):
+        own.sql("DESCRIBE HISTORY history")
+
+
+@pytest.mark.parametrize(
+    "part", ["SORT BY fare", "CLUSTER BY fare", "DISTRIBUTE BY id SORT BY fare"]
+)
+def test_sorts_within_tasks_are_of_spark(session: Any, part: str) -> None:
+    for text in (
+        f"SELECT id FROM trips {part}",
+        f"SELECT * FROM (SELECT id, fare FROM trips {part}) q",
+        f"INSERT INTO trips SELECT * FROM trips {part}",
+    ):
+        with pytest.raises(ConfigError, match=r"has (SORT|CLUSTER) BY.*Fix: Write ORDER BY"):
+            session.sql(text)
+    rows = session.sql("SELECT id FROM trips DISTRIBUTE BY id").to_arrow()
+    assert rows.num_rows == session.sql("SELECT id FROM trips").to_arrow().num_rows
+
+
+def test_rows_of_lists_are_of_spark(session: Any) -> None:
+    for outer in ("", "OUTER "):
+        text = f"SELECT id, x FROM trips LATERAL VIEW {outer}explode(array(1, 2)) v AS x"
+        with pytest.raises(ConfigError, match=f"has LATERAL VIEW {outer}.*Fix: Give a session"):
+            session.sql(text)
+
+
+def test_numbers_with_a_letter_have_sparks_names(session: Any) -> None:
+    found = session.sql("SELECT 1L, 2S, 3Y, 1.5D, 2.5BD, 1F, -4L, CAST(1 AS BIGINT), 5L AS five")
+    assert found.to_arrow().column_names == [
+        *("1", "2", "3", "1.5", "2.5", "1.0", "-4", "CAST(1 AS BIGINT)", "five")
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["SELEC * FROM trips", "SELECT * FROM trips WHERE id =", "SELEC 1"]
+)
+def test_an_error_of_the_text_names_no_class(session: Any, text: str) -> None:
+    with pytest.raises(ConfigError, match="is no SQL") as caught:
+        session.sql(text)
+    assert "sqlglot" not in str(caught.value) and "Token " not in str(caught.value)

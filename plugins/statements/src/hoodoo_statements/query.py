@@ -70,6 +70,7 @@ class Query:
             tree = at_moment(named(tree), datetime.now(timezone.utc))
             for select in tree.find_all(exp.Select):
                 select.set("hint", None)  # says how Spark computes, and not what
+                _refuse_sorts(select)
         tables = (node.parts for node in tree.find_all(exp.Table))
         wanted = [".".join(part.name for part in parts).lower() for parts in tables]
         filtered = set[str]()
@@ -232,6 +233,18 @@ class Query:
             else:
                 frames[name] = frame_of(self.spark, arrow_of(found))
         return self.spark.sql(text, **frames)
+
+
+def _refuse_sorts(select: exp.Select) -> None:
+    """Of sorts within a task only Spark knows what they mean: it says how rows are in tasks."""
+    for part in ("sort", "cluster"):
+        if select.args.get(part) is not None:
+            raise ConfigError(
+                f"query {select.sql(DIALECT)!r}",
+                f"has {part.upper()} BY, which sorts the rows of each task of Spark.",
+                "Write ORDER BY, which sorts all rows; or give a session: "
+                "hoodoo.session(spark, ...).",
+            )
 
 
 def _columns(found: Any) -> list[str]:

@@ -4,7 +4,6 @@ do."""
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -29,7 +28,7 @@ from hoodoo_statements.query import Query
 from hoodoo_statements.refused_parts import cut, refuse_more
 from hoodoo_statements.spark_sql.kinds import kind_of, spark_name
 from hoodoo_statements.text.chains import shallow
-from hoodoo_statements.text.dialect import DIALECT
+from hoodoo_statements.text.dialect import DIALECT, fault
 from hoodoo_statements.text.forms import usual, usual_text
 from hoodoo_statements.text.of_others import instead_of, refuse_of_others
 from hoodoo_statements.text.scope import named, unknown_column
@@ -38,7 +37,6 @@ from hoodoo_statements.text.vector_search import without_calls
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 # What a node of sqlglot has that names a table.
 _NAME = frozenset(["this", "db", "catalog", "alias"])
-_TOKEN = re.compile(r" but got <Token .*?>")
 _KNOWN = "MERGE INTO, UPDATE, DELETE FROM, INSERT INTO, INSERT OVERWRITE, ALTER TABLE and SELECT"
 
 
@@ -130,11 +128,11 @@ def read_statement(statement: str, known: str = _KNOWN) -> Any:
         with shallow("statement", statement):
             parsed = sqlglot.parse(usual_text(statement), read=DIALECT)
     except sqlglot.errors.SqlglotError as error:
-        said = _TOKEN.sub("", str(error).splitlines()[0]).rstrip(".")
+        said = fault(error)
         raise ConfigError(
             f"statement {cut(statement)}",
             f"is no SQL: {said}.",
-            _unfinished(said) or f"It takes {known}.",
+            _unfinished(error) or f"It takes {known}.",
         ) from None
     # What follows the last semicolon may be a comment.
     found = [tree for tree in parsed if tree is not None and not isinstance(tree, exp.Semicolon)]
@@ -153,9 +151,9 @@ def read_statement(statement: str, known: str = _KNOWN) -> Any:
     return usual(found[0])
 
 
-def _unfinished(said: str) -> str:
+def _unfinished(error: Exception) -> str:
     """What a MERGE lacks that says only which rows match."""
-    if "Whens" not in said:
+    if "Whens" not in str(error):
         return ""
     return "Say what to do: WHEN MATCHED THEN UPDATE SET *, or WHEN NOT MATCHED THEN INSERT *."
 

@@ -59,6 +59,9 @@ def for_duckdb(tree: Any, schemas: Mapping[str, pa.Schema], wide: bool = True) -
     for table in tree.find_all(exp.Table):
         if not isinstance(table.this, exp.Identifier):
             raise Refused(f"has {table.sql('spark')}, which makes rows", INSTEAD)
+    for lateral in tree.find_all(exp.Lateral):
+        if lateral.args.get("view"):
+            raise Refused(f"has {lateral.sql('spark').strip()}, which makes rows", INSTEAD)
     for join in tree.find_all(exp.Join):
         on = join.args.get("on")
         if isinstance(on, exp.Subquery):  # which sqlglot would take for rows that are joined
@@ -216,4 +219,12 @@ def named(tree: Any) -> Any:
 
 def _called(node: Any) -> str:
     """The name of a column without one: its text."""
-    return str(node.sql(DIALECT, normalize_functions="lower"))
+    return str(node.transform(_plain_number).sql(DIALECT, normalize_functions="lower"))
+
+
+def _plain_number(node: Any) -> Any:
+    """The number of 1L or 1.5D, which sqlglot has as casts, and Spark names without its letter."""
+    if not isinstance(node, exp.TryCast) or node.meta.get("written"):
+        return node
+    whole = node.name.isdigit() and node.is_type("float", "double")
+    return exp.Literal.number(f"{node.name}.0" if whole else node.name)

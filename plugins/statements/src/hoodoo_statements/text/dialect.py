@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -25,6 +26,12 @@ class HoodooSpark(Spark):  # type: ignore[misc]  # its types are not known to my
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         COLON_IS_VARIANT_EXTRACT: ClassVar[bool] = True  # v:a.b, which Databricks has
 
+        def _parse_cast(self, *args: Any, **options: Any) -> Any:
+            """A cast that is written as such: sqlglot makes one of 1L, too."""
+            made = super()._parse_cast(*args, **options)
+            made.meta["written"] = True
+            return made
+
         def _parse_vector_expressions(self, expressions: list[Any]) -> list[Any]:
             """Hudi names the elements after their number: VECTOR(4, DOUBLE)."""
             return expressions
@@ -40,3 +47,12 @@ class HoodooSpark(Spark):  # type: ignore[misc]  # its types are not known to my
 
 # Text is read as Spark has it: Hudi's and Delta's statements are written for it.
 DIALECT = HoodooSpark
+# Names of sqlglot's own classes in its errors.
+_TOKEN = re.compile(r" but got <Token .*?>")
+_MISSING = re.compile(r"Required keyword: '\w+' missing for <class '[^']*'>")
+
+
+def fault(error: Exception) -> str:
+    """What sqlglot says is wrong with a text, in one line and in words of SQL."""
+    said = _TOKEN.sub("", str(error).splitlines()[0]).rstrip(".")
+    return _MISSING.sub("a part is missing", said)

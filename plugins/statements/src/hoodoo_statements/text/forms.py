@@ -16,7 +16,7 @@ from hoodoo_statements.text.dialect import DIALECT
 _OF_NAMES = frozenset(
     {TokenType.VAR, TokenType.IDENTIFIER, TokenType.DOT, TokenType.SEMICOLON, TokenType.NUMBER}
 )
-
+_DESCRIBED = frozenset({"DESC", "DESCRIBE", "TABLE", "EXTENDED", "FORMATTED"})
 _BEFORE = re.compile(r"\A(?:\s+|--[^\n]*|/\*(?!\+).*?\*/)+", re.S)
 
 
@@ -32,13 +32,17 @@ def bare(text: str) -> str:
 
 
 def usual_text(text: str) -> str:
-    """``TABLE t`` as the query that it is, and DESCRIBE QUERY without QUERY. Raises what sqlglot
-    raises."""
+    """``TABLE t`` as the query that it is, and DESCRIBE QUERY without QUERY; a table that DESCRIBE
+    names last may be called as what DESCRIBE takes: history. Raises what sqlglot raises."""
     words = text.split(maxsplit=1)
-    if not words or not any(word in text.upper() for word in ("TABLE", "QUERY")):
+    if not words or not any(word in text.upper() for word in ("TABLE", "QUERY", "DESC")):
         return text
     tokens: list[Token] = DIALECT().tokenize(text)
     said = [token.text.upper() for token in tokens[:3]]
+    if said[:1] in (["DESC"], ["DESCRIBE"]) and 1 < len(tokens) < 5:
+        *before, name = tokens
+        if name.text.isidentifier() and _DESCRIBED.issuperset(one.text.upper() for one in before):
+            return _without(text, name, f"`{name.text}`")
     if said[:1] == ["TABLE"] and all(one.token_type in _OF_NAMES for one in tokens[1:]):
         return _without(text, tokens[0], "SELECT * FROM")
     described = len(said) == 3 and said[0] in ("DESC", "DESCRIBE") and said[1] == "QUERY"

@@ -149,6 +149,8 @@ def instead_of(text: str) -> str | None:
     words = _COMMENTS.sub(" ", text).upper().split()
     if words and words[0] == "DESC":
         words[0] = "DESCRIBE"
+    if words[:1] == ["DESCRIBE"] and len(words) == 2:
+        return None  # a table may have the name of a kind: DESCRIBE history
     known = _STATEMENTS
     if words[:2] == ["ALTER", "TABLE"]:
         words, known = words[3:], _ALTER

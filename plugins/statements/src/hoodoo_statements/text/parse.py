@@ -15,7 +15,7 @@ from hoodoo_statements.spark_sql.functions import AGGREGATES
 from hoodoo_statements.spark_sql.kinds import Made, Refused
 from hoodoo_statements.spark_sql.translate import COMPARISONS, Translator
 from hoodoo_statements.text.chains import shallow
-from hoodoo_statements.text.dialect import DIALECT
+from hoodoo_statements.text.dialect import DIALECT, fault
 from hoodoo_statements.text.scope import Found, Scope
 
 # What sqlglot finds odd is in the error; without a handler it would go to stderr besides.
@@ -96,9 +96,7 @@ def parsed(text: str, scope: Scope, what: str, now: datetime | None = None) -> E
         with shallow(what, text):
             select = sqlglot.parse_one(f"SELECT {text}", read=DIALECT)
     except sqlglot.errors.SqlglotError as error:
-        raise ConfigError(
-            f"{what} {text!r}", f"is no SQL: {_first_line(error)}.", _EXAMPLE
-        ) from None
+        raise ConfigError(f"{what} {text!r}", f"is no SQL: {fault(error)}.", _EXAMPLE) from None
     if not isinstance(select, exp.Select) or len(select.expressions) != 1 or _more(select):
         raise ConfigError(f"{what} {text!r}", "is not one expression.", _EXAMPLE)
     return checked(select.expressions[0].unalias(), scope, what, text, now)
@@ -200,10 +198,6 @@ def _described(node: exp.Expression) -> str:
         return f"the aggregate {_name(node)}()"
     names = {exp.Window: "a window", exp.Star: "a star"}
     return next((text for kind, text in names.items() if isinstance(node, kind)), "a query")
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0].rstrip(".")
 
 
 def refuse_no_condition(kind: object, what: str, text: str) -> None:
