@@ -198,3 +198,12 @@ def test_spark_computes_the_same(tmp_path: Path, spark: Any) -> None:
     )
     assert sorted(answer(here, "select * from s.t")) == [(2, "a"), (5, "abc"), (6, "b")]
     assert here.columns("s.v") == [("id", "int")]
+    twice = "select 1 as id, 'a' as city union all select 1, 'b'"
+    for name in ("first", "t"):
+        with pytest.raises(DuplicateKeyError, match="1 of 2 have the key of another"):
+            here.execute(f"create or replace table s.{name} {KEYED} as {twice}")
+    assert here.relations("s") == [("t", "table"), ("v", "view")]
+    assert sorted(answer(here, "select id from s.t")) == [(2,), (5,), (6,)]
+    ordered = "using hudi tblproperties (primaryKey = 'id', orderingFields = 'city')"
+    here.execute(f"create or replace table s.o {ordered} as {twice}")
+    assert answer(here, "select * from s.o") == [(1, "b")]

@@ -12,7 +12,7 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 from attrs import define, field
-from hoodoo.errors import ConfigError, NotATableError, TableExistsError
+from hoodoo.errors import ConfigError, DuplicateKeyError, NotATableError, TableExistsError
 from hoodoo.storage.uri import absolute
 from hoodoo.table.settings import open_storage
 
@@ -216,6 +216,8 @@ class Workspace:
         path = self._free(inner)
         try:
             self._made(path, rows, how, inner)
+            if self.spark is not None:
+                _refuse_doubles(hoodoo.open(path, self.options), rows)
         except BaseException:
             self._delete(path)
             raise
@@ -325,6 +327,19 @@ def _shape(session: Any, name: str) -> str:
     """What makes a table such as the one of this name, but its place."""
     text = session.sql(f"SHOW CREATE TABLE {quoted(name)}").to_pylist()[0]["createtab_stmt"]
     return "\n".join(line for line in text.splitlines() if not line.startswith("LOCATION "))
+
+
+def _refuse_doubles(table: Any, frame: Any) -> None:
+    """Without Spark, a first write counts its rows itself; here, they are kept and soon counted."""
+    config = table.config
+    keys = [key for key in config.record_key_fields if key in _names(frame)]
+    if keys and not config.ordering_fields and _has_doubles(frame, keys):
+        twice = frame.count() - frame.select(keys).distinct().count()
+        raise DuplicateKeyError(
+            f"record key {', '.join(keys)}",
+            f"does not tell the rows apart: {twice} of {frame.count()} have the key of another.",
+            "Name more columns, or say by ordering=... which row of a key is the newest.",
+        )
 
 
 def _names(rows: Any) -> list[str]:

@@ -15,6 +15,7 @@ from dbt.tests.adapter.incremental.test_incremental_on_schema_change import (
 )
 from dbt.tests.adapter.incremental.test_incremental_predicates import BaseIncrementalPredicates
 from dbt.tests.adapter.incremental.test_incremental_unique_id import BaseIncrementalUniqueKey
+from dbt.tests.adapter.relations.test_dropping_schema_named import BaseDropSchemaNamed
 from dbt.tests.adapter.simple_snapshot.test_snapshot import BaseSimpleSnapshot, BaseSnapshotCheck
 from dbt.tests.adapter.unit_testing.test_types import BaseUnitTestingTypes
 
@@ -46,6 +47,10 @@ class TestMergeExcludeColumns(BaseMergeExcludeColumns):
 
 
 class TestIncrementalPredicates(BaseIncrementalPredicates):
+    pass
+
+
+class TestDropSchemaNamed(BaseDropSchemaNamed):
     pass
 
 

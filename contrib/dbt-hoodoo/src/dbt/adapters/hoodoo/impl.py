@@ -115,12 +115,16 @@ class HoodooAdapter(SQLAdapter):
 
     def create_schema(self, relation: BaseRelation) -> None:
         with self.connections.exception_handler("create schema"):
-            self._workspace.create_schema(f"{relation.database}.{relation.schema}")
+            self._workspace.create_schema(self._schema(relation))
 
     def drop_schema(self, relation: BaseRelation) -> None:
         with self.connections.exception_handler("drop schema"):
-            self._workspace.drop_schema(f"{relation.database}.{relation.schema}")
+            self._workspace.drop_schema(self._schema(relation))
         self.cache.drop_schema(relation.database, relation.schema)
+
+    def _schema(self, relation: BaseRelation) -> str:
+        """Its name with that of the catalog, which ``drop_schema_named`` leaves out."""
+        return f"{relation.database or self._workspace.database}.{relation.schema}"
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
         schema = schema_relation.schema
