@@ -345,6 +345,18 @@ def test_a_schema_of_the_reader_leaves_columns_out_and_never_casts(tmp_path: Pat
         read(path, StructType().add("fares", LongType()))
 
 
+def test_a_large_read_says_what_reads_it_faster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from hoodoo_spark.datasource import read as reads
+
+    made(tmp_path / "t").upsert(rows(range(5)))
+    assert read({"path": str(tmp_path / "t")}).num_rows == 5 and "large_read" not in caplog.text
+    monkeypatch.setattr(reads, "LARGE_BYTES", 1)
+    assert read({"path": str(tmp_path / "t")}).num_rows == 5
+    assert "large_read" in caplog.text and "hoodoo.session(spark).sql" in caplog.text
+
+
 def test_a_table_without_rows_is_read(tmp_path: Path) -> None:
     made(tmp_path / "t")
     assert read({"path": str(tmp_path / "t")}).num_rows == 0

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.errors import SchemaError
 from hoodoo.hookspecs.engine import Step, Task
+from hoodoo.log import get_logger
 from hoodoo.model.meta import META_COLUMNS, META_FIELDS
 from hoodoo.table.table import Table
 from hoodoo_rows.api import Query, Reads, Scan, StoredFiles
@@ -26,6 +27,8 @@ from hoodoo_spark.session import refuse_unshared
 from hoodoo_spark.types import spark_schema, task_schema
 
 TASK_BYTES = 64 << 20  # of files in one task
+LARGE_BYTES = 256 << 20  # of files in one read
+_log = get_logger(__name__)
 
 
 def schema_of(wanted: Wanted) -> Any:
@@ -115,6 +118,14 @@ def planned(wanted: Wanted, struct: Any, pushed: Sequence[Any]) -> tuple[Rows, l
         where = filters.expression(pushed, asked) if pushed else None
         scan = scan_of(wanted, asked.names, where)
     check_columns(scan.schema, struct, wanted)
+    size = scan.size if isinstance(scan, Query) else scan.plan.size
+    if size >= LARGE_BYTES:  # Spark shows a warning of a process of Python
+        _log.warning(
+            "large_read",
+            table=wanted.path,
+            bytes=size,
+            instead='hoodoo.session(spark).sql("SELECT ...") reads it with Spark\'s Parquet reader',
+        )
     return Rows(scan.step, asked), pieces(scan, wanted.tasks)
 
 
