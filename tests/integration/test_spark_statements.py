@@ -287,6 +287,37 @@ def test_a_session_of_sql(spark: Any, tmp_path: Path) -> None:
         session.sql("SELECT * FROM nowhere")
 
 
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+def test_spark_itself_reads_the_files_of_a_query_with_a_filter(
+    spark: Any, tmp_path: Path, kind: str
+) -> None:
+    table = hoodoo.create(
+        str(tmp_path / "t"), SCHEMA, record_key="id", partition_by="city", table_type=kind
+    )
+    table.insert([{"id": i, "city": ("oslo", "rome")[i % 2], "fare": i / 1} for i in range(40)])
+    session = hoodoo.session(spark, tables={"t": table})
+
+    def plan(text: str) -> tuple[str, list[Any]]:
+        frame = session.sql(text).to_spark()
+        rows = sorted(tuple(row) for row in frame.collect())
+        return str(frame._jdf.queryExecution().optimizedPlan().toString()), rows
+
+    def size(columns: str) -> int:
+        frame = session.sql(f"SELECT {columns} FROM t").to_spark()
+        found = frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()
+        return int(str(found))
+
+    few = "SELECT id FROM t WHERE city = 'oslo' AND fare > 35"
+    text, rows = plan(few)
+    assert "parquet" in text and "MapInArrow" not in text and rows == [(36,), (38,)]
+    assert len(session.sql(few).to_spark().inputFiles()) == 1  # the filter leaves files out
+    # Spark knows of how many bytes few columns are: it chooses joins by that.
+    assert 0 < size("id") < size("id, fare") < size("*")
+    table.upsert([{"id": 36, "city": "oslo", "fare": 1.0}])
+    text, rows = plan(few)
+    assert rows == [(38,)] and ("MapInArrow" in text) == (kind == "mor")
+
+
 @pytest.mark.sampled(1, among="long")
 def test_a_session_on_spark_creates_tables_and_runs_services(spark: Any, tmp_path: Path) -> None:
     session = hoodoo.session(spark, str(tmp_path / "lake"))

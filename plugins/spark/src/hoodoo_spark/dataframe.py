@@ -75,7 +75,14 @@ def _native(scan: Scan, slices: Sequence[FileSlice], schema: Any, spark: Any) ->
     if spec.keys is not None and spec.keys.record_key_fields:
         names = StoredFiles.key_columns(spec.keys, stored)
         shapes.append(pa.schema([stored.field(n) for n in names]))
-    found = read_files(spark, scan.source.storage.root, files, shapes)
+    wide = _with_others(shapes[0], stored, hidden)
+    root = scan.source.storage.root
+    found = read_files(spark, root, files, [wide, *shapes[1:]])
+    if found is None and len(wide) > len(shapes[0]):
+        found = read_files(spark, root, files, shapes)
+    elif found is not None and len(wide) > len(shapes[0]):
+        own = ("`{}`".format(name.replace("`", "``")) for name in shapes[0].names)
+        found[0] = found[0].select(*own)
     if found is None:
         return None
     if len(shapes[0]) < len(schema):
@@ -84,6 +91,22 @@ def _native(scan: Scan, slices: Sequence[FileSlice], schema: Any, spark: Any) ->
         return found
     keys = [refused_nulls(frame, spec.keys, shapes[1], schema) for frame in found[1:]]
     return [found[0], *keys]
+
+
+def _with_others(shape: pa.Schema, stored: pa.Schema, hidden: Container[str]) -> pa.Schema:
+    """``shape`` with the other columns that the files have. Spark reads none of them, but takes the
+    bytes of the files for those of all columns of a relation: so it knows that few columns are few
+    bytes, and chooses joins by that."""
+    there = {name.lower() for name in shape.names}
+    names = [name.lower() for name in stored.names]
+    if len({*names}) < len(names):  # Spark looks columns up without their case
+        return shape
+    others = [
+        field
+        for field, name in zip(stored, names)
+        if name not in there and field.name not in hidden and not is_not_native(field.type)
+    ]
+    return pa.schema([*shape, *others])
 
 
 def _with_nulls(frame: Any, schema: Any, names: Container[str]) -> Any:
@@ -141,7 +164,7 @@ def split_slices(scan: Scan) -> Split:
     storage, file_format = scan.source.storage, scan.plan.file_format
     spec, slices = scan.plan.spec, scan.plan.slices
     possible = (
-        spec.where is None
+        (spec.where is None or spec.again)
         and not spec.hidden.issuperset(spec.columns)  # these it does not read
         and is_plain_parquet(file_format)
         # Any other store is reached through its plugin; Spark may have no connector for it.

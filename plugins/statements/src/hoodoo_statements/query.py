@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
 import pyarrow as pa
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from hoodoo.errors import ConfigError, DataError, HoodooError, SchemaError
 from hoodoo.model.meta import META_COLUMNS, META_FIELDS
 from hoodoo.table.table import Table
@@ -76,7 +76,7 @@ class Query:
         filtered = set[str]()
         read = self._tables(tree, filtered)
         if self.spark is not None:
-            return self._on_spark(tree, read)
+            return self._on_spark(tree, read, filtered)
         # DuckDB itself asks a scan for what the query needs of it.
         rows = {n: f if isinstance(f, Scan) else arrow_of(f) for n, f in read.items()}
         try:
@@ -216,7 +216,7 @@ class Query:
                 pass  # the query says what is wrong with it
         return found.read(columns, as_of=as_of), False
 
-    def _on_spark(self, tree: Any, read: Mapping[str, Any]) -> Any:
+    def _on_spark(self, tree: Any, read: Mapping[str, Any], filtered: Container[str]) -> Any:
         # The DataFrames travel with the query: over Connect it is looked at when it runs, and names
         # are of nobody then.
         text = tree.sql(DIALECT)
@@ -229,7 +229,9 @@ class Query:
             if hasattr(type(found), "createOrReplaceTempView"):
                 frames[name] = found
             elif hasattr(found, "to_spark"):
-                frames[name] = found.to_spark(self.spark)
+                frames[name] = (_asked_again(found) if name in filtered else found).to_spark(
+                    self.spark
+                )
             else:
                 frames[name] = frame_of(self.spark, arrow_of(found))
         return self.spark.sql(text, **frames)
@@ -245,6 +247,12 @@ def _refuse_sorts(select: exp.Select) -> None:
                 "Write ORDER BY, which sorts all rows; or give a session: "
                 "hoodoo.session(spark, ...).",
             )
+
+
+def _asked_again(scan: Scan) -> Scan:
+    """``scan``, whose filter the query has as well."""
+    spec = evolve(scan.plan.spec, again=True)
+    return evolve(scan, plan=evolve(scan.plan, spec=spec))
 
 
 def _columns(found: Any) -> list[str]:

@@ -1,5 +1,5 @@
-"""Filters as text. Arrow cuts long values in the middle, also in the middle of a character, and then
-``str`` of the expression fails: bytes that are no character are shown as a replacement."""
+"""Filters as text. Arrow cuts long values in the middle, also in the middle of a character, and
+then ``str`` of the expression fails: bytes that are no character are shown as a replacement."""
 
 from __future__ import annotations
 

@@ -29,7 +29,8 @@ class RowSpec:
     ``hidden`` columns are null, whatever files say: the record key where it is virtual. ``timed``:
     a row that is let through and lacks its commit time is an error. ``keys``: what makes virtual
     keys, which every row has to have. ``asked``: the record keys of all rows of which ``where`` can
-    be true, where they are known."""
+    be true, where they are known. ``again``: who asks filters the rows again, so that an engine
+    with a faster reader may return some for which ``where`` is not true."""
 
     schema: pa.Schema
     columns: tuple[str, ...]
@@ -42,6 +43,7 @@ class RowSpec:
     timed: bool = False
     keys: KeyGenerator | None = None
     asked: tuple[str, ...] | None = None
+    again: bool = False
 
     @property
     def out_schema(self) -> pa.Schema:
