@@ -356,8 +356,8 @@ class Restored:
 
     @classmethod
     def prepared(cls, found: Killed, place: str) -> Restored:
-        here = cls(found.lake, place)
-        found.lake.opened().backup(here.backup)
+        here = cls(found.trial("restored"), place)  # trials have left other states
+        here.lake.opened().backup(here.backup)
         assert state(hoodoo.open(here.backup, dict(here.lake.store))) == here.lake.states[-1]
         return here
 
