@@ -25,7 +25,7 @@ def states() -> dict[str, list[tuple[str, list[list[Any]]]]]:
 STATES = states()
 
 
-def rows(table: hoodoo.Table, **asked: Any) -> list[list[Any]]:
+def values(table: hoodoo.Table, **asked: Any) -> list[list[Any]]:
     found = table.read(["id", "fare", "ts"], **asked).to_arrow().to_pylist()
     return sorted([row["id"], row["fare"], row["ts"]] for row in found)
 
@@ -40,9 +40,9 @@ def table(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, hoodoo.T
 
 def test_each_state_is_read(table: tuple[str, hoodoo.Table]) -> None:
     name, opened = table
-    assert rows(opened) == STATES[name][-1][1]
+    assert values(opened) == STATES[name][-1][1]
     for number, (instant, then) in enumerate(STATES[name], 1):
-        assert rows(opened, as_of=instant) == then, number
+        assert values(opened, as_of=instant) == then, number
     assert opened.verify().ok
 
 
@@ -51,15 +51,15 @@ def test_it_goes_on(table: tuple[str, hoodoo.Table]) -> None:
     name, opened = table
     before = STATES[name][-1][1]
     opened.upsert([{"id": 77, "city": "b", "fare": 1.5, "ts": 9}])
-    assert rows(opened) == sorted([*before, [77, 1.5, 9]])
+    assert values(opened) == sorted([*before, [77, 1.5, 9]])
     if "MERGE_ON_READ" in name:
         opened.compact()  # the plan that 0.1.0 left, first
     opened.clean()
     opened.delete([77])
-    assert rows(opened) == before and opened.verify().ok
+    assert values(opened) == before and opened.verify().ok
     (point,) = opened.savepoints()
     opened.restore(point.instant)
-    assert rows(opened) == STATES[name][2][1] and opened.verify().ok
+    assert values(opened) == STATES[name][2][1] and opened.verify().ok
 
 
 @pytest.mark.sampled(1)
@@ -71,6 +71,6 @@ def test_version_6_is_upgraded(tmp_path: Path, name: str) -> None:
     before = STATES[name][-1][1]
     opened.upgrade()
     again = hoodoo.open(tmp_path / name)
-    assert again.config.version == 9 and rows(again) == before
+    assert again.config.version == 9 and values(again) == before
     again.upsert([{"id": 77, "city": "b", "fare": 1.5, "ts": 9}])
-    assert rows(again) == sorted([*before, [77, 1.5, 9]]) and again.verify().ok
+    assert values(again) == sorted([*before, [77, 1.5, 9]]) and again.verify().ok

@@ -26,7 +26,7 @@ KINDS = [
 ]
 
 
-def rows(ids: range, ts: int) -> list[dict[str, Any]]:
+def some(ids: range, ts: int) -> list[dict[str, Any]]:
     return [{"id": i, "city": "ab"[i % 2], "fare": i / 2, "ts": ts} for i in ids]
 
 
@@ -44,20 +44,20 @@ def make(path: Path, kind: str, version: int, index: str, partition_by: list[str
         instant = now.timeline().writes()[-1].requested
         states.append([instant, sorted([row["id"], row["fare"], row["ts"]] for row in found)])
 
-    table.insert(rows(range(20), 1))
+    table.insert(some(range(20), 1))
     noted()
-    table.upsert(rows(range(5, 25), 2))
+    table.upsert(some(range(5, 25), 2))
     noted()
     table.delete([1, 2])
     noted()
     table.savepoint()
     if kind == "MERGE_ON_READ":
         table.compact()
-        table.upsert(rows(range(3), 3))
+        table.upsert(some(range(3), 3))
         table.schedule("compaction")
     else:
         table.cluster(columns=["ts"])
-        table.upsert(rows(range(3), 3))
+        table.upsert(some(range(3), 3))
     noted()
     return states
 
