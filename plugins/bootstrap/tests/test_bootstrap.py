@@ -14,7 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
-from hoodoo.errors import CommitConflictError, CorruptTableError, HoodooError
+from hoodoo.errors import (
+    CommitConflictError,
+    CorruptTableError,
+    HoodooError,
+    HoodooWarning,
+    UnsupportedTableError,
+)
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.timeline.codec import decode
 from hoodoo_bootstrap import index, records
@@ -541,3 +547,37 @@ def test_entries_of_an_index() -> None:
     for wrong in (data[:-1], data[:40], data + b"x", data[:-16] + b"0" * 16, b""):
         with pytest.raises(CorruptTableError, match="here"):
             records.decode(wrong, "here")
+
+
+def test_a_refused_index_changes_nothing(tmp_path: Path) -> None:
+    """Of virtual keys, too, whose index is one of Hoodoo's own: later writes would go on with it."""
+    source(tmp_path / "source")
+    options = {"hoodie.recordkey.virtual.enabled": "true"}
+    table = hoodoo.bootstrap(tmp_path / "source", tmp_path / "t", record_key="id", options=options)
+    with pytest.raises(UnsupportedTableError, match="a bootstrap is no time"):
+        table.rebuild_index("record_index")
+    reopened(table).upsert(changed([0, 1001]))
+    assert reopened(table).read(where="fare = -1").count() == 2
+
+
+@pytest.mark.parametrize("back", ["rollback", "restore"])
+@pytest.mark.parametrize("index", ["record_index", "growing_record_index"])
+def test_files_that_come_back_end_an_index_of_times(tmp_path: Path, index: str, back: str) -> None:
+    expected = source(tmp_path / "source")
+    table = hoodoo.bootstrap(
+        tmp_path / "source", tmp_path / "t", record_key="id", index="global_bloom"
+    )
+    every = upserted(expected, list(expected))
+    commit = table.upsert(changed(list(expected)))
+    table.clean(commits_retained=10)
+    table.rebuild_index(index)
+    undo, instant = (
+        (table.rollback, commit.instant) if back == "rollback" else (table.restore, FIRST)
+    )
+    with pytest.warns(HoodooWarning, match="the instant of a bootstrap is no time"):
+        undo(instant)
+    table = reopened(table)
+    assert rows_of(table.read()) == expected
+    table.upsert(changed(list(expected)))
+    assert rows_of(reopened(table).read()) == every
+    assert table.verify().findings == ()

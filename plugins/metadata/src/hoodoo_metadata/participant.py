@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from attrs import evolve, frozen
-from hoodoo.errors import CommitConflictError, ConfigError, HoodooError
+from hoodoo.errors import CommitConflictError, ConfigError, HoodooError, warn
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.participant import Changes, KeysCheck, RebuildRequest, Rebuilt
@@ -29,7 +29,7 @@ from hoodoo.timeline.timeline import Timeline, load
 
 from hoodoo_metadata import options as options_of
 from hoodoo_metadata.life.adopt import adopt
-from hoodoo_metadata.life.build import build, finish, finish_retiring, retire
+from hoodoo_metadata.life.build import build, finish, finish_retiring, retire, without_times
 from hoodoo_metadata.life.definitions import define, is_partitioned
 from hoodoo_metadata.life.drop import drop, droppable, partition_named
 from hoodoo_metadata.life.kept_by import is_doubled, why_stale
@@ -210,6 +210,16 @@ class MetadataParticipant:
             columns = columns_of(request.look().schema, config, self.settings.options)
             config = finish(storage, config, done, columns)
         left = [p for p in begun if p not in done]
+        # A rollback or a restore has brought files of a bootstrap back.
+        gone = without_times(config, left, request.look)
+        if gone:
+            warn(
+                f"table {config.name}: the index {', '.join(gone)} is removed: it stores of each row "
+                "when its file was written, and the instant of a bootstrap is no time. Cluster the "
+                "table, and make the index again."
+            )
+            config = self._give_up(storage, config, gone)
+            left = [p for p in left if p not in gone]
         if left:
             with suppress(CommitConflictError):  # another one is at it, or undoes something
                 return self._build(evolve(request, config=config), left, None, [])

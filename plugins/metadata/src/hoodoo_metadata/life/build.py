@@ -14,7 +14,7 @@ from datetime import timedelta
 
 from attrs import evolve
 from hoodoo.actions.transaction import Transaction
-from hoodoo.errors import CommitConflictError, HoodooError
+from hoodoo.errors import CommitConflictError, HoodooError, UnsupportedTableError
 from hoodoo.hookspecs.participant import TableState
 from hoodoo.kernel.events import action_events
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
@@ -48,7 +48,7 @@ from hoodoo_metadata.partitions.record_index.index_reach import made_noted, newe
 from hoodoo_metadata.partitions.record_index.locations import millis_of
 from hoodoo_metadata.partitions.record_index.size import IndexSize
 from hoodoo_metadata.table.below import Below
-from hoodoo_metadata.table.layout import FILES, GROWING_INDEX, INDEXES, RECORD_INDEX, is_own
+from hoodoo_metadata.table.layout import FILES, INDEXES, OWN_INDEXES, RECORD_INDEX, is_own
 from hoodoo_metadata.table.metadata_table import (
     FOLDER,
     OWN_MADE,
@@ -62,6 +62,8 @@ from hoodoo_metadata.table.metadata_table import (
 from hoodoo_metadata.table.schema import record_schema
 
 _ATTEMPTS = 50
+# Store of each row when its file was written.
+_OF_TIMES = {RECORD_INDEX, *OWN_INDEXES}
 _MILLISECOND = timedelta(milliseconds=1)
 
 
@@ -129,9 +131,20 @@ def _refuse_files_without_times(
 ) -> None:
     """UnsupportedTableError where an index would store times of files that a bootstrap has made.
     Before the properties say that it is being built: else each later writer would go on with it."""
-    if config.get(BOOTSTRAP_BASE) and not {RECORD_INDEX, GROWING_INDEX}.isdisjoint(wanted):
+    if config.get(BOOTSTRAP_BASE) and not _OF_TIMES.isdisjoint(wanted):
         for slice_ in look().slices:
             millis_of(slice_.instant, config.timezone)
+
+
+def without_times(
+    config: TableConfig, wanted: Sequence[str], look: Callable[[], TableState]
+) -> list[str]:
+    """Those of ``wanted`` that can't be made, as :func:`build` would say."""
+    try:
+        _refuse_files_without_times(config, wanted, look)
+    except UnsupportedTableError:
+        return [partition for partition in wanted if partition in _OF_TIMES]
+    return []
 
 
 def request_indexing(snapshot: Snapshot, plan: bytes, beats: Beating) -> Instant:
