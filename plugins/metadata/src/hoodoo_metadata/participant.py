@@ -214,9 +214,9 @@ class MetadataParticipant:
         gone = without_times(config, left, request.look)
         if gone:
             warn(
-                f"table {config.name}: the index {', '.join(gone)} is removed: it stores of each row "
-                "when its file was written, and the instant of a bootstrap is no time. Cluster the "
-                "table, and make the index again."
+                f"table {config.name}: the index {', '.join(gone)} is removed: it stores of each "
+                "row when its file was written, and the instant of a bootstrap is no time. Cluster "
+                "the table, and make the index again."
             )
             config = self._give_up(storage, config, gone)
             left = [p for p in left if p not in gone]
