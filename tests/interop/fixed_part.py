@@ -25,6 +25,9 @@ BY_HOODOO = {
     "delete_partition": "test_metadata_services.py::test_after_hoodoos[delete_partitions-cow]",
     "indexing": "test_metadata_services.py::test_after_hoodoos[rebuild-mor]",
     "columns by hand": "test_evolved_columns.py::test_hoodoo_begins[mor]",
+    "vectors and blobs": (
+        "test_vectors_and_blobs.py::test_spark_goes_on_with_a_table_of_hoodoo[mor]"
+    ),
 }
 # What Spark Hudi does and Hoodoo reads and continues.
 BY_SPARK = {
@@ -40,6 +43,10 @@ BY_SPARK = {
     ),
     "indexing": ("test_metadata_services.py::test_spark_adds_partitions_after_an_indexing_action"),
     "columns by hand": "test_evolved_columns.py::test_spark_begins[cow]",
+    "vectors and blobs": (
+        "test_vectors_and_blobs.py::test_hoodoo_goes_on_with_a_table_of_spark[cow]"
+    ),
+    "times without a zone": "test_mor_types.py::test_timestamps_without_a_zone[9-avro]",
 }
 # hudi-rs and Hoodoo in turns, where hudi-rs is built.
 BY_HUDI_RS = {

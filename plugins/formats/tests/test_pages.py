@@ -85,6 +85,20 @@ def test_one_row_reads_few_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert sum(len(content) for content, _ in made[0]) < found.size() // 4
 
 
+def test_few_rows_with_many_bytes_are_read_by_their_pages(tmp_path: Path) -> None:
+    """As vectors are: a file of 4,000 rows has more bytes than one of a million numbers."""
+    bits = np.random.default_rng(1).bytes(4000 * 3072)
+    vectors = pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(3072), 4000, [None, pa.py_buffer(bits)]
+    )
+    table = pa.table({"n": range(4000), "e": vectors})
+    pq.write_table(table, tmp_path / "f.parquet", write_page_index=True, store_schema=False)
+    with ParquetReader(DirectoryStorage(tmp_path), "f.parquet") as found:
+        some = found.rows_at(0, np.array([7, 3999]), ["e"])
+    assert some is not None
+    assert some["e"].to_pylist() == [bits[n * 3072 : (n + 1) * 3072] for n in (7, 3999)]
+
+
 @pytest.mark.parametrize(
     "case",
     ["no index", "arrow's types", "a list", "most rows", "few rows", "another index"],

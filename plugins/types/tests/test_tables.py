@@ -247,6 +247,17 @@ def test_blobs_are_read_where_they_are(tmp_path: Path) -> None:
             table.blob_bytes(wrong)
 
 
+def test_rows_of_python_have_bytes_beside_references(tmp_path: Path) -> None:
+    table = hoodoo.create(str(tmp_path / "t"), "id bigint, b BLOB", record_key="id")
+    where = {"type": "OUT_OF_LINE", "reference": {"external_path": "f"}}
+    table.upsert([{"id": 0, "b": b"x"}, {"id": 1, "b": where}, {"id": 2, "b": None}])
+    kinds = [b and b["type"] for b in table.read().to_arrow().sort_by("id")["b"].to_pylist()]
+    assert kinds == ["INLINE", "OUT_OF_LINE", None]
+    with pytest.raises(SchemaError, match="column b"):
+        table.upsert([{"id": 3, "b": where}, {"id": 4, "b": 7}])
+    assert table.count() == 3
+
+
 def test_a_reference_leads_nowhere_else(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "beside")
     paths = ("../beside/c", f"{tmp_path}/beside/c", f"{tmp_path}/t/../beside/c")

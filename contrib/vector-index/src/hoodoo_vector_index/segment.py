@@ -1,7 +1,9 @@
 """Segment: the index of one base file, which never changes, as the file does not.
 
 Vectors lie in lists around the centres of a k-means of the file, with 8 bits a number. A list of
-vectors that is near to a query is compared, the others are not. faiss does both."""
+vectors that is near to a query is compared, the others are not. faiss does both. Where vectors vary
+in few directions, as embeddings do, the lists have these alone: less is compared, and lists may be
+shorter, of which fewer have to be looked into."""
 
 from __future__ import annotations
 
@@ -22,6 +24,11 @@ _MAGIC = b"HVEC0001"
 _HEAD = struct.Struct("<8sIII")  # magic, checksum of the rest, bytes of the header and of the keys
 # Vectors of each list that the centres are made of, and rounds: more are hardly better.
 _SAMPLE, _ROUNDS = 64, 10
+# Of each dimension so many vectors tell which directions matter: those with this part of what
+# varies. They are taken where they are at most that share of all.
+_OF_EACH, _VARIES, _MOST = 8, 0.95, 0.75
+# So many lists are looked into at least: a small file has few.
+_LEAST_LISTS = 16
 Found = tuple[NDArray[np.float32], NDArray[np.int64]]
 
 
@@ -68,7 +75,10 @@ class Segment:
         if metric == "cosine":
             lengths = np.linalg.norm(queries, axis=1, keepdims=True)
             queries = np.asarray(queries / np.where(lengths == 0, 1, lengths), np.float32)
-        probes = faiss.SearchParametersIVF(nprobe=max(1, ceil(self.lists.nlist * share)))
+        count_of = faiss.extract_index_ivf(self.lists).nlist
+        probes = faiss.SearchParametersIVF(nprobe=max(_LEAST_LISTS, ceil(count_of * share)))
+        if isinstance(self.lists, faiss.IndexPreTransform):
+            probes = faiss.SearchParametersPreTransform(index_params=probes)
         queries = np.ascontiguousarray(queries, np.float32)
         apart, places = self.lists.search(queries, min(count, len(self.keys)), params=probes)
         return (apart if metric == "l2" else -apart), places
@@ -105,15 +115,50 @@ class Segment:
 
 def _lists(vectors: NDArray[np.float32], metric: str) -> faiss.Index:
     count, dimension = vectors.shape
-    lists = max(1, isqrt(count))
-    measure = faiss.METRIC_L2 if metric == "l2" else faiss.METRIC_INNER_PRODUCT
-    made = faiss.index_factory(dimension, f"IVF{lists},SQ8", measure)
-    made.cp.niter, made.cp.max_points_per_centroid = _ROUNDS, _SAMPLE
-    made.cp.min_points_per_centroid = 1
-    sample = np.random.default_rng(0).permutation(count)[: _SAMPLE * lists]
-    made.train(np.ascontiguousarray(vectors[np.sort(sample)]))
+    drawn = np.random.default_rng(0).permutation(count)
+    directions = _directions(vectors[np.sort(drawn[: _OF_EACH * dimension])])
+    # Centres are compared with each query: twice as many where that costs half as much.
+    lists = max(1, isqrt(count) * min(4, dimension // len(directions)))
+    inner = faiss.index_factory(len(directions), f"IVF{lists},SQ8", _measure(metric))
+    inner.cp.niter, inner.cp.max_points_per_centroid = _ROUNDS, _SAMPLE
+    inner.cp.min_points_per_centroid = 1
+    made = inner
+    if len(directions) < dimension:
+        turn = faiss.LinearTransform(dimension, len(directions), False)
+        faiss.copy_array_to_vector(directions.ravel(), turn.A)
+        turn.is_trained = True
+        made = faiss.IndexPreTransform(turn, inner)
+    made.train(np.ascontiguousarray(vectors[np.sort(drawn[: _SAMPLE * lists])]))
     made.add(vectors)
     return made
+
+
+def _measure(metric: str) -> int:
+    found: int = faiss.METRIC_L2 if metric == "l2" else faiss.METRIC_INNER_PRODUCT
+    return found
+
+
+def _directions(sample: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Directions, one in each row, at right angles, that have nearly all in which ``sample``
+    varies, and its mean: inner products need it. All of them where few of them do not suffice."""
+    count, dimension = sample.shape
+    every = np.eye(dimension, dtype=np.float32)
+    if count < _OF_EACH * dimension or dimension < 2 * _LEAST_LISTS:
+        return every
+    mean = sample.mean(axis=0)
+    apart = sample - mean
+    with np.errstate(over="ignore", invalid="ignore"):
+        moments = apart.T @ apart
+    if not np.isfinite(moments).all():
+        return every
+    varies, found = np.linalg.eigh(moments)
+    part = np.cumsum(varies[::-1])
+    needed = int(np.searchsorted(part, _VARIES * part[-1])) + 2  # one is the mean's
+    needed = -(-needed // _LEAST_LISTS) * _LEAST_LISTS  # faiss is fast at such numbers
+    if needed > _MOST * dimension:
+        return every
+    chosen = np.concatenate([mean[:, None], found[:, :-needed:-1]], axis=1)
+    return np.ascontiguousarray(np.linalg.qr(chosen)[0].T, np.float32)
 
 
 def _packed(keys: pa.Array) -> bytes:

@@ -156,10 +156,17 @@ class Blob:
         return _unmanaged(array)
 
     def of_python(self, values: Sequence[Any], kind: pa.DataType, path: str) -> pa.Array:
+        bare = (bytes, bytearray, memoryview)
+        blobs = [{"type": INLINE, "data": bytes(v)} if isinstance(v, bare) else v for v in values]
         try:
-            return pa.array(values, kind)
-        except (pa.ArrowException, OverflowError, TypeError, ValueError):
-            return self.conform(pa.array(values), kind, path)
+            return pa.array(blobs, kind)
+        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+            try:
+                found = pa.array(values)
+            except (pa.ArrowException, OverflowError, TypeError, ValueError):
+                why = f"has values of Python that make no blobs ({error})."
+                raise SchemaError(f"column {path}", why, _FIX) from error
+            return self.conform(found, kind, path)
 
     def shown(self, kind: pa.DataType) -> pa.DataType:
         return kind

@@ -13,6 +13,8 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+# So many numbers are few MiB, which stay in the cache of the processor.
+_CACHED = 1 << 20
 # What other systems call them; the first three are the names of this project.
 NAMES: Mapping[str, str] = {
     "l2": "l2",
@@ -45,9 +47,16 @@ class Products:
         """The products of both, which have the same type, computed in it."""
         kind, wide = np.finfo(rows.dtype), queries.astype(np.float64)
         size = rows.shape[1] + 16
+        inner = np.empty((len(rows), len(queries)), rows.dtype)
+        squares = np.empty(len(rows), rows.dtype)
+        step = max(1, _CACHED // max(rows.shape[1], 1))
+        for at in range(0, len(rows), step):  # the second pass finds them in the cache
+            part = rows[at : at + step]
+            np.matmul(part, queries.T, out=inner[at : at + step])
+            np.einsum("ij,ij->i", part, part, out=squares[at : at + step])
         return cls(
-            (rows @ queries.T).astype(np.float64),
-            np.einsum("ij,ij->i", rows, rows).astype(np.float64)[:, None],
+            inner.astype(np.float64),
+            squares.astype(np.float64)[:, None],
             np.einsum("ij,ij->i", wide, wide),
             relative=size * float(kind.eps),
             absolute=size * float(kind.tiny),

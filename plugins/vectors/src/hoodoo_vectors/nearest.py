@@ -12,8 +12,9 @@ from hoodoo_vectors.metrics import Floats, bounds, distances
 from hoodoo_vectors.stored import matrix, of_row
 
 Ints = NDArray[np.int64]
-# So many numbers are compared at a time: a few MiB, which stay in the cache of the processor.
-_BLOCK = 1 << 20
+# So many numbers are compared at a time, and so many pairs: some MiB. What each step costs
+# beside is little then.
+_NUMBERS, _BLOCK = 1 << 23, 1 << 20
 # So many pairs wait before the nearest of them are looked for.
 _FEW = 1024
 
@@ -48,7 +49,8 @@ class Nearest:
     def add(self, batch: pa.RecordBatch) -> None:
         """Take the rows of ``batch`` that may be among the nearest. Raises SchemaError for vectors
         that have another length than the queries, or numbers that have no distance."""
-        step = max(1, _BLOCK // max(self._queries.shape))
+        count, dimension = self._queries.shape
+        step = max(1, min(_NUMBERS // max(dimension, 1), _BLOCK // max(count, 1)))
         for start in range(0, batch.num_rows, step):
             self._add(batch.slice(start, step))
 

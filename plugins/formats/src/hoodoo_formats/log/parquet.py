@@ -21,7 +21,7 @@ from hoodoo_formats.options import CODEC, CODECS, LEVELS
 from hoodoo_formats.parquet import footer
 from hoodoo_formats.parquet.encodings import DISTINCT, dictionary_leaves, stored_schema
 from hoodoo_formats.parquet.footer import NoFooter
-from hoodoo_formats.parquet.some_rows import PAGED_ROWS, rows_at
+from hoodoo_formats.parquet.some_rows import is_large, rows_at
 
 _FOOTER_BYTES = 1 << 30
 
@@ -62,7 +62,8 @@ class ParquetBlocks:
             wanted = _wanted(file, columns)
             flat = bool(wanted.names) and not any(map(pa.types.is_nested, wanted.types))
             # Blocks of this writer have one row group.
-            if flat and file.metadata.num_row_groups == 1 and file.metadata.num_rows >= PAGED_ROWS:
+            one = file.metadata.row_group(0) if file.metadata.num_row_groups == 1 else None
+            if flat and one and is_large(one.num_rows, one.total_byte_size):
                 with suppress(NoFooter):
                     tree = footer.known(footer.content(opened))
                     found = rows_at(opened, tree, 0, at, wanted)

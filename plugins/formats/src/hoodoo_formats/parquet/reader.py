@@ -257,7 +257,7 @@ class ParquetReader:
 
     def _is_paged(self, number: int, names: Sequence[str]) -> bool:
         group = self._parquet.metadata.row_group(number)
-        if group.num_rows < some_rows.PAGED_ROWS:
+        if not some_rows.is_large(group.num_rows, group.total_byte_size):
             return False
         if self._far:
             return bool(group.total_byte_size >= _FAR_PAGED_BYTES)

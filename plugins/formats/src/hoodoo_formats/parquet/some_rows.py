@@ -13,8 +13,8 @@ from hoodoo_rows.model.normalize import conform
 from hoodoo_formats.parquet import pages
 from hoodoo_formats.parquet.footer import NoFooter, Struct
 
-# Pages are read where a row group has so many rows.
-PAGED_ROWS = 40_000
+# Pages are read where a row group has so many rows, or bytes, as few rows of vectors have.
+_PAGED_ROWS, _PAGED_BYTES = 40_000, 8 << 20
 # More of the bytes than that share are read as fast in one go.
 _SHARE = 0.5
 # The page index is found by the footer. To parse what it says of one column chunk takes as long as
@@ -23,6 +23,11 @@ _CHUNK_BYTES = 96 << 10
 # What pyarrow raises where bytes are not what they should be; the last one for damaged names.
 BROKEN = (pa.ArrowException, OSError, UnicodeDecodeError)
 _UNKNOWN = (NoFooter, AttributeError, LookupError, TypeError, ValueError, *BROKEN)
+
+
+def is_large(rows: int, size: int) -> bool:
+    """Whether pages are looked for in a row group of so many rows and bytes before compression."""
+    return rows >= _PAGED_ROWS or size >= _PAGED_BYTES
 
 
 def is_worth_it(metadata: pq.FileMetaData, number: int, names: Sequence[str]) -> bool:
