@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -468,6 +469,30 @@ def test_vacuum_cleans(tmp_path: Path, kind: dict[str, Any]) -> None:
     assert made.vacuum(retention_hours=1).files == ()
     assert len(made.vacuum().files) == len(other.clean().files) > 0
     assert in_order(made.to_arrow()) == RIDES.to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [
+        ("z_order", "table.cluster("), ("refs", "table.tags()"), ("upsrt", "Fix: upsert."),
+        ("scan_polars", "hoodoo.scan_polars(table)"), ("version", 'if one["version"]'),
+    ],
+)  # fmt: skip
+def test_a_name_leads_on(tmp_path: Path, name: str, fix: str) -> None:
+    table = hoodoo.create(tmp_path / "t", [{"id": 1}], record_key="id")
+    with pytest.raises(AttributeError, match=re.escape(fix)):
+        getattr(table, name)
+
+
+def test_a_name_of_a_read_leads_on(tmp_path: Path) -> None:
+    table = hoodoo.create(tmp_path / "t", [{"id": 1}], record_key="id")
+    with pytest.raises(AttributeError, match=r"Fix: count\."):
+        _ = table.read().cuont
+    with pytest.raises(AttributeError, match=r"Fix: head\(10\)"):
+        _ = hoodoo.session(tables={"t": table}).sql("SELECT id FROM t").show
+    table.tag("eom-11")
+    with pytest.raises(ConfigError, match=r"Did you mean 'eom-11'\?"):
+        table.read(as_of="eom-12")
 
 
 def test_builders_of_delta_lake_lead_on(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ ARGUMENTS = {
     "table.create_index.expression": "not supported: an index of expressions is refused",
     "table.tag.name": "the tag",
     "hoodoo.plan_bootstrap.options": "of the table and its store",
-    "hoodoo.write.options": "of the table and its store",
+    "hoodoo.write.options": "those of `create` and `open`",
     "table.drop_index.name": "the name of the partition or index",
     "table.run_planned.options": "the options of the action",
     "table.schedule.options": "the options of the action",

@@ -238,7 +238,11 @@ def elsewhere(owner: str, name: str) -> str:
 
 def lacks(what: str, owner: str, name: str, *_args: Any, of: Any = None, **_more: Any) -> NoReturn:
     """Raise the error of a name that ``what`` lacks; ``owner`` is it among the words of others."""
-    raise AttributeError(f"{what} {name!r}{elsewhere(owner, name)}", name=name, obj=of)
+    said = elsewhere(owner, name)
+    if not said and of is not None and name[:1] != "_":
+        near = nearest(name, (n for n in dir(of) if n[:1] != "_"))
+        said = f". Fix: {near}." if near else ""
+    raise AttributeError(f"{what} {name!r}{said}", name=name, obj=of)
 
 
 def is_a_call(function: Callable[..., Any], *methods: str) -> None:

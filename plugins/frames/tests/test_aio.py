@@ -82,6 +82,10 @@ def test_errors_are_those_of_the_table(tmp_path: Path, table: hoodoo.Table) -> N
         for name in ("nothing", "path", "_table_"):
             with pytest.raises(AttributeError):
                 getattr(trips, name)
+        with pytest.raises(AttributeError, match="'upsrt'. Fix: upsert."):
+            trips.upsrt
+        with pytest.raises(AttributeError, match=r"Fix: hoodoo.open\(path\).schema"):
+            trips.schema
 
     asyncio.run(main())
 

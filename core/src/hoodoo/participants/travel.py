@@ -12,6 +12,7 @@ from datetime import date
 from functools import partial
 from typing import SupportsIndex
 
+from hoodoo.calls import nearest
 from hoodoo.errors import CommitConflictError, ConfigError, HoodooError
 from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.kernel.archived import load_archived, oldest
@@ -47,7 +48,12 @@ def instant_of(source: ReadSource, point: str | date | int) -> str:
     is_number = isinstance(point, SupportsIndex) and not isinstance(point, bool)
     if is_number or _NUMBER.fullmatch(str(point).strip()):
         return _of_number(source, int(str(point)))
-    return parse_point(point, source.config.timezone)
+    try:
+        return parse_point(point, source.config.timezone)
+    except ConfigError as error:
+        tags = [key[11:] for key in source.config.properties if key.startswith("hoodoo.tag.")]
+        near = f"Did you mean {meant!r}? " if (meant := nearest(str(point), tags)) else ""
+        raise ConfigError(error.obj, error.rule, f"{near}{error.fix}") from None
 
 
 def write_of(source: ReadSource, instant: str | int) -> str:

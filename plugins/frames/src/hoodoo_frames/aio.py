@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import hoodoo
 import pyarrow as pa
+from hoodoo.calls import nearest
 from hoodoo.errors import StorageError
 from hoodoo.storage.api import Storage
 from hoodoo.table.table import Table
@@ -47,8 +48,7 @@ class AsyncTable:
 
     def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
         if name.startswith("_") or not callable(getattr(Table, name, None)):
-            hasattr(Table, name) or getattr(hoodoo.Table, name)  # the error names what to install
-            raise AttributeError(f"{name!r} is no method of a table", name=name)
+            raise _no_method(name)
 
         async def call(*arguments: Any, **more: Any) -> Any:
             return await _in_thread(lambda: getattr(self._opened(), name)(*arguments, **more))
@@ -71,6 +71,16 @@ class AsyncTable:
         inside: Any = _Cancelable(one.handle.storage)
         handle = one.handle
         return Table(inside, handle.config, handle.options, handle.default_engine, handle.overrides)
+
+
+def _no_method(name: str) -> AttributeError:
+    try:
+        getattr(Table, name)  # the error names what to install
+    except AttributeError as error:
+        near = nearest(name, (one for one in dir(Table) if one[:1] != "_"))
+        return AttributeError(f"{error}. Fix: {near}." if near else str(error), name=name)
+    rule = f"{name!r} is no method of a table, which is awaited. Fix: hoodoo.open(path).{name}."
+    return AttributeError(rule, name=name)
 
 
 class _Cancelable:

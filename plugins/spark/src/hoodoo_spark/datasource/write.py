@@ -94,7 +94,8 @@ class Writing:
                 "writeTo().create())",
                 "is refused: Spark passes the path of its table on to no later statement",
                 f"write the rows, .save('{self.wanted.path}'), then make the entry: CREATE TABLE "
-                f"name USING hoodoo LOCATION '{self.wanted.path}', without columns.",
+                f"name USING hoodoo LOCATION '{self.wanted.path}', without columns. Or give the "
+                "statement to hoodoo.session(spark).sql",
             )
         table, made = opened(self.wanted.path, self.schema, self.wanted.hoodie)
         operation = self.operation(table, any(one.dynamic for one in staged))
