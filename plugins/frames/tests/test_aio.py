@@ -83,9 +83,9 @@ def test_errors_are_those_of_the_table(tmp_path: Path, table: hoodoo.Table) -> N
             with pytest.raises(AttributeError):
                 getattr(trips, name)
         with pytest.raises(AttributeError, match="'upsrt'. Fix: upsert."):
-            trips.upsrt
+            _ = trips.upsrt
         with pytest.raises(AttributeError, match=r"Fix: hoodoo.open\(path\).schema"):
-            trips.schema
+            _ = trips.schema
 
     asyncio.run(main())
 
