@@ -115,6 +115,8 @@ def test_a_file_of_paths(run: Run, lake: Path, tmp_path: Path) -> None:
     }
     code, out, _ = run("verify", paths)
     assert code == 1 and "4 tables, 2 can't be read" in " ".join(out.split())
+    code, out, _ = run("stats", paths)
+    assert code == 1 and "4 tables, 2 can't be read, " in " ".join(out.split())
     paths.write_text(f"{lake}/trips")
     assert [one["state"] for one in said(run("verify", paths, "--json"))] == ["ok"]
 

@@ -143,7 +143,7 @@ class Comparison:
             f"{second}."
         )
         if self.same:
-            said = f"the indexes say the same of {first} keys."
+            said = f"the indexes say the same of {first} key{'s' * (first != 1)}."
         if self.stale.num_rows:
             said += f" {self.stale.num_rows} entries are stale: the table has no such row."
         return said

@@ -122,7 +122,9 @@ def _print_many(asked: Sequence[many.Asked], prices: Prices) -> None:
             name, *(show.text(cell) for cell in cells), show.text(", ".join(said), "yellow")
         )
     show.put(out, grid)
-    total = f"{show.count(len(asked), 'table')}, {show.size(size)}"
+    unread = sum(one.error is not None for one in asked)
+    total = f"{show.count(len(asked), 'table')}, " + f"{unread:,} can't be read, " * bool(unread)
+    total += show.size(size)
     show.say(out, f"{total}, {cost:,.2f} a month" if prices else total, "dim")
     for one in asked:
         if one.error is not None:

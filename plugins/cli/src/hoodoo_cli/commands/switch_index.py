@@ -25,5 +25,5 @@ def switch_index(
     """
     table = arguments.opened(path, options)
     found = table.switch_index(index)
-    line = f"The index of {table.config.name} is now {index}; it finds all {found.found[0]} keys."
+    line = f"The index of {table.config.name} is now {index}; it finds all keys: {found.found[0]}."
     arguments.answer({"index": index, "keys": found.found[0]}, as_json, line)
