@@ -241,6 +241,12 @@ def test_other_columns_are_named_as_the_warning_says(tmp_path: Path) -> None:
     assert known(table)["cosine"].indexed >= 1
 
 
+def test_a_table_with_one_vector_has_a_report(tmp_path: Path) -> None:
+    one = {"hoodoo.index.vector.least.rows": "1"}
+    table = created(tmp_path / "t", vectors(range(1)), options=one)
+    assert [(each.indexed, each.recall) for each in table.report("vector_index")] == [(1, 1.0)] * 2
+
+
 @pytest.mark.spark
 def test_on_spark_files_are_indexed_in_tasks(tmp_path: Path, spark: Any) -> None:
     table = created(tmp_path / "t", options={"hoodie.metadata.enable": "false"})

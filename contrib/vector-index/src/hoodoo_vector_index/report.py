@@ -96,12 +96,13 @@ class OfVectorIndex:
             mine = (each.filter(pc.field("_query") == number) for each in (exact, asked))
             truth, answer = (table.column("_distance").to_numpy() for table in mine)
             found += int((answer <= truth[-1]).sum()) - 1
-        return found / (exact.num_rows - len(queries))
+        others = exact.num_rows - len(queries)
+        return found / others if others else 1.0  # a table with one vector
 
 
 def _sample(scan: Scan, count: int) -> Vectors:
-    """Vectors of the table, as far from each other in it as possible."""
-    step, before, found = max(1, scan.count() // max(count, 1)), 0, []
+    """At most ``count`` vectors, the same number of rows from each other over the whole table."""
+    step, before, found = max(1, -(-scan.count() // max(count, 1))), 0, []
     for batch in scan:
         places = np.arange(-before % step, batch.num_rows, step)
         before += batch.num_rows

@@ -118,7 +118,7 @@ def _check_single(jobs: Sequence[GroupJob]) -> None:
 def _read(found: pa.Table, order: Clustering) -> tuple[WriteResult, dict[int, list[ClusteredFile]]]:
     """``found``: rows of REWRITTEN about files."""
     stats: dict[int, WriteStat] = {}
-    files: dict[int, list[tuple[str, ClusteredFile]]] = {}
+    files: dict[int, list[tuple[int, ClusteredFile]]] = {}
     for row in found.to_pylist():
         stat = NewFiles.stat_of(row["stat"])
         stats[row["file"]] = stat

@@ -27,7 +27,7 @@ from hoodoo_services.outcome import Archived
 
 _CHUNK = 200  # instants that are archived at once: their contents are held in memory
 _THREADS = 8
-_STATES = (State.REQUESTED, State.INFLIGHT, State.COMPLETED)
+_BEGUN = (State.REQUESTED, State.INFLIGHT)
 
 
 def archive(
@@ -37,8 +37,8 @@ def archive(
     cleaning: Callable[[Timeline], Instant | None],
     before: Callable[[], None] = lambda: None,
 ) -> Archived:
-    """Archive what may be, if there are more writes than ``settings.most`` on ``timeline``, which
-    is as it is now. ``kept`` is its archived timeline. ``cleaning`` as for :func:`make_plan`;
+    """Archive what may be, if the timeline of ``snapshot`` has more writes than ``settings.most``.
+    ``kept`` is the archived timeline. ``cleaning`` as for :func:`make_plan`;
     ``before`` is called before anything changes.
 
     Costs nothing where there is nothing to do; else it reads what it archives. Raises
@@ -97,7 +97,7 @@ def _files(timeline: Timeline, instant: Instant) -> list[Instant]:
     services = (a.name for a in ACTIONS.values() if a.is_service)
     actions = [instant.action, *(a for a in services if completed_action(a) == instant.action != a)]
     found: dict[str, Instant] = {}
-    for state in _STATES[:2]:
+    for state in _BEGUN:
         for action in actions:
             step = Instant(instant.requested, action, state)
             if timeline.has_file(step):  # a layout may have one name for two actions
