@@ -11,6 +11,7 @@ metadata table, which is what says that a file is in the table.
 from __future__ import annotations
 
 import json
+import shutil
 from functools import partial
 from pathlib import Path
 from unittest import mock
@@ -68,14 +69,19 @@ def synced(
 
 
 def _initialize(path: Path, schema: pa.Schema, keys: str, partition: str, version: int) -> None:
-    table = hoodoo.create(
-        str(path),
+    # Hoodoo creates no table where files of others are: it is made beside them.
+    begun = path.with_name(f"{path.name}-begun")
+    hoodoo.create(
+        str(begun),
         schema,
         record_key=keys or schema.names[0],
         partition_by=partition or None,
         table_version=version,
         options={**_OPTIONS, "hoodie.populate.meta.fields": "false"},
     )
+    shutil.move(begun / ".hoodie", path / ".hoodie")
+    begun.rmdir()
+    table = hoodoo.open(str(path), _OPTIONS)
     styled = any("=" in child.name for child in path.iterdir() if child.is_dir())
     table.handle.change_properties(
         {
