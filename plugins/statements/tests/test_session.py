@@ -1048,7 +1048,7 @@ def test_frames_of_spark_connect() -> None:
     frame = ConnectFrame(1)
     query = SimpleNamespace(spark=ConnectSession())
     tree = sqlglot.parse_one("SELECT * FROM news", dialect="spark")
-    text, frames = Query._on_spark(cast(Any, query), tree, {"news": frame})
+    text, frames = Query._on_spark(cast(Any, query), tree, {"news": frame}, ())
     assert text == "SELECT * FROM {news}" and frames == {"news": frame}
     assert _is_empty(ConnectFrame(0)) and not _is_empty(frame)
     assert _is_empty(pa.table({"a": pa.array([], pa.int8())}))
