@@ -254,6 +254,17 @@ def test_on_spark_files_are_indexed_in_tasks(tmp_path: Path, spark: Any) -> None
     assert known(table)["l2"].recall > 0.5
 
 
+def test_neighbours_that_differ_in_what_varies_least_are_found(tmp_path: Path) -> None:
+    """In tight clusters most of what varies is which cluster it is."""
+    draw = np.random.default_rng(5)
+    centres = draw.standard_normal((30, 64))
+    close = centres[draw.integers(0, 30, 4000)] + 0.1 * draw.standard_normal((4000, 64))
+    lists = pa.FixedSizeListArray.from_arrays(close.astype("f4").ravel(), 64)
+    columns = {"hoodoo.index.vector.columns": "e l2"}
+    table = created(tmp_path / "t", pa.table({"id": range(4000), "e": lists}), options=columns)
+    assert known(table)["l2"].recall >= 0.95
+
+
 @pytest.mark.parametrize("metric", ["l2", "cosine", "dot"])
 def test_vectors_that_vary_in_few_directions_have_these_alone(tmp_path: Path, metric: str) -> None:
     """As embeddings do: 6 of 64, and a common part. The index is shorter, and finds as much."""

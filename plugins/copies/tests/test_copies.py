@@ -275,6 +275,7 @@ def test_a_backup_is_not_written_to(tmp_path: Path, kind: str, version: int) -> 
         lambda: found.cluster(columns=["id"]), lambda: found.rollback(-1),
         lambda: found.rebuild_index("record_index"), lambda: found.restore(1),
         lambda: found.erase(where="id = 1"),
+        lambda: found.downgrade(8) if version == 9 else found.upgrade(9),
     ]  # fmt: skip
     calls += [found.compact if kind == "MERGE_ON_READ" else lambda: found.publish("delta")]
     for call in calls:

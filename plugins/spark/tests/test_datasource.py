@@ -214,7 +214,10 @@ def test_no_entry_of_the_catalog_is_made_with_rows(
     monkeypatch.setattr("pyspark.TaskContext.get", Context)
     path = {"path": str(tmp_path / "t"), **KEYS}
     of_task |= {"spark.sql.execution.id": "3", "spark.sql.execution.root.id": "2"}
-    with pytest.raises(ConfigError, match=r"comes with rows.*\.save\('.*t'\).*CREATE TABLE.*hoodoo\.session\(spark\)"):
+    with pytest.raises(
+        ConfigError,
+        match=r"comes with rows.*\.save\('.*t'\).*CREATE TABLE.*hoodoo\.session\(spark\)",
+    ):
         write(path, [rows([1])])
     assert not (tmp_path / "t").exists()
     of_task["spark.sql.execution.root.id"] = "3"

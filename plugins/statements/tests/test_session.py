@@ -1089,10 +1089,17 @@ def test_a_table_may_have_the_name_of_what_describe_takes(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "part", ["SORT BY fare", "CLUSTER BY fare", "DISTRIBUTE BY id SORT BY fare"]
+    "part",
+    [
+        "SORT BY fare",
+        "CLUSTER BY fare",
+        "DISTRIBUTE BY id SORT BY fare",
+    ],
 )
 def test_sorts_within_tasks_are_of_spark(session: Any, part: str) -> None:
+    both = "SELECT id, fare FROM trips UNION ALL SELECT id, fare FROM trips"
     for text in (
+        f"{both} {part.removeprefix('DISTRIBUTE BY id ')}",
         f"SELECT id FROM trips {part}",
         f"SELECT * FROM (SELECT id, fare FROM trips {part}) q",
         f"INSERT INTO trips SELECT * FROM trips {part}",

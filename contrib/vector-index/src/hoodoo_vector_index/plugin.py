@@ -24,7 +24,7 @@ LEAST = Option(
 SHARE = Option(
     "hoodoo.index.vector.share",
     "The part of the lists of each file that a search looks into: more find more, and take longer.",
-    "0.05",
+    "0.2",
     kind=Number(above=0, most=1),
 )
 MEMORY = Option(

@@ -25,8 +25,9 @@ _HEAD = struct.Struct("<8sIII")  # magic, checksum of the rest, bytes of the hea
 # Vectors of each list that the centres are made of, and rounds: more are hardly better.
 _SAMPLE, _ROUNDS = 64, 10
 # Of each dimension so many vectors tell which directions matter: those with this part of what
-# varies. They are taken where they are at most that share of all.
-_OF_EACH, _VARIES, _MOST = 8, 0.95, 0.75
+# varies, as neighbours differ in little of it. They are taken where they are at most that share of
+# all.
+_OF_EACH, _VARIES, _MOST = 8, 0.999, 0.75
 # So many lists are looked into at least: a small file has few.
 _LEAST_LISTS = 16
 Found = tuple[NDArray[np.float32], NDArray[np.int64]]
@@ -145,9 +146,9 @@ def _directions(sample: NDArray[np.float32]) -> NDArray[np.float32]:
     every = np.eye(dimension, dtype=np.float32)
     if count < _OF_EACH * dimension or dimension < 2 * _LEAST_LISTS:
         return every
-    mean = sample.mean(axis=0)
-    apart = sample - mean
     with np.errstate(over="ignore", invalid="ignore"):
+        mean = sample.mean(axis=0)
+        apart = sample - mean
         moments = apart.T @ apart
     if not np.isfinite(moments).all():
         return every

@@ -80,6 +80,8 @@ class _Seen:
     def is_one_folder(self, page: list[Entry]) -> bool:
         """Whether a ``page`` is of one folder, which has tables below it: others may be as large,
         and are listed side by side."""
+        if not page:
+            return False
         level = self.folder.count("/") + 1 if self.folder else 0
         first, last = ("/".join(page[at].path.split("/")[: level + 1]) for at in (0, -1))
         return first == last and first not in self.tables

@@ -7,10 +7,12 @@ from collections.abc import Collection, Iterator, Sequence
 
 from attrs import frozen
 from hoodoo.errors import ConfigError, UnsupportedTableError
+from hoodoo.kernel.registry import kernel
 from hoodoo.model.config import BUILT_METADATA, USABLE_METADATA, TableConfig
 from hoodoo.model.instant import Instant, State
 from hoodoo.options.table import BACKUP_OF, BOOTSTRAP_BASE
 from hoodoo.storage.api import Entry
+from hoodoo.storage.uri import split
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline import properties
 from hoodoo.timeline.instants import order_key
@@ -138,8 +140,15 @@ def of_copy(config: TableConfig) -> dict[str, str]:
 
 def refuse_overlap(table: TableHandle, place: str | os.PathLike[str]) -> None:
     """ConfigError for a copy that would lie in its table, or around it: the next one would have
-    this one in it."""
+    this one in it; and for a name of a catalog, to which copies add no table."""
     root = table.storage.root
+    scheme, _rest = split(place)
+    if scheme not in ("", "file") and kernel().find("catalog", scheme) is not None:
+        raise ConfigError(
+            f"place {place}",
+            "is the name of a table in a catalog, and copies lie at paths.",
+            "Give a path; hoodoo.catalog(...).register(name, path) names it afterwards.",
+        )
     if ArrivingRows.overlap(root, place):
         raise ConfigError(
             f"place {place}",
@@ -161,6 +170,6 @@ def refuse_rows_elsewhere(table: TableHandle) -> None:
             f"backup of {table.config.name}",
             f"would lack rows: they lie in {count:,} file{'s' * (count > 1)} of the source "
             f"{source}.",
-            'Write them into the table first: table.cluster(order="linear", columns=["id"]), with '
-            "a column of yours.",
+            "Write them into the table first: table.compact() where they have log files, then "
+            'table.cluster(order="linear", columns=["id"]), with a column of yours.',
         )

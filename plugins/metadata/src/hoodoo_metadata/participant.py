@@ -215,8 +215,9 @@ class MetadataParticipant:
         if gone:
             warn(
                 f"table {config.name}: the index {', '.join(gone)} is removed: it stores of each "
-                "row when its file was written, and the instant of a bootstrap is no time. Cluster "
-                "the table, and make the index again."
+                "row when its file was written, and the instant of a bootstrap is no time. Rewrite "
+                "these files: table.compact() where they have log files, then table.cluster("
+                'order="linear", columns=["id"]), with a column of yours; and make the index again.'
             )
             config = self._give_up(storage, config, gone)
             left = [p for p in left if p not in gone]

@@ -70,7 +70,8 @@ class Query:
             tree = at_moment(named(tree), datetime.now(timezone.utc))
             for select in tree.find_all(exp.Select):
                 select.set("hint", None)  # says how Spark computes, and not what
-                _refuse_sorts(select)
+            for query in tree.find_all(exp.Query):
+                _refuse_sorts(query)
         tables = (node.parts for node in tree.find_all(exp.Table))
         wanted = [".".join(part.name for part in parts).lower() for parts in tables]
         filtered = set[str]()
@@ -237,7 +238,7 @@ class Query:
         return self.spark.sql(text, **frames)
 
 
-def _refuse_sorts(select: exp.Select) -> None:
+def _refuse_sorts(select: exp.Query) -> None:
     """Of sorts within a task only Spark knows what they mean: it says how rows are in tasks."""
     for part in ("sort", "cluster"):
         if select.args.get(part) is not None:

@@ -91,6 +91,7 @@ def dry_run(table: TableHandle, to: int) -> VersionChange:
 def run(table: TableHandle, to: int) -> VersionChange:
     """Give ``table`` the version ``to``. Raises UnsupportedTableError and ConfigError for what
     can't be, and CommitConflictError where others are at work; then the table is as it was."""
+    table.check_writable()
     told = plan(table, to)  # what can't be is refused before anything is done
     recover(table.storage, table.config)
     if told.moves:
@@ -118,6 +119,7 @@ def run(table: TableHandle, to: int) -> VersionChange:
 def finish(table: TableHandle) -> None:
     """Of a table that has the version: do what a process that ended right after the decision has
     left, and delete the timeline of before."""
+    table.check_writable()
     storage, config = table.storage, table.config
     recover(storage, config)
     for other in VERSIONS.values():

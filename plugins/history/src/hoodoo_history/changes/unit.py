@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from attrs import field, frozen
 from hoodoo.model.filegroup import FileSlice, LogFile
 from hoodoo_rows.api import RowSpec
-from hoodoo_rows.model.filter_text import whole
+from hoodoo_rows.model.filter_text import text_of, whole
 
 INSERT, UPDATE, DELETE = "insert", "update", "delete"
 OPS = (DELETE, UPDATE, INSERT)
@@ -50,7 +50,9 @@ class ChangeSpec:
 
     rows: RowSpec
     images: tuple[str, ...]
-    where: pc.Expression | None = field(default=None, eq=whole)
+    where: pc.Expression | None = field(
+        default=None, eq=whole, repr=lambda where: "None" if where is None else text_of(where)
+    )
     where_columns: tuple[str, ...] = ()
 
     @property

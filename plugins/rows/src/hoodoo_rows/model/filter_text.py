@@ -19,4 +19,4 @@ def text_of(where: pc.Expression) -> str:
 def whole(where: pc.Expression | None) -> Any:
     """What is equal for equal filters alone: Arrow's own form, in which no value is cut.
     Expressions have no equality of their own: ``==`` makes a new expression."""
-    return None if where is None else where.__reduce__()[1]
+    return None if where is None else where.__reduce__()[1][0].to_pybytes()

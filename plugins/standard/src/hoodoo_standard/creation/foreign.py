@@ -11,6 +11,7 @@ from hoodoo.storage.api import Entry, Storage
 _PROPERTIES = ".hoodie/hoodie.properties"
 _LEVELS = 12
 _CHILDREN = 50
+_FIRST = 4  # folders of a level that are looked into
 
 
 def found_at(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
@@ -126,14 +127,15 @@ def table_above(root: str, at: Callable[[str], Storage]) -> str | None:
 
 
 def _has_parquet(storage: Storage, entries: Sequence[Entry]) -> bool:
-    """Whether a directory holds Parquet files, be it in partitions."""
+    """Whether a directory holds Parquet files, be it in partitions: as far as the first folders of
+    each level show it."""
     for _ in range(_LEVELS):
         if any(e.name.endswith((".parquet", ".pq")) for e in entries if not e.is_dir):
             return True
         inner = [e for e in entries if e.is_dir and not e.name.startswith(("_", "."))]
-        if not inner:
+        entries = [e for folder in inner[:_FIRST] for e in storage.list(folder.path)]
+        if not entries:
             return False
-        entries = storage.list(inner[0].path)
     return False
 
 

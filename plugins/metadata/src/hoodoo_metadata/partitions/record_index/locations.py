@@ -173,8 +173,9 @@ def millis_of(instant: str, timezone: str = "UTC") -> int:
             "record index",
             f"stores of each row when its file was written, and the instant {instant} of a "
             "bootstrap is no time.",
-            "Cluster the table first, after which no file has this instant; or use another "
-            "index, such as bloom.",
+            "Rewrite these files first: table.compact() where they have log files, then "
+            'table.cluster(order="linear", columns=["id"]), with a column of yours. Or use another '
+            'index: table.switch_index("bloom").',
         )
     return (to_datetime(instant, timezone) - _EPOCH) // _MILLISECOND
 
