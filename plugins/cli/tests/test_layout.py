@@ -26,13 +26,8 @@ from hoodoo.timeline.layouts import LAYOUTS
 from hoodoo_cli.commandline import main
 from hoodoo_clustering.layout.axis import axis_of, thinned
 from hoodoo_clustering.layout.drawing import svg
-from hoodoo_clustering.layout.files import (
-    ColumnFigures,
-    FileRange,
-    LayoutReport,
-    column_figures,
-    table_layout,
-)
+from hoodoo_clustering.layout.figures import ColumnFigures, FileRange, column_figures
+from hoodoo_clustering.layout.files import LayoutReport, table_layout
 from hoodoo_formats.parquet.format import ParquetFormat
 from hoodoo_standard.storage.local import LocalStorage
 from hypothesis import given
