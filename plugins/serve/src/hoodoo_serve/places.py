@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import define, field, frozen
 from hoodoo.errors import HoodooError
@@ -15,14 +15,12 @@ from hoodoo_cli.toolkit.many import tables_of
 from hoodoo_serve.serving import Serving
 from hoodoo_serve.table_services import TableServices
 
-if TYPE_CHECKING:
-    from hoodoo_cli.tables_below import TableBelow
-
 _log = get_logger(__name__)
 
 
-def served(tables: Iterable[TableBelow]) -> list[str]:
-    """The paths of those that have services: nothing is written to a backup."""
+def served(tables: Iterable[Any]) -> list[str]:
+    """The paths of those of :func:`tables_of` that have services: nothing is written to a
+    backup."""
     return [one.path for one in tables if one.is_table and not one.is_backup]
 
 
