@@ -95,7 +95,7 @@ class LanceReader:
                 rows = min(step, self._rows - start)
                 yield pa.record_batch([pa.nulls(rows)], ["none"]).select([])
             return
-        for start, count in [(0, self._rows)] if where is None else self._ranges(where, wanted):
+        for start, count in [(0, self._rows)] if where is None else self._ranges(where):
             yield from self._read(wanted, start, count, step)
 
     def _read(
@@ -114,12 +114,13 @@ class LanceReader:
         if rows != count:
             raise self._corrupt(f"it has {rows} rows from {start} on, and says {count}")
 
-    def _ranges(self, where: pc.Expression, wanted: Sequence[str]) -> list[tuple[int, int]]:
-        """The first row and the number of rows of all parts of the file that can match."""
+    def _ranges(self, where: pc.Expression) -> list[tuple[int, int]]:
+        """The first row and the number of rows of all parts of the file that can match: the same
+        for all columns, as rows and their keys are read side by side."""
         every = [(0, self._rows)]
         try:
             asked = Reads.referenced(where, self.schema)
-            if not asked or set(asked).issuperset(wanted):
+            if not asked:
                 return every
             found: list[tuple[int, int]] = []
             start = 0
