@@ -117,6 +117,52 @@ def test_new_tables_by_their_names(tmp_path: Path, glue: Any) -> None:
         hoodoo.create("glue://lake.there", SCHEMA, record_key="id")
 
 
+@pytest.mark.parametrize("how", ["create", "convert", "import", "lake"])
+def test_a_table_whose_entry_is_refused_is_named(
+    tmp_path: Path,
+    glue: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    how: str,
+) -> None:
+    """A right to look at entries, and none to make them: the sentence leads on from there."""
+    glue.create_database(DatabaseInput={"Name": "lake", "LocationUri": f"file://{tmp_path}/lake"})
+    (tmp_path / "plain").mkdir()
+    source, name, path = tmp_path / "plain/a.parquet", "glue://lake.t", f"{tmp_path}/lake/t"
+    pq.write_table(pa.table({"id": [1, 2]}), source)
+    calls = {
+        "create": lambda: hoodoo.create(name, [{"id": 1}, {"id": 2}], record_key="id"),
+        "convert": lambda: hoodoo.convert(str(source.parent), name, record_key="id"),
+        "import": lambda: main(["import", name, str(source), "--record-key", "id"]),
+        "lake": lambda: hoodoo.catalog("glue://").create("lake.t", "id bigint", record_key="id"),
+    }
+
+    def denied(**arguments: Any) -> Any:
+        error = {"Error": {"Code": "AccessDeniedException", "Message": "no"}}
+        raise ClientError(error, "CreateTable")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(glue, "create_table", denied)
+        patch.setattr("hoodoo_catalogs.glue.GlueCatalog.from_settings", lambda _: seen)
+        seen = GlueCatalog(glue, {})
+        with pytest.raises((CatalogError, SystemExit)) as caught:
+            calls[how]()
+        said = " ".join([str(caught.value), *capsys.readouterr().err.split()])
+        assert f"table is there: {path}." in said and "AccessDenied" in said, said
+        assert f"Then hoodoo.open({path!r}).sync()" in said
+        with pytest.raises(CatalogError, match="AccessDenied"):
+            hoodoo.open(path).sync()
+    (done,) = hoodoo.open(path).sync()
+    assert done.created and hoodoo.open(name).path == f"file://{path}"
+    if how == "import":
+        with pytest.raises(SystemExit) as caught:
+            calls[how]()
+        assert not caught.value.code
+    else:
+        hoodoo.create(name, [{"id": 1}, {"id": 2}], record_key="id", exist_ok=True)
+    assert hoodoo.open(name).read().count() == 2
+
+
 @pytest.mark.sampled(1, among="long")
 def test_many_partitions(tmp_path: Path, glue: Any) -> None:
     table = made(tmp_path / "t", {"hoodoo.catalogs": "glue://lake.t"})

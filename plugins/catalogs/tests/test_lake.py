@@ -177,6 +177,23 @@ def test_a_table_that_lies_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "rides" not in hoodoo_error(lambda: hoodoo.open(f"{tmp_path}/lake#none")).split("Fix")[1]
 
 
+@pytest.mark.parametrize("folder", ["lake", "of#2026", "of#2026/"])
+def test_tables_of_a_catalog_are_listed_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], folder: str
+) -> None:
+    """Through links, and in folders whose names look like those of tables."""
+    lake = hoodoo.catalog(f"{tmp_path}/{folder.rstrip('/')}/")
+    lake.create("trips", SCHEMA, record_key="id")
+    lake.register("rides", hoodoo.create(tmp_path / "rides", SCHEMA, record_key="id").path)
+    (tmp_path / "link").symlink_to(tmp_path / folder, target_is_directory=True)
+    for place in (f"{tmp_path}/{folder}", f"{tmp_path}/link"):
+        with pytest.raises(SystemExit) as ended:
+            main(["ls", place, "--json"])
+        assert not ended.value.code
+        listed = [one["name"] for one in json.loads(capsys.readouterr().out)]
+        assert listed == ["rides", "trips"], place
+
+
 def hoodoo_error(call: Any) -> str:
     with pytest.raises(HoodooError) as caught:
         call()

@@ -89,6 +89,15 @@ def test_tables_that_appear_are_taken_up_and_those_that_go_are_let_go(
         assert live and not well and "does not exist" in json.dumps(said["places"])
 
 
+def test_a_table_that_two_ways_lead_to_is_served_once(made: Made, tmp_path: Path) -> None:
+    table = made("lake/t")
+    (tmp_path / "link").symlink_to(tmp_path / "lake", target_is_directory=True)
+    found = Serving([])
+    places = [str(tmp_path / name) for name in ("link", "lake")]
+    Places(found, places, {}, make).look()
+    assert found.paths == (table.path,)
+
+
 @pytest.mark.sampled(1, among="long")
 def test_a_line_that_fails_removes_no_table(made: Made, tmp_path: Path) -> None:
     tables = [made("lake/a"), made("lake/b")]

@@ -23,6 +23,7 @@ from hoodoo.table.table import open as open_table
 from hoodoo_catalogs import options as keys
 from hoodoo_catalogs.described import Described
 from hoodoo_catalogs.hookspecs.catalog import Catalog, CatalogError, CatalogTable
+from hoodoo_catalogs.participant import without_entry
 from hoodoo_catalogs.places import Place
 from hoodoo_catalogs.sync import is_same_place, refuse_other, sync
 
@@ -141,7 +142,8 @@ class Lake:
         if str(evolve(self.place, table=name)) not in map(str, map(Place.of, noted)):
             now = keys.CATALOGS.spell(self._noted(name, noted))
             table.handle.change_properties({keys.CATALOGS.key: now})
-        self._sync(name, table)
+        with without_entry(evolve(self.place, table=name), table.path):
+            self._sync(name, table)
         return table
 
     def _noted(self, name: str, noted: tuple[str, ...]) -> tuple[str, ...]:

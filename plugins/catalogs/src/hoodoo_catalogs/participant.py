@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from attrs import define, field
 from hoodoo.errors import HoodooError, warn
@@ -63,7 +64,8 @@ class OfCatalogs:
         place: Place | None = getattr(storage, "new_place", None)
         if place is not None:
             given = self.settings.options
-            sync(Described(storage, load(storage, config), given), place, place.open(given))
+            with without_entry(place, storage.root, "empty table"):
+                sync(Described(storage, load(storage, config), given), place, place.open(given))
 
     def after_action(self, request: RebuildRequest, timeline: Timeline) -> tuple[str, ...]:
         given = self.settings.options
@@ -86,6 +88,21 @@ class OfCatalogs:
             if not found.skipped:
                 done.append(str(place))
         return tuple(done)
+
+
+@contextmanager
+def without_entry(place: Place, root: str, what: str = "table") -> Iterator[None]:
+    """An error in it names the table at ``root``, which is there and notes ``place``."""
+    try:
+        yield
+    except HoodooError as error:
+        path = root.removeprefix("file://")
+        raise CatalogError(
+            str(place),
+            f"the entry is not made ({error.obj}: {error.rule.rstrip('.')}), and the "
+            f"{what} is there: {path}.",
+            f"{error.fix} Then hoodoo.open({path!r}).sync(), with these options, makes it.",
+        ) from error
 
 
 def sync_all(

@@ -10,7 +10,7 @@ from typing import Any
 from attrs import define, field, frozen
 from hoodoo.errors import HoodooError
 from hoodoo.log import get_logger
-from hoodoo_cli.toolkit.many import tables_of
+from hoodoo_cli.toolkit.many import real_path, tables_of
 
 from hoodoo_serve.serving import Serving
 from hoodoo_serve.table_services import TableServices
@@ -19,9 +19,9 @@ _log = get_logger(__name__)
 
 
 def served(tables: Iterable[Any]) -> list[str]:
-    """The paths of those of :func:`tables_of` that have services: nothing is written to a
-    backup."""
-    return [one.path for one in tables if one.is_table and not one.is_backup]
+    """The paths, without links, of those of :func:`tables_of` that have services: nothing is
+    written to a backup."""
+    return [real_path(one.path) for one in tables if one.is_table and not one.is_backup]
 
 
 @frozen

@@ -90,22 +90,30 @@ def tables_of(place: str, options: Mapping[str, Any] | None = None) -> Iterator[
     else:
         seen = set()
         for table in tables_below(place, given):
-            seen.add(table.path)
+            seen.add(real_path(table.path))
             yield table
         yield from _elsewhere(place, given, seen)
 
 
 def _elsewhere(place: str, given: Mapping[str, Any], seen: Collection[str]) -> Iterator[TableBelow]:
-    """The tables that the catalog of a folder has, and that lie elsewhere."""
+    """The tables that the catalog of a folder has, and that lie elsewhere: none of the real paths
+    ``seen``."""
     from hoodoo.kernel.registry import kernel
 
     if kernel().find("catalog", _CATALOG_OF_FOLDERS) is None:
         return
     import hoodoo
 
-    lake = hoodoo.catalog(place, given)
+    # With a slash at its end, a folder with a # in its name is not the name of a table.
+    lake = hoodoo.catalog(f"{place.rstrip('/')}/", given)
     found = _side_by_side(partial(_of_entry, lake, given=given, seen=seen), lake.tables())
-    yield from (one for one in found if one.path not in seen)
+    yield from (one for one in found if real_path(one.path) not in seen)
+
+
+def real_path(path: str) -> str:
+    """The URI of a table without links, whatever way has led to it."""
+    is_local = split(path)[0] in ("", "file")
+    return f"file://{os.path.realpath(local_path(path))}" if is_local else path
 
 
 def several(path: str, options: Mapping[str, Any]) -> list[TableBelow] | None:
@@ -252,7 +260,7 @@ def _of_entry(
     path = name
     try:
         path = lake.entry(name).location
-        if path in seen:
+        if real_path(path) in seen:
             return []
         first = next(tables_below(path, given), None)
     except HoodooError as error:
