@@ -20,6 +20,7 @@ from hoodoo.errors import (
     NotATableError,
     NullKeyError,
     SchemaError,
+    StorageError,
     TableExistsError,
     UnsupportedTableError,
 )
@@ -139,6 +140,30 @@ def test_arguments_of_create_that_are_none_of_its_own(
     with pytest.raises(CallError, match=r"hoodoo\.convert: does not take") as caught:
         hoodoo.convert(str(tmp_path / "nothing"), record_key="id", **given)
     assert fix in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("glue://db.t", r'hoodoo\.catalog\("glue://"\)\.entry\("db\.t"\)\.location'),
+        ("hms://host:9083/db.t", r'hoodoo\.catalog\("hms://host:9083"\)\.entry\("db\.t"\)'),
+        ("ftp://host/files", "is nothing that pyarrow opens"),
+        ("file://relative", "is nothing that pyarrow opens"),
+    ],
+)
+def test_a_source_that_is_no_place_of_files(source: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=said) as caught:
+        hoodoo.convert(source, tmp_path / "new", record_key="id")
+    assert caught.value.fix
+
+
+def test_a_folder_that_may_not_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*arguments: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pyarrow.fs.FileSelector", denied)
+    with pytest.raises(StorageError, match="Permission denied"):
+        hoodoo.convert(tmp_path, tmp_path / "new", record_key="id")
 
 
 def test_keys(tmp_path: Path) -> None:

@@ -9,7 +9,17 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import frozen
-from hoodoo.errors import CallError, ConfigError, EngineError, NotATableError, UnsupportedTableError
+from hoodoo.errors import (
+    CallError,
+    ConfigError,
+    EngineError,
+    HoodooError,
+    NotATableError,
+    StorageError,
+    UnsupportedTableError,
+)
+from hoodoo.kernel.registry import kernel
+from hoodoo.storage.uri import split
 
 _METADATA = re.compile(r"(?:v|0*)(\d+)[^/]*\.metadata\.json(?:\.gz)?$")
 
@@ -62,22 +72,47 @@ def found_at(source: Any, as_of: int | str | None) -> Source:
 def _opened(path: str) -> tuple[Any, str]:
     from pyarrow import fs
 
-    if "://" in path:
+    if "://" not in path:
+        return fs.LocalFileSystem(), os.path.abspath(path)
+    try:
         found: tuple[Any, str] = fs.FileSystem.from_uri(path)
-        return found
-    return fs.LocalFileSystem(), os.path.abspath(path)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise _unreadable(path, error) from error
+    return found
+
+
+def _unreadable(path: str, error: Exception) -> HoodooError:
+    scheme, rest = split(path)
+    host, _, name = rest.rpartition("/")
+    if scheme != "file" and kernel().find("catalog", scheme) is not None:
+        return ConfigError(
+            f"path {path}",
+            "is the name of a table in a catalog, not a place with files.",
+            "A Hudi table is opened: hoodoo.open(name). Of another, give the path of its files: "
+            f'hoodoo.catalog("{scheme}://{host}").entry("{name}").location.',
+        )
+    return ConfigError(
+        f"path {path}",
+        f"is nothing that pyarrow opens ({error}).",
+        "Give a local path, or a URI of file://, s3://, gs:// or abfss://; or a "
+        "pyarrow.dataset.dataset(...) with a file system of your own.",
+    )
 
 
 def _names(filesystem: Any, inside: str, path: str) -> set[str]:
     """What lies in the directory; the path itself where it is a file."""
     from pyarrow import fs
 
-    info = filesystem.get_file_info(inside)
-    if info.type == fs.FileType.NotFound:
-        raise NotATableError(path, "there is nothing.", "Check the path.")
-    if info.type == fs.FileType.File:
-        return set()
-    return {one.base_name for one in filesystem.get_file_info(fs.FileSelector(inside))}
+    try:
+        info = filesystem.get_file_info(inside)
+        if info.type == fs.FileType.NotFound:
+            raise NotATableError(path, "there is nothing.", "Check the path.")
+        if info.type == fs.FileType.File:
+            return set()
+        return {one.base_name for one in filesystem.get_file_info(fs.FileSelector(inside))}
+    except OSError as error:
+        fix = "Check the path, and the credentials that pyarrow finds."
+        raise StorageError(path, f"can't be listed ({error}).", fix) from error
 
 
 def _no_moment(as_of: object, what: str) -> None:
