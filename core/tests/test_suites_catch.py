@@ -16,19 +16,28 @@ from hoodoo.testing.contracts.storage import StorageContract
 from hoodoo.testing.directory import DirectoryStorage
 
 SOURCE = """
-import threading
+import threading, time
 from hoodoo.testing.directory import DirectoryStorage
 
 _LOCK = threading.Lock()
 
 class LocksThreads(DirectoryStorage):
-    # Excludes the threads of its process, and no other process.
+    # Excludes the threads of its process, and no other process. Two processes meet once between
+    # the look and the put, however the machine divides its time.
     def put_if_absent(self, path, data):
         with _LOCK:
             if self.head(path) is not None:
                 return False
+            if path == "processes/0":
+                self._meet(data)
             self.put(path, data)
             return True
+
+    def _meet(self, me):
+        end = time.monotonic() + 60
+        self.put(f"met/{me.decode()}", b"")
+        while len(self.list("met")) < 2 and time.monotonic() < end:
+            time.sleep(0.001)
 """
 
 
