@@ -161,6 +161,14 @@ def filled(path: Path, kind: str, index: str, more: Mapping[str, Any] = NOTHING)
     return table
 
 
+def test_a_new_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its folder is listed once, whatever is asked of it."""
+    monkeypatch.setattr("hoodoo_standard.creation.properties.open_storage", tables.open_storage)
+    with counted(17, 17) as clock:
+        hoodoo.create(tmp_path / "t", SCHEMA, record_key="id")
+    assert clock.operations.count("list ") == 1
+
+
 # The goals (operations, depth) were (22, 12), with cleaning, too; with a record index (34, 18); to open and read: depth 4.
 @pytest.mark.sampled(1, among="long")
 @pytest.mark.parametrize(

@@ -30,10 +30,9 @@ def _file(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
     return Found("it is a file", "Give the directory of the table.", is_file=True)
 
 
-def rows_of_others(storage: Storage) -> Found | None:
-    """Files with rows at the root of ``storage`` that are of no Hudi table: readers of a table that
-    is created there would not see these rows."""
-    entries = storage.list("")
+def rows_of_others(storage: Storage, entries: Sequence[Entry]) -> Found | None:
+    """Files with rows at the root of ``storage``, whose ``entries`` are given, that are of no Hudi
+    table: readers of a table that is created there would not see these rows."""
     if not entries or any(entry.name == ".hoodie" for entry in entries):
         return None
     return _of_other_format(storage, entries) or _of_parquet(storage, entries)
@@ -66,7 +65,8 @@ def _of_parquet(storage: Storage, entries: Sequence[Entry]) -> Found | None:
 
 
 def _directory(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
-    entries = [entry for entry in storage.list("") if entry.name != ".hoodie"]
+    root = storage.list("")
+    entries = [entry for entry in root if entry.name != ".hoodie"]
     path = _plain(storage.root)
     if (found := _of_other_format(storage, entries)) is not None:
         return found
@@ -76,7 +76,7 @@ def _directory(storage: Storage, at: Callable[[str], Storage]) -> Found | None:
             f"it is the directory {of} of the Hudi table {_plain(table)}",
             f'Open that one: hoodoo.open("{_plain(table)}"); a filter chooses partitions.',
         )
-    if below := tables_below(storage):
+    if below := tables_below(storage, root):
         return Found(
             f"it is a directory of Hudi tables: {some(below, 5)}",
             f'Open one of them: hoodoo.open("{path}/{below[0]}").',
@@ -96,9 +96,9 @@ def _copied(source: str) -> str:
     return f"Copy its rows into a new table: hoodoo.convert({source}, NEW_PATH, record_key=...)."
 
 
-def tables_below(storage: Storage) -> list[str]:
-    """Return the paths of Hudi tables below the root of ``storage``, of the directories looked at
-    first.
+def tables_below(storage: Storage, root: Sequence[Entry]) -> list[str]:
+    """Return the paths of Hudi tables below the root of ``storage``, whose entries are ``root``, of
+    the directories looked at first.
 
     Looks at no more than 50 directories, those of the upper levels first: a bucket may have
     millions of files. Empty where the root itself is a table."""
@@ -107,7 +107,8 @@ def tables_below(storage: Storage) -> list[str]:
         below = []
         for folder in level[: _CHILDREN - looked]:
             looked += 1
-            folders = [entry for entry in storage.list(folder) if entry.is_dir]
+            entries = storage.list(folder) if folder else root
+            folders = [entry for entry in entries if entry.is_dir]
             if not any(entry.name == ".hoodie" for entry in folders):
                 below += [entry.path for entry in folders]
             elif folder:

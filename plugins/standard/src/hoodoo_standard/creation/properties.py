@@ -103,13 +103,14 @@ def _refuse_overlap(path: str, options: Mapping[str, str]) -> None:
     # What is above may not be there, or not ours to see.
     with suppress(HoodooError, OSError, ValueError):
         storage = open_storage(path, options)
-        below = tables_below(storage)
+        root = storage.list("")
+        below = tables_below(storage, root)
         above = table_above(storage.root, partial(open_storage, options=options))
         if above is not None:
             inner = storage.root[len(above) :].strip("/")
             is_partition = storage.head(PARTITION_FILE) is not None
         elif not below:
-            others = rows_of_others(storage)
+            others = rows_of_others(storage, root)
     if below:
         raise ConfigError(
             f"path {path}",
