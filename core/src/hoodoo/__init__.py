@@ -7,12 +7,17 @@ from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hoodoo import errors as errors
     from hoodoo.hookspecs import hookimpl
+    from hoodoo.table import functions as _functions  # those of plugins: a stub, and no module
+    from hoodoo.table.functions import *  # noqa: F403
     from hoodoo.table.table import Table, create, open
 
 __version__ = "0.2.0"
 
 __all__ = ["Table", "__version__", "create", "hookimpl", "open"]
+if TYPE_CHECKING:
+    __all__ += _functions.__all__
 
 
 class _Moved:
@@ -37,25 +42,28 @@ class _Moved:
 sys.meta_path.append(_Moved)
 
 
-def __getattr__(name: str) -> Any:
-    # Importing the package costs nothing; a worker that imports a plugin needs `hookimpl` and
-    # nothing of the rest.
-    if name == "hookimpl":
-        from hoodoo.hookspecs import hookimpl
+if not TYPE_CHECKING:  # a name that is wrong is found
 
-        return hookimpl
-    if name in ("Table", "create", "open"):
-        from hoodoo.table import table
+    def __getattr__(name: str) -> Any:
+        # Importing the package costs nothing; a worker that imports a plugin needs `hookimpl`
+        # and nothing of the rest.
+        if name == "hookimpl":
+            from hoodoo.hookspecs import hookimpl
 
-        return getattr(table, name)
-    from hoodoo.calls import lacks
-    from hoodoo.kernel.functions import function
+            return hookimpl
+        if name in ("Table", "create", "open"):
+            from hoodoo.table import table
 
-    # Python asks for an attribute first where a module is imported from the package.
-    known = name[:1] == "_" or PathFinder.find_spec(f"{__name__}.{name}", __path__) is not None
-    if not known and name.isidentifier() and (found := function(name)):
-        return found
-    lacks("module 'hoodoo' has no attribute", "hoodoo", name)
+            return getattr(table, name)
+        from hoodoo.calls import lacks
+        from hoodoo.kernel.functions import function
+
+        # Python asks for an attribute first where a module is imported from the package.
+        at = f"{__name__}.{name}"
+        known = name[:1] == "_" or PathFinder.find_spec(at, __path__) is not None  # noqa: F405
+        if not known and name.isidentifier() and (found := function(name)):
+            return found
+        lacks("module 'hoodoo' has no attribute", "hoodoo", name)
 
 
 def __dir__() -> list[str]:

@@ -26,7 +26,8 @@ class Rows(Shown):
     call_hint: ClassVar[str] = "A read is not a Dataset; its method to_dataset() returns one. "
 
     if TYPE_CHECKING:  # methods that plugins bring; type checkers know the usual ones
-        limit = search = to_dataset = to_duckdb = to_pandas = to_polars = cast(Any, None)
+        limit = read_blob = search = cast(Any, None)
+        to_dataset = to_duckdb = to_pandas = to_polars = cast(Any, None)
     else:
 
         def __getattr__(self, name: str) -> Any:
