@@ -21,6 +21,7 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from attrs import frozen
 from hoodoo import errors
@@ -76,6 +77,12 @@ class World:
         path = self.home / "trips"
         shutil.copytree(self.golden(name), path)
         return str(path)
+
+    def source(self) -> str:
+        """A folder with a Parquet file."""
+        (self.home / "source").mkdir()
+        pq.write_table(ROWS, self.home / "source/a.parquet")
+        return str(self.home / "source")
 
     def rewrite(self, old: bytes, new: bytes) -> None:
         """Change hoodie.properties by hand; the checksum with it if ``new`` keeps the table sound."""
@@ -163,6 +170,39 @@ def _(world: World) -> Act:
 def _(world: World) -> Act:
     table = world.table()
     return lambda: table.read(as_of=12)
+
+
+@trial("a folder with rows of other formats", errors.ConfigError)
+def _(world: World) -> Act:
+    (world.home / "trips").mkdir()
+    pq.write_table(ROWS, world.home / "trips/a.parquet")
+    return world.create()
+
+
+@trial("a record index of files of a bootstrap", errors.UnsupportedTableError)
+def _(world: World) -> Act:
+    table = hoodoo.bootstrap(world.source(), world.path, record_key="id")
+    return lambda: table.switch_index("record_index")
+
+
+@trial("a backup within its table", errors.ConfigError)
+def _(world: World) -> Act:
+    table = world.table()
+    return lambda: table.backup(f"{world.path}/copy")
+
+
+@trial("a write to a backup", errors.UnsupportedTableError)
+def _(world: World) -> Act:
+    copy = str(world.home / "copy")
+    world.table().backup(copy)
+    return lambda: hoodoo.open(copy).upsert(MORE)
+
+
+@trial("`SORT BY` without Spark", errors.ConfigError)
+def _(world: World) -> Act:
+    text = "SELECT id FROM trips UNION ALL SELECT id FROM trips SORT BY id"
+    table = world.table()
+    return lambda: hoodoo.sql(text, {"trips": table})
 
 
 @trial("an upsert into a table without key columns", errors.ConfigError)

@@ -4,6 +4,7 @@ rule, fix."""
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +73,21 @@ def test_arguments(tmp_path: Path) -> None:
     refused(tmp_path / "empty", NotATableError, "no Parquet files")
 
 
-def test_the_record_index(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["METADATA_ONLY", "FULL_RECORD"])
+@pytest.mark.parametrize("index", ["record_index", "bucket"])
+def test_an_index_that_a_bootstrap_can_not_have(tmp_path: Path, index: str, mode: str) -> None:
+    """What is said leads to a table."""
     one_file(tmp_path)
-    refused(tmp_path, ConfigError, "is no time", index="record_index")
+    path, given = tmp_path / "t", {"record_key": "id", "index": index, "mode": mode}
+    if (index, mode) != ("bucket", "FULL_RECORD"):
+        said = "is no time" if index == "record_index" else "computes the file group"
+        with pytest.raises(ConfigError, match=said) as caught:
+            hoodoo.bootstrap(tmp_path / "source", path, **given)
+        assert f"Delete the new table file://{path}, " in caught.value.fix
+        assert hoodoo.open(path).count() == 0
+        shutil.rmtree(path)
+        given["index"] = "bloom"
+    assert hoodoo.bootstrap(tmp_path / "source", path, **given).count() == TABLE.num_rows
 
 
 @pytest.mark.parametrize(

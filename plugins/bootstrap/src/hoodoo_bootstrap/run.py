@@ -268,18 +268,19 @@ def _check_keys(table: TableHandle, call: Call) -> None:
     target: WriteTarget = table.write_target(None, call.engine)
     engine = target.engine
     engine.check(target.plugins.refs)
+    first_of_all = f"Delete the new table {table.storage.root}, which is empty. Then use"
     if target.computed is not None and call.of_mode(METADATA_ONLY):
         raise ConfigError(
             f"index {table.config.get(HUDI_INDEX) or table.config.get(OWN_INDEX)}",
             "computes the file group of each key, and files of the source are not sorted by it.",
-            "Use another index, such as bloom; or copy the rows: mode FULL_RECORD.",
+            f"{first_of_all} another index, such as bloom; or the mode FULL_RECORD.",
         )
-    if "record_index" in table.config.metadata_partitions and call.of_mode(METADATA_ONLY):
+    if "record_index" in table.config.metadata_partitions:
         raise ConfigError(
             "index record_index",
             "stores of each row when its file was written, and the instant of a bootstrap is "
             "no time.",
-            "Use another index, such as bloom; or copy the rows: mode FULL_RECORD.",
+            f"{first_of_all} another index, such as bloom.",
         )
     rows = sum(call.found.rows.values())
     parts = max(engine.parallelism, -(-rows // _KEYS_A_PART))
