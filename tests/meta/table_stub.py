@@ -124,7 +124,9 @@ def stub_of_functions() -> str:
         imports |= {_public(known[n], n) for n in _needed(tree) if n in known}
         made.append(_shown(tree, name, ""))
     lines = [f"{line}\n" for line in sorted(imports)]
-    return "".join([HEADER_OF_FUNCTIONS, *lines, f"\n__all__: list[str] = {[*functions()]}\n", *made])
+    return "".join(
+        [HEADER_OF_FUNCTIONS, *lines, f"\n__all__: list[str] = {[*functions()]}\n", *made]
+    )
 
 
 if __name__ == "__main__":
