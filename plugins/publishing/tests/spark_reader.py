@@ -32,6 +32,10 @@ def main() -> None:
         "spark.sql.shuffle.partitions": "1",
         "spark.default.parallelism": "1",
         "spark.databricks.delta.snapshotPartitions": "1",
+        # The tables are tiny: compiled queries cost more than they save.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.adaptive.enabled": "false",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
