@@ -18,6 +18,7 @@ from hoodoo.storage.together import together
 from hoodoo_rows.api import Batches, Query, Reads, Scan, StoredFiles
 
 from hoodoo_spark.exact_files import is_read, read_files
+from hoodoo_spark.few_rows import few_rows
 from hoodoo_spark.native_read import arrow_scan
 from hoodoo_spark.null_keys import refused_nulls
 from hoodoo_spark.scan_frame import with_pruning
@@ -40,6 +41,8 @@ def to_dataframe(scan: Scan | Query, spark: Any = None) -> Any:
     refuse_unshared(scan.source.storage)
     if not isinstance(scan, Scan):
         return _of_units(scan, spark)
+    if (few := few_rows(scan, spark)) is not None:
+        return few
     frame = _of_scan(scan, spark)
     # Over Connect plans are the server's: filters of the DataFrame leave out row groups alone.
     return frame if is_connect(spark) else with_pruning(frame, scan, _of_scan)
