@@ -105,7 +105,7 @@ def test_a_side_of_a_join_may_have_few_rows(spark: Any, table: hoodoo.Table) -> 
     assert session.sql(text).to_arrow()["n"].to_pylist() == [290]
 
 
-@pytest.mark.parametrize("limit", ["MOST_ROWS", "MOST_BYTES", "MOST_FILES", "MOST_FILE_BYTES"])
+@pytest.mark.parametrize("limit", ["MOST_ROWS", "MOST_BYTES", "MOST_FILES", "MOST_STORED"])
 def test_many_rows_are_left_to_spark(
     spark: Any, table: hoodoo.Table, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,10 +116,12 @@ def test_many_rows_are_left_to_spark(
     assert found.count() == 300
 
 
-@pytest.mark.parametrize("condition", ["id > 2990", "id % 2 = 0 OR id = 3", "price IS NULL"])
+@pytest.mark.parametrize("condition", ["id > 2990", "id % 2 = 0 OR id = 3", "price IS NULL", "part = 1"])
 def test_filters_without_values_are_left_to_spark(
-    spark: Any, table: hoodoo.Table, condition: str
+    spark: Any, tmp_path: Path, condition: str
 ) -> None:
+    rows = made(3_000).append_column("part", pa.array([n % 2 for n in range(3_000)]))
+    table = hoodoo.create(str(tmp_path / "t"), rows, record_key="id", partition_by="part")
     session = hoodoo.session(spark, tables={"t": table})
     assert not is_local(session.sql(f"SELECT id FROM t WHERE {condition}").to_spark())
 

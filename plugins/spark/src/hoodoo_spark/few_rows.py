@@ -1,7 +1,7 @@
 """Few rows: those of a query that names values of a column, read in this process.
 
 Spark needs some 0.1 s for any query that reads a file. Where a filter names values (``=``, ``in``)
-and few files can have them, the rows are read here instead, and Spark gets them with the query, as
+and few row groups can have them, the rows are read here instead, and Spark gets them with the query, as
 it gets the rows of ``VALUES``."""
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from hoodoo_spark.types import spark_schema
 _log = get_logger(__name__)
 # A read ends as it has more, and Spark reads the files then: what was read for nothing is little.
 MOST_ROWS, MOST_BYTES = 10_000, 8 << 20
-# Of more files, Spark's tasks read several at the same time.
-MOST_FILES, MOST_FILE_BYTES = 4, 256 << 20
+# Of more files, or of more rows in row groups that can match, tasks of Spark are the faster ones.
+MOST_FILES, MOST_STORED = 16, 500_000
 
 
 def few_rows(scan: Scan, spark: Any) -> Any | None:
@@ -35,12 +35,12 @@ def few_rows(scan: Scan, spark: Any) -> Any | None:
         or is_connect(spark)
         or int(pyspark.__version__.partition(".")[0]) < 4
         or len(plan.slices) > MOST_FILES
-        or plan.size > MOST_FILE_BYTES
         or not all(_is_plain(field.type) for field in scan.schema)
         or not any(
             StoredFiles.named_values(spec.where, plan.stored, name) is not None
-            for name in spec.where_columns
+            for name in set(spec.where_columns) - {*scan.source.config.partition_fields}
         )
+        or scan.stored_rows()[1] > MOST_STORED
     ):
         return None
     found: list[pa.RecordBatch] = []

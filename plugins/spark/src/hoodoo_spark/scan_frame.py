@@ -32,12 +32,12 @@ Node = tuple[dict[str, Any], list[Any]]
 
 @frozen
 class Filtered:
-    """What a frame is made of: ``scan``, then ``conditions``, Spark's, of the columns ``output``.
-    ``make`` makes a DataFrame of a scan."""
+    """What a frame is made of: ``scan``, then ``conditions``, Spark's, of the columns ``output``;
+    without conditions, those of the frame. ``make`` makes a DataFrame of a scan."""
 
     scan: Scan
     make: Make
-    output: tuple[Any, ...]
+    output: tuple[Any, ...] = ()
     conditions: tuple[Any, ...] = ()
 
 
@@ -45,8 +45,7 @@ def with_pruning(frame: Any, scan: Scan, make: Make) -> Any:
     """``frame``, which is of ``scan``, as one that leaves files out by its filters."""
     if scan.plan.since is not None or len(scan.plan.slices) < 2:
         return frame
-    output = _items(frame._jdf.queryExecution().analyzed().output())
-    return _as_scan_frame(frame, Filtered(scan, make, tuple(output)))
+    return _as_scan_frame(frame, Filtered(scan, make))
 
 
 def _as_scan_frame(frame: Any, made: Filtered) -> Any:
@@ -78,6 +77,9 @@ def _class(base: Any) -> Any:
 
 def _filtered(frame: Any, plain: Any, base: Any) -> Any:
     made: Filtered = frame._hoodoo
+    if not made.output:  # each column is a message from the JVM
+        output = _items(frame._jdf.queryExecution().analyzed().output())
+        made = evolve(made, output=tuple(output))
     plan = plain._jdf.queryExecution().analyzed()
     if plan.nodeName() != "Filter":
         return plain

@@ -128,9 +128,14 @@ class Scan(Rows):
 
     def explain(self) -> str:
         """The plan, and how much of it remains after the filter. Opens the footers of the files."""
-        pairs = list(self._of_each(pruned_rows, self.plan.spec))
-        rows, left = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
+        rows, left = self.stored_rows()
         return f"{self.plan}\n  rows     {rows} in these files, {left} in row groups that can match"
+
+    def stored_rows(self) -> tuple[int, int]:
+        """The rows of the base files, and those of them in row groups that can match the filter.
+        Opens the footers of the files."""
+        pairs = list(self._of_each(pruned_rows, self.plan.spec))
+        return sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
 
     def _of_each(self, ask: Callable[..., Answer], spec: RowSpec) -> Iterator[Answer]:
         """``ask`` about every slice, several at a time."""
