@@ -181,6 +181,7 @@ class History:
     states: dict[Any, list[str]] = field(factory=dict)
     unread: dict[Any, list[str]] = field(factory=dict)  # of these, what Spark has not read yet
     by_spark: int = 0  # states that Spark has read
+    expired: int = 0  # states that were listed no longer when Spark came to them
     commits: int = 0
     compared: int = 0
     older: int = 0  # of these, with states before the newest one
@@ -443,10 +444,14 @@ class History:
     def _read_by_spark(self) -> None:
         """Each state once, before an action may remove it: Spark takes half a second for one. The
         newest ones are read without their numbers, too."""
-        if _spark() is None:
+        if _spark() is None or not self.unread:
             return
         path = str(self.path)
+        listed = {s.snapshot_id for s in snapshots(path)}
         for (form, number), right in self.unread.items():
+            if form == "iceberg" and number not in listed:  # a write let it expire
+                self.expired += 1
+                continue
             assert _of_then(_by_spark(form, path, number)) == right, ("spark", form, number)
             self.by_spark += 1
         for form, right in {form: right for (form, _), right in self.unread.items()}.items():
@@ -500,7 +505,7 @@ def main(
     numbers = [one["history"] for one in tried]
     totals = {
         name: sum(one[name] for one in tried)
-        for name in ("commits", "actions", "comparisons", "older_states", "by_spark")
+        for name in ("commits", "actions", "comparisons", "older_states", "by_spark", "expired")
     }
     print(
         f"{len(tried)} histories ({min(numbers, default=0)} to {max(numbers, default=0)}), "
@@ -529,6 +534,7 @@ def _tried(seed: int, commits: int) -> dict[str, Any]:
         "comparisons": history.compared,
         "older_states": history.older,
         "by_spark": history.by_spark,
+        "expired": history.expired,
         "differs": differs,
     }
 

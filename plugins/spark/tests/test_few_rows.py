@@ -116,7 +116,9 @@ def test_many_rows_are_left_to_spark(
     assert found.count() == 300
 
 
-@pytest.mark.parametrize("condition", ["id > 2990", "id % 2 = 0 OR id = 3", "price IS NULL", "part = 1"])
+@pytest.mark.parametrize(
+    "condition", ["id > 2990", "id % 2 = 0 OR id = 3", "price IS NULL", "part = 1"]
+)
 def test_filters_without_values_are_left_to_spark(
     spark: Any, tmp_path: Path, condition: str
 ) -> None:

@@ -21,6 +21,7 @@ from hoodoo_spark.exact_files import is_read, read_files
 from hoodoo_spark.few_rows import few_rows
 from hoodoo_spark.native_read import arrow_scan
 from hoodoo_spark.null_keys import refused_nulls
+from hoodoo_spark.relations import known
 from hoodoo_spark.scan_frame import with_pruning
 from hoodoo_spark.session import find, functions, is_connect, parallelism, refuse_unshared
 from hoodoo_spark.types import is_not_native, spark_schema
@@ -72,8 +73,23 @@ def _native(scan: Scan, slices: Sequence[FileSlice], schema: Any, spark: Any) ->
     files."""
     if not slices:
         return []
+    files, spec = _present(scan, slices), scan.plan.spec
+    if spec.keys is not None:
+        return _made(scan, files, schema, spark)
+    names = tuple((file.path, file.size, file.modified) for file in files)
+    shape = (_hashed(scan.schema), _hashed(scan.plan.stored), frozenset(spec.hidden))
+    key = (scan.source.storage.root, names, shape)
+    return known(spark, key, len(files), partial(_made, scan, files, schema, spark))
+
+
+def _hashed(schema: pa.Schema) -> bytes:
+    """What tells schemas apart, metadata included."""
+    return schema.serialize().to_pybytes()
+
+
+def _made(scan: Scan, files: Sequence[Entry], schema: Any, spark: Any) -> list[Any] | None:
     spec, stored = scan.plan.spec, scan.plan.stored
-    files, hidden = _present(scan, slices), spec.hidden
+    hidden = spec.hidden
     shapes = [pa.schema([f for f in scan.schema if f.name not in hidden])]
     if spec.keys is not None and spec.keys.record_key_fields:
         names = StoredFiles.key_columns(spec.keys, stored)
