@@ -1,8 +1,8 @@
 """Few rows: those of a query that names values of a column, read in this process.
 
 Spark needs some 0.1 s for any query that reads a file. Where a filter names values (``=``, ``in``)
-and few row groups can have them, the rows are read here instead, and Spark gets them with the query, as
-it gets the rows of ``VALUES``."""
+and few row groups can have them, the rows are read here instead, and Spark gets them with the query,
+as it gets the rows of ``VALUES``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def few_rows(scan: Scan, spark: Any) -> Any | None:
         return None
     found: list[pa.RecordBatch] = []
     rows = size = 0
-    batches = scan.to_batches()
+    batches: Any = scan.to_batches()  # a generator: closing it closes the files
     try:
         for batch in batches:
             found.append(batch)
