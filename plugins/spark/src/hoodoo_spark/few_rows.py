@@ -1,8 +1,8 @@
 """Few rows: those of a query that names values of a column, read in this process.
 
 Spark needs some 0.1 s for any query that reads a file. Where a filter names values (``=``, ``in``)
-and few row groups can have them, the rows are read here instead, and Spark gets them with the query,
-as it gets the rows of ``VALUES``."""
+and few row groups can have them, the rows are read here instead, and Spark gets them with the
+query, as it gets the rows of ``VALUES``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 from hoodoo.log import get_logger
-from hoodoo_rows.api import Scan, StoredFiles
+from hoodoo_rows.api import Reads, Scan, StoredFiles
 
 from hoodoo_spark.session import is_connect
 from hoodoo_spark.types import spark_schema
@@ -40,7 +40,7 @@ def few_rows(scan: Scan, spark: Any) -> Any | None:
             StoredFiles.named_values(spec.where, plan.stored, name) is not None
             for name in set(spec.where_columns) - {*scan.source.config.partition_fields}
         )
-        or scan.stored_rows()[1] > MOST_STORED
+        or Reads.stored_rows(scan)[1] > MOST_STORED
     ):
         return None
     found: list[pa.RecordBatch] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hoodoo_rows import placement, reads
 from hoodoo_rows.read import plan as plans
+from hoodoo_rows.read import scan as scans
 from hoodoo_rows.read import spec as specs
 from hoodoo_rows.read import step as steps
 
@@ -19,6 +20,7 @@ class Reads:
     # The plan that merges log files by record keys, whatever rows of base files these name.
     by_keys = staticmethod(reads.by_keys)
     narrowed = staticmethod(plans.narrowed)
+    stored_rows = staticmethod(scans.stored_rows)
     merge_rule = staticmethod(plans.merge_rule)
     spec = staticmethod(specs.row_spec)
     referenced = staticmethod(specs.referenced)

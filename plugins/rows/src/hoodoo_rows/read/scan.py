@@ -128,14 +128,8 @@ class Scan(Rows):
 
     def explain(self) -> str:
         """The plan, and how much of it remains after the filter. Opens the footers of the files."""
-        rows, left = self.stored_rows()
+        rows, left = stored_rows(self)
         return f"{self.plan}\n  rows     {rows} in these files, {left} in row groups that can match"
-
-    def stored_rows(self) -> tuple[int, int]:
-        """The rows of the base files, and those of them in row groups that can match the filter.
-        Opens the footers of the files."""
-        pairs = list(self._of_each(pruned_rows, self.plan.spec))
-        return sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
 
     def _of_each(self, ask: Callable[..., Answer], spec: RowSpec) -> Iterator[Answer]:
         """``ask`` about every slice, several at a time."""
@@ -145,6 +139,13 @@ class Scan(Rows):
             yield ask(storage, file_format, spec, slice_, self.plan.rule)
 
         return in_order([partial(one, s) for s in self.plan.slices], self._files)
+
+
+def stored_rows(scan: Scan) -> tuple[int, int]:
+    """The rows of the base files of ``scan``, and those of them in row groups that can match its
+    filter. Opens the footers of the files."""
+    pairs = list(scan._of_each(pruned_rows, scan.plan.spec))
+    return sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
 
 
 def _chained(
