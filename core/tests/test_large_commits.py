@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,16 @@ def test_files_below_the_limit_are_decoded_whole(tmp_path: Path) -> None:
     data = _encoded(_commit(["a"], 3))
     assert len(data) < large.LARGE
     assert isinstance(codec.decode_commit(data, "x").stats, tuple)
+
+
+def test_records_are_made_as_they_are_written() -> None:
+    """The record of a write stat takes some 1,000 bytes of memory, and some 200 in the file."""
+    metadata = _commit([f"p={n}" for n in range(20)], 200)
+    _encoded(metadata)  # what is imported and parsed by then is no part of it
+    tracemalloc.start()
+    try:
+        data = _encoded(metadata)
+        _now, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 5 * len(data)

@@ -183,6 +183,25 @@ def test_folders(tmp_path: Path) -> None:
     assert copied.file_slices()[0].partition_path == "city=rome"
 
 
+def test_partition_columns_as_create_takes_them(tmp_path: Path) -> None:
+    """A text with commas is several columns, and a type that no key generator knows is refused by
+    the plan, too: it is no part of a name."""
+    folder = tmp_path / "source/1/2"
+    folder.mkdir(parents=True)
+    pq.write_table(pa.table({"id": [1]}), folder / "f.parquet")
+    for wrong in ("a:b, c:SIMPLE", ["a:b", "c:SIMPLE"]):
+        with pytest.raises(ConfigError, match="type b is not one of SIMPLE, TIMESTAMP"):
+            hoodoo.plan_bootstrap(tmp_path / "source", partition_by=wrong)
+        refused(tmp_path, ConfigError, "type b is not one of SIMPLE", partition_by=wrong)
+    plan = hoodoo.plan_bootstrap(tmp_path / "source", partition_by="a:SIMPLE, c:SIMPLE")
+    assert plan.partition_by == ("a", "c")
+    table = hoodoo.bootstrap(
+        tmp_path / "source", tmp_path / "both", record_key="id, c", partition_by="a, c"
+    )
+    assert table.to_arrow().to_pylist() == [{"id": 1, "a": 1, "c": 2}]
+    assert table.config.record_key_fields == ("id", "c")
+
+
 def test_tables_that_are_there(tmp_path: Path) -> None:
     one_file(tmp_path)
     table = hoodoo.bootstrap(tmp_path / "source", tmp_path / "t", record_key="id")

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from operator import index
 from typing import Any, Final
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from hoodoo.model.commit import CommitMetadata, Operation, WriteStat
 from hoodoo.timeline.codec.bounded import reading
@@ -37,11 +37,12 @@ def to_record(metadata: CommitMetadata, form: str) -> dict[str, Any]:
     A stat without path is an entry of an inflight workload profile: its path and partition path are
     null, as Hudi writes them.
     """
-    partitions: dict[str, list[dict[str, Any]]] = {}
+    partitions: dict[str, list[WriteStat]] = {}
     for stat in metadata.stats:
-        partitions.setdefault(stat.partition_path, []).append(_stat_record(stat, form))
+        partitions.setdefault(stat.partition_path, []).append(stat)
+    made: Any = _Records if form == AVRO else lambda *of: [*_Records(*of)]  # JSON takes lists
     record: dict[str, Any] = {
-        "partitionToWriteStats": partitions,
+        "partitionToWriteStats": {path: made(stats, form) for path, stats in partitions.items()},
         "compacted": metadata.compacted,
         "extraMetadata": dict(metadata.extra),
     }
@@ -49,6 +50,20 @@ def to_record(metadata: CommitMetadata, form: str) -> dict[str, Any]:
         record["version"] = None  # what Hudi writes, although the schema's default is 1
     record["operationType"] = metadata.operation.value
     return record
+
+
+@frozen
+class _Records(Sequence[dict[str, Any]]):
+    """The records of ``stats``, each made when it is written: one takes some 1,000 bytes."""
+
+    stats: Sequence[WriteStat]
+    form: str
+
+    def __len__(self) -> int:
+        return len(self.stats)
+
+    def __getitem__(self, at: Any) -> Any:
+        return _stat_record(self.stats[at], self.form)
 
 
 def from_record(record: Mapping[str, Any], form: str, where: str) -> CommitMetadata:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import frozen
 from hoodoo.errors import ConfigError, SchemaError
 from hoodoo.hookspecs.engine import Engine
@@ -58,26 +59,28 @@ class BootstrapPlan(Shown):
 
 @frozen
 class Found:
-    """What the files of a source say. ``rows`` by path."""
+    """What the files of a source say. ``rows``: of each of ``files``."""
 
     files: tuple[SourceFile, ...]
     schema: pa.Schema
     columns: PathColumns
-    rows: Mapping[str, int]
+    rows: pa.ChunkedArray
 
     def plan(self, source: str, modes: Modes) -> BootstrapPlan:
         """By ``modes``."""
-        each = {
-            mode: [f for f in self.files if modes.of(f.folder) == mode]
-            for mode in (METADATA_ONLY, FULL_RECORD)
-        }
+        each: dict[str, list[SourceFile]] = {METADATA_ONLY: [], FULL_RECORD: []}
+        rows = dict.fromkeys(each, 0)
+        for file, count in zip(self.files, self.rows.to_pylist(), strict=True):
+            mode = modes.of(file.folder)
+            each[mode].append(file)
+            rows[mode] += count
         return BootstrapPlan(
             source,
             self.schema,
             self.columns.names,
             {mode: len(files) for mode, files in each.items()},
             {mode: len({f.folder for f in files}) for mode, files in each.items()},
-            {mode: sum(self.rows[f.path] for f in files) for mode, files in each.items()},
+            rows,
             {mode: sum(f.size for f in files) for mode, files in each.items()},
         )
 
@@ -92,10 +95,10 @@ def look(
 ) -> Found:
     """Read the footers of all files, in tasks. SchemaError for columns that don't go together."""
     found = engine.collect(engine.map(tasks(engine, files, most), ReadFooters(source, file_format)))
-    rows = dict(
-        zip(found.column("path").to_pylist(), found.column("rows").to_pylist(), strict=True)
-    )
-    texts = {text: path for path, text in _first(found) if text}
+    found = found.sort_by("path")
+    rows = found.column("rows")
+    said = found.filter(pc.greater(pc.binary_length(found.column("schema")), 0)).to_pylist()
+    texts = {one["schema"]: one["path"] for one in said}
     schemas = [
         (path, pa.ipc.read_schema(pa.py_buffer(text)))
         for text, path in sorted(texts.items(), key=lambda t: t[1])
@@ -106,8 +109,8 @@ def look(
     lacking = [name for name in names if any(name not in one.names for _path, one in schemas)]
     kinds = {}
     if lacking:
-        said = [untyped.texts(folder) for folder in {file.folder for file in files}]
-        kinds = {name: kind_of({text[name] for text in said}) for name in lacking}
+        texts_of = [untyped.texts(folder) for folder in {file.folder for file in files}]
+        kinds = {name: kind_of({text[name] for text in texts_of}) for name in lacking}
     for name in lacking:
         at = schema.get_field_index(name)
         if at < 0:
@@ -115,12 +118,6 @@ def look(
         else:
             kinds[name] = schema.field(at).type
     return Found(tuple(files), plain_schema(schema, check=True), PathColumns(names, kinds), rows)
-
-
-def _first(found: pa.Table) -> Sequence[tuple[str, bytes]]:
-    return list(
-        zip(found.column("path").to_pylist(), found.column("schema").to_pylist(), strict=True)
-    )
 
 
 def _together(source: Storage, schemas: Sequence[tuple[str, pa.Schema]]) -> pa.Schema:

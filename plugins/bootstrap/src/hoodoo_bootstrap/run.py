@@ -10,6 +10,7 @@ from typing import Any
 
 import hoodoo
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.errors import (
     CallError,
@@ -24,7 +25,7 @@ from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import default_name, resolve
 from hoodoo.model.commit import Operation, WriteStat
-from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, TableConfig
+from hoodoo.model.config import HUDI_INDEX, OWN_INDEX, PARTITION_FIELDS, TableConfig
 from hoodoo.model.filegroup import BaseFile
 from hoodoo.model.instant import Instant
 from hoodoo.options.table import BOOTSTRAP_BASE, HIVE_STYLE, URL_ENCODE
@@ -32,7 +33,6 @@ from hoodoo.storage.api import Storage
 from hoodoo.storage.uri import local_path, split
 from hoodoo.table.handle import TableHandle
 from hoodoo.table.settings import open_storage, typed_options
-from hoodoo.timeline.names import parse_path
 from hoodoo_rows.api import Batches, NewFiles, Pending, WriteRequest, Writes, WriteTarget
 from hoodoo_rows.engine.sources import overlap
 
@@ -49,10 +49,17 @@ from hoodoo_bootstrap.options import (
     PARALLELISM,
 )
 from hoodoo_bootstrap.plan import BootstrapPlan, Found, look
-from hoodoo_bootstrap.skeletons import FindTwice, MakeSkeletons, RouteKeys, SourceKeys, tasks
+from hoodoo_bootstrap.skeletons import (
+    FindTwice,
+    MakeSkeletons,
+    RouteKeys,
+    SourceKeys,
+    source_of,
+    tasks,
+)
 
 BOOTSTRAP = Writes.Kind(Operation.BOOTSTRAP)
-_KEYS_A_PART = 1 << 21
+_KEYS_A_PART = 1 << 18  # of a hundred bytes, for each thread
 _CLASS = "org.apache.hudi.common.bootstrap.index.HFileBootstrapIndex"  # as Hudi 0.x names it
 
 
@@ -92,6 +99,9 @@ def plan_bootstrap(
     The arguments are those of :func:`bootstrap`. Raises ConfigError, SchemaError or NotATableError
     for a source that can't be bootstrapped."""
     call = asked(source, partition_by, mode, regex, engine, options)
+    typed = Settings(TableConfig({PARTITION_FIELDS: ",".join(call.partition_by)}), call.options)
+    # The key generator knows what ``column:TYPE`` may be; that of a table is asked by ``create``.
+    resolve("key_generator", default_name("key_generator", typed), typed)
     return call.found.plan(call.base, call.modes)
 
 
@@ -121,7 +131,7 @@ def bootstrap(
     those of the table, ConfigError, SchemaError or NotATableError for a source that can't be
     bootstrapped, TableExistsError for a table that has commits, CommitConflictError while another
     process bootstraps it, and the errors of ``create``."""
-    keys = (record_key,) if isinstance(record_key, str) else tuple(record_key or ())
+    keys = _names(record_key)
     if not keys:
         raise CallError(
             "hoodoo.bootstrap",
@@ -181,12 +191,20 @@ def asked(source: Any, partition_by: Any, mode: Any, regex: Any, engine: Any, op
     runner: Engine = resolve(
         "engine", engine or default_name("engine", settings), settings
     ).instance
-    fields = (partition_by,) if isinstance(partition_by, str) else partition_by
-    names = None if fields is None else [name.partition(":")[0] for name in fields]
+    fields = _names(partition_by)
+    table = TableConfig({PARTITION_FIELDS: ",".join(fields)})
+    names = None if partition_by is None else table.partition_fields
     most = PARALLELISM.read(given)
     found = look(runner, storage, file_format, files, names, most)
-    by = tuple(found.columns.names if fields is None else fields)
+    by = found.columns.names if partition_by is None else fields
     return Call(base, storage, file_format, runner, modes, found, rest, most, by)
+
+
+def _names(columns: str | Sequence[str] | None) -> tuple[str, ...]:
+    """As ``create`` takes them: a list, or a text with commas between them."""
+    if isinstance(columns, str):
+        return tuple(name for part in columns.split(",") if (name := part.strip()))
+    return tuple(columns or ())
 
 
 def _table(
@@ -282,7 +300,7 @@ def _check_keys(table: TableHandle, call: Call) -> None:
             "no time.",
             f"{first_of_all} another index, such as bloom.",
         )
-    rows = sum(call.found.rows.values())
+    rows = pc.sum(call.found.rows).as_py()
     parts = max(engine.parallelism, -(-rows // _KEYS_A_PART))
     anywhere = bool(getattr(target.index, "is_global", False))
     step = RouteKeys(_source_keys(target, call), parts, anywhere)
@@ -319,24 +337,26 @@ def _make(
     target: WriteTarget, call: Call, files: Sequence[SourceFile], instant: Instant
 ) -> tuple[WriteStat, ...]:
     """The skeleton files, and the index that says whose they are."""
-    engine, extension = target.engine, call.file_format.extension
-    names = [
-        f"{uuid.uuid4()}_{n}-0-0_{instant.requested}{extension}" for n, _file in enumerate(files)
-    ]
-    step = MakeSkeletons(
-        _source_keys(target, call), target.storage, Pending.of(target.timeline, instant)
-    )
-    stats = NewFiles.read_stats(
-        engine.collect(engine.map(tasks(engine, files, call.most, names), step))
-    )
-    of_names = dict(zip(names, files, strict=True))
-    pairs = []
-    for stat in stats:
-        base = parse_path(stat.path)
-        assert isinstance(base, BaseFile)
-        pairs.append((base, of_names[base.name]))
-    index.write(target.storage, call.base, pairs)
+    engine, pending = target.engine, Pending.of(target.timeline, instant)
+    step = MakeSkeletons(_source_keys(target, call), target.storage, pending, uuid.uuid4().hex)
+    stats = NewFiles.read_stats(engine.collect(engine.map(tasks(engine, files, call.most), step)))
+    index.write(target.storage, call.base, _Pairs(stats, files))
     return stats
+
+
+@frozen
+class _Pairs(Sequence[tuple[BaseFile, SourceFile]]):
+    """The skeletons of ``stats``, each with its file of ``files``: made when they are asked for, as
+    a hundred thousand of them would take 100 MB."""
+
+    stats: Sequence[WriteStat]
+    files: Sequence[SourceFile]
+
+    def __len__(self) -> int:
+        return len(self.stats)
+
+    def __getitem__(self, at: Any) -> Any:
+        return source_of(self.stats[at], self.files)
 
 
 def _copied(table: TableHandle, call: Call, files: Sequence[SourceFile]) -> None:

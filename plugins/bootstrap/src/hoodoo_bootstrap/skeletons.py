@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import count, islice
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ from hoodoo.model.payload import Payload
 from hoodoo.storage.api import Storage
 from hoodoo.storage.temporaries import scratch_file
 from hoodoo.timeline.markers import CREATE
+from hoodoo.timeline.names import parse_path
 from hoodoo_rows.api import Batches as RowBatches
 from hoodoo_rows.api import NewFiles, Pending, Reads
 
@@ -47,29 +48,26 @@ _SHOWN = 10  # keys that occur twice, of each task
 _AT_ONCE, _ROWS_AT_ONCE = 1024, 1 << 14
 
 
-def tasks(
-    engine: Engine, files: Sequence[SourceFile], most: int, names: Sequence[str] = ()
-) -> Stream:
-    """At most ``most`` tasks over ``files``. ``names``: of the base file of each of them."""
-    named = dict(zip((file.path for file in files), names, strict=False))
+def tasks(engine: Engine, files: Sequence[SourceFile], most: int) -> Stream:
+    """At most ``most`` tasks over ``files``, each with its number among them."""
     groups = Reads.dealt(files, min(most, max(1, 4 * engine.parallelism)))
+    numbers = count()
     return engine.tasks(
         [
             Payload.of(
-                json.dumps([[f.path, f.size, named.get(f.path, "")] for f in group]).encode(),
+                json.dumps([[f.path, f.size, next(numbers)] for f in group]).encode(),
                 sum(f.size for f in group),
             )
             for group in groups
-            if group
         ]
     )
 
 
-def _files(batches: Batches) -> Iterator[tuple[SourceFile, str]]:
+def _files(batches: Batches) -> Iterator[tuple[SourceFile, int]]:
     for batch in batches:
         for payload in batch.column("payload").to_pylist():
-            for path, size, name in json.loads(payload):
-                yield SourceFile(path, size), name
+            for path, size, number in json.loads(payload):
+                yield SourceFile(path, size), number
 
 
 @frozen
@@ -86,7 +84,7 @@ class ReadFooters:
         before = b""
         while some := list(islice(files, _AT_ONCE)):
             rows = []
-            for file, _name in some:
+            for file, _number in some:
                 with self.file_format.reader(self.source, file.path) as reader:
                     text = reader.schema.serialize().to_pybytes()
                     rows.append((file.path, reader.num_rows, b"" if text == before else text))
@@ -172,7 +170,7 @@ class RouteKeys:
             yield from _joined(held)
 
     def _keys(self, batches: Batches) -> Batches:
-        for file, _name in _files(batches):
+        for file, _number in _files(batches):
             with self.keys.file_format.reader(self.keys.source, file.path) as reader:
                 for keys, paths in self.keys.of(file, reader):
                     slots = pa.array(np.zeros(len(keys), np.int32))
@@ -203,19 +201,23 @@ class FindTwice:
 
 @frozen
 class MakeSkeletons:
-    """Step: a skeleton file for each file, and its stat."""
+    """Step: a skeleton file for each file, and its stat. Its name follows from the ``seed`` of the
+    bootstrap and the number of the file, so that a task may run twice."""
 
     keys: SourceKeys
     storage: Storage
     pending: Pending
+    seed: str
     out_schema = NewFiles.STATS
 
     def __call__(self, batches: Batches, task: Task) -> Batches:
-        yield from NewFiles.stats_batches(self._made(file, name) for file, name in _files(batches))
+        yield from NewFiles.stats_batches(self._made(*file) for file in _files(batches))
 
-    def _made(self, file: SourceFile, name: str) -> WriteStat:
+    def _made(self, file: SourceFile, number: int) -> WriteStat:
         keys, requested, rows = self.keys, self.pending.requested, 0
-        base = BaseFile(file.folder, *_parts(name, requested))
+        file_id = NewFiles.uuid(requested, self.seed, number)
+        token, extension = f"{number}-0-0", keys.file_format.extension
+        base = BaseFile(file.folder, file_id, requested, token, extension)
         with (
             keys.file_format.reader(keys.source, file.path) as reader,
             scratch_file(self.storage) as local,
@@ -227,7 +229,7 @@ class MakeSkeletons:
             size = writer.close()
             if rows != reader.num_rows:
                 raise changed(file.path, f"has {rows} rows, and its footer says {reader.num_rows}.")
-            size = self.pending.put(self.storage, file.folder, name, local, CREATE, size)
+            size = self.pending.put(self.storage, file.folder, base.name, local, CREATE, size)
         return WriteStat(
             partition_path=file.folder,
             file_id=base.file_id,
@@ -238,9 +240,11 @@ class MakeSkeletons:
         )
 
 
-def _parts(name: str, requested: str) -> tuple[str, str, str, str]:
-    file_id, token, rest = name.split("_")
-    return file_id, requested, token, rest.removeprefix(requested)
+def source_of(stat: WriteStat, files: Sequence[SourceFile]) -> tuple[BaseFile, SourceFile]:
+    """The skeleton file that ``stat`` names, and that of ``files`` it was made of."""
+    base = parse_path(stat.path)
+    assert isinstance(base, BaseFile)
+    return base, files[int(base.write_token.partition("-")[0])]
 
 
 def _meta_rows(keys: pa.Array, file: BaseFile, requested: str, start: int) -> pa.RecordBatch:

@@ -54,7 +54,8 @@ def stats_batches(stats: Iterator[WriteStat]) -> Iterator[pa.RecordBatch]:
 
 def read_stats(table: pa.Table) -> tuple[WriteStat, ...]:
     """Sorted by path, so that metadata does not depend on which task finished first."""
-    return tuple(_stat(row) for row in table.sort_by("path").to_pylist())
+    some = table.sort_by("path").to_batches(max_chunksize=_AT_ONCE)
+    return tuple(_stat(row) for batch in some for row in batch.to_pylist())
 
 
 def _stat(row: dict[str, Any]) -> WriteStat:
