@@ -55,12 +55,16 @@ STEPS = {
     "insert_overwrite": 2, "insert_overwrite_table": 1, "delete_partitions": 1,
     "compact": 2, "plan a compaction": 2, "log compaction": 3, "plan a log compaction": 1, "cluster": 2, "plan a clustering": 2, "cancel a clustering": 1,
     "clean": 2, "archive": 1, "savepoint": 1, "restore": 2, "rollback": 2, "rebuild_index": 1,
-    "resize buckets": 2, "make a record index of buckets": 1, "make a growing index": 1, "switch_index": 2, "rewrite": 1, "change the version": 1, "expression index": 1, "rewrite_keys": 1, "stored keys again": 1, "compact_metadata": 1, "open again": 1,
+    "resize buckets": 2, "make a record index of buckets": 1, "make a growing index": 1, "switch_index": 2, "rewrite": 1, "change the version": 1, "expression index": 1, "columns by hand": 2, "rewrite_keys": 1, "stored keys again": 1, "compact_metadata": 1, "open again": 1,
 }  # fmt: skip
 
 
 def _is_nested(kind: pa.DataType) -> bool:
     return pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType)
+
+
+def _is_renamed(name: str) -> bool:
+    return name.split("_")[0] in (*space.PAYLOAD, *space.OF_HUDI_1_2) and "_" in name
 
 
 class Passed(Exception):
@@ -86,6 +90,7 @@ class History:
     known: set[str] = field(factory=set)
     sure: str = field(init=False)
     wrote: str = ""
+    altered: bool = False  # columns by hand: `hudi` knows nothing of it
     clock: int = 0
     fresh: int = 100
 
@@ -179,6 +184,8 @@ class History:
             "inner": None if nothing else {"a": payload, "b": None if payload % 2 else "b"},
         }  # fmt: skip
         values |= space.of_hudi_1_2(self.config, payload)
+        renamed = {n: values[n.split("_")[0]] for n in self.schema.names if _is_renamed(n)}
+        values = {n: v for n, v in (values | renamed).items() if n in (*self.schema.names, DEAD)}
         if "later" in values:
             values["later"] = payload * 3
         if DEAD in values:
@@ -272,7 +279,8 @@ class History:
             raise
 
     def _upsert_few_columns(self) -> None:
-        names = [n for n in self.schema.names if n not in ("text", "inner", DEAD, "later")]
+        left = ("text", "inner", DEAD, "later")
+        names = [n for n in self.schema.names if n.split("_")[0] not in left and n not in left]
         rows = [self._row(self.draw.randrange(KEYS)) for _ in range(3)]
         for row in rows:
             row.values.update({n: None for n in self.schema.names if n not in names})
@@ -609,6 +617,48 @@ class History:
             if not any(says in str(error) for says in space.NO_EXPRESSIONS):
                 raise
             self.told.append("expression index: refused")
+
+    def _columns_by_hand(self) -> None:
+        """A column is renamed, dropped, moved to the front or widened: its values are what they were."""
+        own = (*space.PAYLOAD, *space.OF_HUDI_1_2)
+        names = [n for n in self.schema.names if n in own or _is_renamed(n)]
+        how = self.draw.choice(("rename", "rename", "drop", "move", "widen"))
+        name = self.draw.choice(
+            [n for n in names if how != "drop" or n not in ("w", "f", "text")] or ["w"]
+        )
+        kinds, old = {f.name: f.type for f in self.schema}, self.model.copy()
+        self.fresh += 1
+        new = f"{name.split('_')[0]}_{self.fresh}"
+        change: dict[str, Any]
+        if how == "rename" and name not in (
+            "w",
+            "text",
+        ):  # by these others filter, and indexes are made
+            change, kinds = (
+                {"rename": {name: new}},
+                {new if n == name else n: k for n, k in kinds.items()},
+            )
+            for place, row in self.model.rows.items():
+                values = {new if n == name else n: v for n, v in row.values.items()}
+                self.model.rows[place] = evolve(row, values=values)
+        elif how == "drop" and name not in ("w", "f", "text"):
+            change = {"drop": [name]}
+            del kinds[name]
+            for place, row in self.model.rows.items():
+                values = {n: v for n, v in row.values.items() if n != name}
+                self.model.rows[place] = evolve(row, values=values)
+        elif how == "widen" and kinds["w"] == pa.int32():
+            change, kinds = {"widen": {"w": "bigint"}}, kinds | {"w": pa.int64()}
+        else:
+            change, kinds = {"reorder": [name]}, {name: kinds.pop(name), **kinds}
+        before, self.schema = self.schema, pa.schema(list(kinds.items()))
+        self.told.append(f"columns by hand: {change}")
+        try:
+            self._do(lambda: self.table.alter(**change))
+        except HoodooError:
+            self.model, self.schema = old, before
+            raise
+        self.altered = True
 
     def _rewrite_keys(self) -> None:
         kept = META_COLUMNS if self.draw.random() < 0.4 else None

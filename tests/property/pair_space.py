@@ -145,6 +145,7 @@ UNCHANGED_VERSIONS = (
     "is pending: the version changes between actions",
     "has log files after a compaction, as somebody writes or plans",  # a clustering is planned
     "which is not converted",  # a bootstrapped table
+    "whose history (.hoodie/.schema) is not converted",  # of columns that were changed by hand
 )
 # And what an index of records says while there are files of a bootstrap.
 NO_TIMES = "of a bootstrap is no time"
