@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import hoodoo
@@ -193,6 +194,16 @@ def test_an_entry_that_fails_is_no_table() -> None:
 
     (one,) = many._of_entry(Closed(), "db.t", {})
     assert not one.is_table and one.error is not None
+
+
+def test_a_bucket_has_two_schemes() -> None:
+    """A table that was listed is not listed again for an entry with the other one."""
+
+    class Lake:
+        def entry(self, name: str) -> Any:
+            return SimpleNamespace(location="s3a://bucket/t/")
+
+    assert many._of_entry(Lake(), "t", {}, {many._where("s3://bucket/t")}) == []
 
 
 def test_the_price_of_one_table(run: Run, lake: Path) -> None:

@@ -90,14 +90,13 @@ def tables_of(place: str, options: Mapping[str, Any] | None = None) -> Iterator[
     else:
         seen = set()
         for table in tables_below(place, given):
-            seen.add(real_path(table.path))
+            seen.add(_where(table.path))
             yield table
         yield from _elsewhere(place, given, seen)
 
 
 def _elsewhere(place: str, given: Mapping[str, Any], seen: Collection[str]) -> Iterator[TableBelow]:
-    """The tables that the catalog of a folder has, and that lie elsewhere: none of the real paths
-    ``seen``."""
+    """The tables that the catalog of a folder has, and that lie elsewhere than those ``seen``."""
     from hoodoo.kernel.registry import kernel
 
     if kernel().find("catalog", _CATALOG_OF_FOLDERS) is None:
@@ -106,8 +105,12 @@ def _elsewhere(place: str, given: Mapping[str, Any], seen: Collection[str]) -> I
 
     # With a slash at its end, a folder with a # in its name is not the name of a table.
     lake = hoodoo.catalog(f"{place.rstrip('/')}/", given)
-    found = _side_by_side(partial(_of_entry, lake, given=given, seen=seen), lake.tables())
-    yield from (one for one in found if real_path(one.path) not in seen)
+    yield from _side_by_side(partial(_of_entry, lake, given=given, seen=seen), lake.tables())
+
+
+def _where(path: str) -> str:
+    """Where a table lies: one bucket is s3 and s3a."""
+    return split(real_path(path))[1].rstrip("/")
 
 
 def real_path(path: str) -> str:
@@ -260,7 +263,7 @@ def _of_entry(
     path = name
     try:
         path = lake.entry(name).location
-        if real_path(path) in seen:
+        if _where(path) in seen:
             return []
         first = next(tables_below(path, given), None)
     except HoodooError as error:
