@@ -10,6 +10,7 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, HoodooError, NotATableError, TableExistsError
+from hoodoo_catalogs.file import FileCatalog
 from hoodoo_catalogs.hookspecs.catalog import CatalogError
 from hoodoo_catalogs.places import Place
 from hoodoo_cli.commandline import main
@@ -192,6 +193,22 @@ def test_tables_of_a_catalog_are_listed_once(
         assert not ended.value.code
         listed = [one["name"] for one in json.loads(capsys.readouterr().out)]
         assert listed == ["rides", "trips"], place
+
+
+def test_a_catalog_that_can_not_be_read_hides_no_tables(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hoodoo.create(tmp_path / "trips", SCHEMA, record_key="id")
+
+    def denied(_self: object) -> None:
+        raise CatalogError("catalog", "can't be listed: Permission denied.", "Ask for the right.")
+
+    monkeypatch.setattr(FileCatalog, "tables", denied)
+    with pytest.raises(SystemExit) as ended:
+        main(["ls", str(tmp_path), "--json"])
+    assert ended.value.code == 1
+    listed = {one["name"]: one["state"] for one in json.loads(capsys.readouterr().out)}
+    assert listed == {"catalog": "unreachable", "trips": "ok"}
 
 
 def hoodoo_error(call: Any) -> str:

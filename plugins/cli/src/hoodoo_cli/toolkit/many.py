@@ -103,9 +103,16 @@ def _elsewhere(place: str, given: Mapping[str, Any], seen: Collection[str]) -> I
         return
     import hoodoo
 
+    from hoodoo_cli.tables_below import TableBelow
+
     # With a slash at its end, a folder with a # in its name is not the name of a table.
     lake = hoodoo.catalog(f"{place.rstrip('/')}/", given)
-    yield from _side_by_side(partial(_of_entry, lake, given=given, seen=seen), lake.tables())
+    try:
+        names = lake.tables()
+    except HoodooError as error:
+        yield TableBelow(str(lake.place), "catalog", is_table=False, error=error)
+        return
+    yield from _side_by_side(partial(_of_entry, lake, given=given, seen=seen), names)
 
 
 def _where(path: str) -> str:
