@@ -411,6 +411,7 @@ WRONG: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "path": ("none", "pair", "raises"), "blocks": ("none", "text", "strange", "raises"),
         "damages": ("none", "text", "strange", "raises"), "rows": ("none", "pair", "text", "raises"),
         "base_rows": ("pair", "text", "number", "listed_numbers", "backwards", "unsigned", "under", "raises"),
+        "rows_near": ("pair", "text", "number", "listed_numbers", "backwards", "unsigned", "under", "raises"),
         "rows_at": ("none", "pair", "text", "raises"), "close": (),
     },
     "LogFileWriter": {"at_rows": _ONLY, "data_block": ("none", "pair", "text", "raises"), "close": (*_WHOLE, "lying")},

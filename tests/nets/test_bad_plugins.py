@@ -86,6 +86,7 @@ SCENE_OF = {
     ("LogFormat", "writer"): "log_upsert",
     ("LogFileReader", "base_rows"): "merged_read",
     ("LogFileReader", "rows_at"): "point_read",
+    ("LogFileReader", "rows_near"): "point_read",
     ("ComputedIndex", "file_id"): "new_bucket",
 }
 

@@ -142,6 +142,28 @@ def test_few_rows_of_a_parquet_block_are_read_by_their_pages(tmp_path: Path, dam
             reader.rows(block)
 
 
+def test_pages_without_room_for_a_key_are_left_out(tmp_path: Path) -> None:
+    """Where rows are in the order of their keys, a key is in one page; elsewhere it may be in any."""
+    keys = [f"{n:06}" for n in range(100_000)]
+    turned = [keys[n * 77_777 % 100_000] for n in range(100_000)]
+    rows = pa.table({"k": keys, "turned": turned, "n": pa.array(range(100_000))})
+    with LogWriter(str(tmp_path / "x.log"), log_files().blocks) as writer:
+        block = writer.data_block(5, rows, instant="1", table_name="t", meta=False)
+        short = writer.data_block(5, rows.slice(0, 9), instant="1", table_name="t", meta=False)
+        writer.close()
+    asked = pa.array([keys[5], keys[70_001]])
+    size = (tmp_path / "x.log").stat().st_size
+    with log_files().reader(LocalStorage(str(tmp_path)), "x.log", size) as reader:
+        near = reader.rows_near(block, "k", asked)
+        assert near is not None and {5, 70_001} <= set(near.tolist()) and len(near) < 50_000
+        found = reader.rows_at(block, near, ["k"]).column("k")
+        assert found.to_pylist() == [keys[n] for n in near]
+        assert len(reader.rows_near(block, "k", pa.array(["x"]))) == 0
+        assert reader.rows_near(block, "turned", asked) is None
+        assert reader.rows_near(block, "not there", asked) is None
+        assert reader.rows_near(short, "k", asked) is None
+
+
 def test_of_a_format_without_it_all_rows_are_read(tmp_path: Path) -> None:
     blocks = {42: checked("log_block", ArrowBlocks(), Who("log_block", "arrow", "ours", "1"))}
     with LogWriter(str(tmp_path / "x.log"), blocks) as writer:
@@ -150,6 +172,7 @@ def test_of_a_format_without_it_all_rows_are_read(tmp_path: Path) -> None:
     with LogReader(LocalStorage(str(tmp_path)), "x.log", None, blocks) as reader:
         found = reader.rows_at(block, np.array([1]), None)
         assert found.equals(small_rows().slice(1, 1))
+        assert reader.rows_near(block, "s", pa.array(["a"])) is None
 
 
 def test_decoding_says_which_block() -> None:

@@ -36,6 +36,14 @@ KINDS += [
         {"hoodie.write.table.version": "8"},
     )
 ]
+# The first rows are in a log file, too, and many enough for its pages.
+KINDS += [
+    {
+        "table_type": "MERGE_ON_READ",
+        "index": "bucket",
+        "options": {**QUIET, "hoodie.bucket.index.num.buckets": "1"},
+    }
+]
 
 
 def made(ids: Any, turn: int) -> pa.Table:

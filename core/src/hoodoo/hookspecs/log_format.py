@@ -47,6 +47,10 @@ class LogFileReader(Protocol):
     def rows_at(self, block: LogBlock, at: Numbers, columns: Sequence[str] | None) -> pa.Table:
         """:meth:`rows` in the places ``at`` (from 0, ascending). May be missing: all are read."""
 
+    def rows_near(self, block: LogBlock, column: str, values: pa.Array) -> Numbers | None:
+        """Places (ascending, from 0) among which are those of all rows with one of ``values``
+        (strings, which ascend) in ``column``; None: all places. May be missing: None."""
+
     def deletes(self, block: LogBlock, ordering: Sequence[pa.DataType]) -> pa.Table:
         """The deletes of a delete block, in file order: ``record_key`` and ``partition_path``
         (strings), ``always`` (bool: the delete wins whatever came before), and ``o0`` ... of the
@@ -173,6 +177,7 @@ FAMILY = Family(
         "rows_at": Optional(
             lambda reader, block, at, columns: reader.rows(block, columns).take(at)
         ),
+        "rows_near": Optional(lambda reader, block, column, values: None),
         "base_rows": Optional(lambda reader, block, base_instant: None),
         "at_rows": Optional(lambda writer, base_instant, rows: None),
     },

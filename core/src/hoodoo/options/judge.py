@@ -30,9 +30,9 @@ def judged(given: Mapping[str, str], declared: Iterable[Option]) -> dict[str, st
     declared = tuple(declared)
     own = {option.key for option in declared}
     for option in declared:
-        said = [name for name in option.names if name in given]
-        if not said:
+        if given.keys().isdisjoint(option.names):
             continue
+        said = [name for name in option.names if name in given]
         values = [option.spell(option.parse(given[name], name)) for name in said]
         for name, value in zip(said[1:], values[1:], strict=True):
             if value != values[0]:

@@ -46,8 +46,8 @@ def _log_writer(answer: Any, ask: Ask, local: str, *args: Any, **named: Any) -> 
     return part(answer, ask, "log_writer", local)
 
 
-@rule("LogFileReader.base_rows")
-def _base_rows(answer: Any, ask: Ask, block: Any, base_instant: str) -> Any:
+@rule("LogFileReader.base_rows", "LogFileReader.rows_near")
+def _numbers(answer: Any, ask: Ask, *args: Any, **named: Any) -> Any:
     wanted = "an array of NumPy, int64, of numbers of at least 0 that ascend, or None"
     if answer is None:
         return None

@@ -18,10 +18,10 @@ from hoodoo_rows.model.normalize import conform, plain_schema
 from hoodoo_formats import logical
 from hoodoo_formats.log.content import BlockContent, Undecodable, decoding
 from hoodoo_formats.options import CODEC, CODECS, LEVELS
-from hoodoo_formats.parquet import footer
+from hoodoo_formats.parquet import footer, some_rows
 from hoodoo_formats.parquet.encodings import DISTINCT, dictionary_leaves, stored_schema
 from hoodoo_formats.parquet.footer import NoFooter
-from hoodoo_formats.parquet.some_rows import is_large, rows_at
+from hoodoo_formats.parquet.some_rows import BROKEN, is_large, rows_at
 
 _FOOTER_BYTES = 1 << 30
 
@@ -47,7 +47,7 @@ class ParquetBlocks:
         self, content: BlockContent, schema_text: str, columns: Sequence[str] | None, obj: str
     ) -> pa.Table:
         with decoding(obj):
-            return _all_rows(_opened(content, columns), columns)
+            return _all_rows(_opened(content.opened(sparsely=columns is not None)), columns)
 
     def decode_rows(
         self,
@@ -58,7 +58,8 @@ class ParquetBlocks:
         obj: str,
     ) -> pa.Table:
         with decoding(obj):
-            opened, file = content.opened(sparsely=True), _opened(content, ())
+            opened = content.opened(sparsely=True)
+            file = _opened(opened)
             wanted = _wanted(file, columns)
             flat = bool(wanted.names) and not any(map(pa.types.is_nested, wanted.types))
             # Blocks of this writer have one row group.
@@ -104,9 +105,24 @@ class ParquetBlocks:
         yield sink.getvalue()
 
 
-def _opened(content: BlockContent, columns: Sequence[str] | None) -> pq.ParquetFile:
+def rows_near(content: BlockContent, column: str, values: pa.Array) -> npt.NDArray[np.int64] | None:
+    """By the page index of a block of one row group: the rows of the pages that leave room for one
+    of ``values``. None where no page is left out."""
+    with suppress(NoFooter, Undecodable, *BROKEN):  # whoever decodes it says what is wrong
+        opened = content.opened(sparsely=True)
+        tree = footer.known(footer.content(opened))
+        groups = footer.value(tree, footer.GROUPS, ())
+        if len(groups) == 1 and is_large(
+            footer.value(groups[0], footer.GROUP_ROWS, 0),
+            footer.value(groups[0], footer.GROUP_RAW, 0),
+        ):
+            return some_rows.rows_near(opened, tree, 0, {column: values})
+    return None
+
+
+def _opened(file: pa.NativeFile) -> pq.ParquetFile:
     return pq.ParquetFile(
-        content.opened(sparsely=columns is not None),
+        file,
         pre_buffer=False,
         page_checksum_verification=True,
         coerce_int96_timestamp_unit="us",

@@ -17,6 +17,7 @@ from hoodoo.storage.api import Storage, open_named
 
 from hoodoo_formats.log.content import BlockContent, decoding
 from hoodoo_formats.log.deletes import decode_deletes
+from hoodoo_formats.log.parquet import rows_near
 from hoodoo_formats.log.scan import scan
 
 NONE: Mapping[int, Any] = MappingProxyType({})
@@ -104,6 +105,15 @@ class LogReader:
         reads = self._reads(block)
         content, text = self._content(block), block.schema_text
         return reads.decode_rows(at, content, text, columns, self._at(block))
+
+    def rows_near(
+        self, block: LogBlock, column: str, values: pa.Array
+    ) -> npt.NDArray[np.int64] | None:
+        """Places (from 0, ascending) among which are those of all rows of a block with one of
+        ``values`` (strings, which ascend) in ``column``; None: all places."""
+        if block.kind != BlockKind.PARQUET:
+            return None
+        return rows_near(self._content(block), column, values)
 
     def _reads(self, block: LogBlock) -> Any:
         if not block.has_rows:

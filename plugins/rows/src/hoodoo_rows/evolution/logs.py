@@ -71,6 +71,12 @@ class EvolvedLogReader:
             return self.stored.rows_at(block, at, columns)
         return names.rows(self.stored.rows_at(block, at, _in_file(names, columns)))
 
+    def rows_near(
+        self, block: LogBlock, column: str, values: pa.Array
+    ) -> npt.NDArray[np.int64] | None:
+        """The inner reader's: of meta columns, which are never renamed."""
+        return self.stored.rows_near(block, column, values)
+
     def _names(self, block: LogBlock) -> Names | None:
         names = self.history.names(block.instant)
         if names is not None and block.kind == BlockKind.CDC:

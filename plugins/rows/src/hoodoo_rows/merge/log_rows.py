@@ -301,9 +301,16 @@ def _piece(
         gone = _with_keys(_deletes(reader, block, rule), reader, block)
         return Piece(gone if keys is None else gone.filter(_one_of(keys, gone)))
     if keys is not None:
-        of_rows = reader.rows(block, [RECORD_KEY])
+        near = reader.rows_near(block, RECORD_KEY, keys.take(pc.sort_indices(keys)))
+        if near is None:
+            of_rows = reader.rows(block, [RECORD_KEY])
+        elif len(near):
+            of_rows = reader.rows_at(block, near, [RECORD_KEY])
+        else:
+            return None
         if RECORD_KEY in of_rows.schema.names:
             at = np.flatnonzero(_one_of(keys, _with_keys(of_rows, reader, block)))
+            at = at if near is None else near[at]
             if not len(at):
                 return None
     rows = _data(reader, block, rule, keyed, at)
