@@ -47,6 +47,8 @@ _MIN_BATCH, _MAX_BATCH = 4096, 131_072
 # Across a network pages are read where a row group has so many bytes: each column is a request
 # either way.
 _FAR_PAGED_BYTES = 64 << 20
+# More values than that leave out no page, as a rule, and each of them is compared in Python.
+_MOST_NAMED = 4096
 _ENCODINGS = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"})
 
 
@@ -64,6 +66,8 @@ class ParquetReader:
         self._far = at_once(storage) > 1
         self._coded: pq.ParquetFile | None = None
         self._content: bytes | None = None  # of a large footer, without its bloom filter
+        # A filter, columns, and the values that it names of them: the same for each row group.
+        self._named: tuple[pc.Expression, list[str], dict[str, pa.Array]] | None = None
         self._file = open_named(storage, path, self._obj)
         try:
             self._parquet, small = self._opened()
@@ -234,7 +238,11 @@ class ParquetReader:
         names = [n for n in columns if n in self._names]
         if self._far or not self._is_paged(number, self._schema.names):  # others follow
             return None
-        named = self._groups.named(where, names)
+        if self._named is None or self._named[0] is not where or self._named[1] != names:
+            found = self._groups.named(where, names)
+            few = {name: values for name, values in found.items() if len(values) <= _MOST_NAMED}
+            self._named = where, names, few
+        named = self._named[2]
         with suppress(NoFooter):
             return some_rows.rows_near(self._file, self._tree, number, named) if named else None
         return None

@@ -50,6 +50,14 @@ def rows_near(
         return None
 
 
+def _beginning(opened: pq.ParquetFile, rows: int) -> pa.Table:
+    """At least the first ``rows`` rows: what is behind them in their page is not decoded."""
+    first = next(opened.iter_batches(batch_size=rows, use_threads=False))
+    if first.num_rows == rows:
+        return pa.Table.from_batches([first])
+    return opened.read(use_threads=False)
+
+
 def rows_at(
     file: pa.NativeFile,
     tree: Struct,
@@ -73,7 +81,7 @@ def rows_at(
             coerce_int96_timestamp_unit="us",
             page_checksum_verification=True,
         )
-        some = opened.read(use_threads=False).take(pa.array(places))
+        some = _beginning(opened, int(places[-1]) + 1).take(pa.array(places))
         found.update(zip(some.column_names, some.columns, strict=True))
     arrays = [found[name].combine_chunks() for name in schema.names]
     return conform(pa.RecordBatch.from_arrays(arrays, names=schema.names), schema)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any, cast
 
 import pyarrow as pa
@@ -79,8 +81,7 @@ def row_spec(
             f"is a {type(where).__name__}, not a pyarrow compute expression",
             """write for example pyarrow.compute.field("city") == "paris", or "city = 'paris'".""",
         )
-    _check_filter(stored, where)
-    read = referenced(where, stored)
+    read = _among(where, stored, _check_filter(stored, where))
     needed = {*wanted, *read}
     # Order of the stored schema: the projection reorders at the very end.
     return RowSpec(pa.schema([f for f in stored if f.name in needed]), wanted, where, read, names)
@@ -106,14 +107,22 @@ def referenced(where: pc.Expression, schema: pa.Schema) -> tuple[str, ...]:
     pyarrow doesn't say which fields an expression refers to, but it refuses to bind one whose
     fields are missing. So columns are left out by halves until those it can't do without remain.
     """
-    empty = schema.empty_table()
+    text = text_of(where)
+    named = [name for name in schema.names if name in text]
+    return _among(where, schema, named if _fits(where, schema, named) else schema.names)
 
-    def fits(names: Sequence[str]) -> bool:
-        try:
-            empty.select(list(names)).filter(where)
-        except pa.ArrowInvalid:
-            return False
-        return True
+
+def _fits(where: pc.Expression, schema: pa.Schema, names: Sequence[str]) -> bool:
+    try:
+        pa.schema([schema.field(name) for name in names]).empty_table().filter(where)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _among(where: pc.Expression, schema: pa.Schema, names: Sequence[str]) -> tuple[str, ...]:
+    """Those of ``names``, which are enough, that ``where`` reads."""
+    fits = partial(_fits, where, schema)
 
     def among(candidates: list[str], others: list[str]) -> list[str]:
         """Those of ``candidates`` that are needed, ``others`` being all there."""
@@ -125,21 +134,22 @@ def referenced(where: pc.Expression, schema: pa.Schema) -> tuple[str, ...]:
         left, right = candidates[:middle], candidates[middle:]
         return among(left, others + right) + among(right, others + left)
 
-    text = text_of(where)
-    named = [name for name in schema.names if name in text]
-    return tuple(among(named if fits(named) else schema.names, []))
+    return tuple(among(list(names), []))
 
 
-def _check_filter(stored: pa.Schema, where: pc.Expression) -> None:
+def _check_filter(stored: pa.Schema, where: pc.Expression) -> Sequence[str]:
+    """Names of columns that are enough to compute ``where``."""
     text = text_of(where)
     if "FieldPath(" in text:
         raise SchemaError(
             f"filter {text}", "refers to a column by its position", "use the column's name."
         )
+    named = [field for field in stored if field.name in text]
+    with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        _of_nulls(named).filter(where)
+        return [field.name for field in named]
     try:
-        # A row, because Arrow compares the zones of times when there is one; of nulls, which no
-        # value can spoil.
-        pa.table([pa.nulls(1, field.type) for field in stored], names=stored.names).filter(where)
+        _of_nulls(stored).filter(where)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as exc:
         missing = _MISSING.search(str(exc))
         if missing is None:
@@ -154,6 +164,14 @@ def _check_filter(stored: pa.Schema, where: pc.Expression) -> None:
         raise SchemaError(
             f"column {'.'.join(path)!r} of the filter", "is not in the table", fix
         ) from exc
+    return stored.names
+
+
+def _of_nulls(fields: Iterable[pa.Field]) -> pa.Table:
+    """A row, because Arrow compares the zones of times when there is one; of nulls, which no value
+    can spoil."""
+    schema = pa.schema(fields)
+    return pa.table([pa.nulls(1, kind) for kind in schema.types], schema=schema)
 
 
 def let_through(rows: pa.RecordBatch | pa.Table, where: pc.Expression) -> Any:
