@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import shutil
 import warnings
 from collections.abc import Iterator
@@ -10,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import hoodoo
-import hoodoo_metadata.participant as participant
 import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import ConfigError, HoodooWarning
@@ -50,13 +50,10 @@ def right(table: hoodoo.Table, stored: list[int], v: int, engine: str = "local")
 @contextmanager
 def stranger(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Who writes keeps what Hudi keeps, and knows nothing of Hoodoo's own partitions."""
-    real = participant.current_partitions
+    name = "hoodoo_metadata.life.partition_state.current_partitions"
+    real = pkgutil.resolve_name(name)
     with monkeypatch.context() as patch:
-        patch.setattr(
-            participant,
-            "current_partitions",
-            lambda *given: tuple(p for p in real(*given) if not is_own(p)),
-        )
+        patch.setattr(name, lambda *given: tuple(p for p in real(*given) if not is_own(p)))
         yield
 
 

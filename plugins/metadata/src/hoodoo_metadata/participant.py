@@ -1,5 +1,5 @@
 """The metadata table as a participant: it says the same as the timeline, decided together with each
-action."""
+action. Every open table has it: what few reads need is imported where it is used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from hoodoo.errors import CommitConflictError, ConfigError, HoodooError, warn
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.hookspecs.participant import Changes, KeysCheck, RebuildRequest, Rebuilt
+from hoodoo.hookspecs.participant import Changes, KeysCheck, Participation, RebuildRequest, Rebuilt
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.column_range import ColumnRange
@@ -28,48 +28,13 @@ from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load
 
 from hoodoo_metadata import options as options_of
-from hoodoo_metadata.life.adopt import adopt
-from hoodoo_metadata.life.build import build, finish, finish_retiring, retire, without_times
-from hoodoo_metadata.life.definitions import define, is_partitioned
-from hoodoo_metadata.life.drop import drop, droppable, partition_named
-from hoodoo_metadata.life.kept_by import is_doubled, why_stale
-from hoodoo_metadata.life.partition_state import (
-    built,
-    current_partitions,
-    drop_stale_partitions,
-    half_retired,
-    unlisted,
-    without,
-)
-from hoodoo_metadata.life.undo import forget, sweep_forgotten
-from hoodoo_metadata.life.verify import AllChecks, LocationsCheck, check_listing
-from hoodoo_metadata.life.wanted import (
-    Wanted,
-    by_paths,
-    partition_of,
-    refuse_impossible,
-    refuse_partitioned,
-    stored_name,
-    with_metadata,
-)
-from hoodoo_metadata.partitions.bloom.verify import FiltersCheck, check_filters
-from hoodoo_metadata.partitions.bloom.write import refuse_unfiltered
-from hoodoo_metadata.partitions.column_stats.from_files import columns_of
-from hoodoo_metadata.partitions.column_stats.lookup import known_ranges
-from hoodoo_metadata.partitions.files.listing import is_listed, list_files
-from hoodoo_metadata.partitions.known import folder_of, has_ranges, is_kept, names, of_keys
-from hoodoo_metadata.partitions.record_index.shape import shaped, sized
 from hoodoo_metadata.partitions.record_index.size import IndexSize
-from hoodoo_metadata.partitions.secondary.rows import KEPT, secondaries
-from hoodoo_metadata.table import compact
-from hoodoo_metadata.table.commit import NEWEST
-from hoodoo_metadata.table.keys import column_key
 from hoodoo_metadata.table.layout import (
     BLOOM_FILTERS,
     COLUMN_STATS,
     FILES,
     GROWING_INDEX,
-    INDEXES,
+    KEPT,
     OWN_INDEXES,
     PARTITIONED,
     RECORD_INDEX,
@@ -88,9 +53,10 @@ from hoodoo_metadata.table.metadata_table import (
     OWN_MADE,
     MetadataTable,
     building,
+    is_listed,
     listed,
+    unlisted,
 )
-from hoodoo_metadata.writer import MetadataWriter
 
 
 @frozen
@@ -109,7 +75,10 @@ class MetadataParticipant:
         """Whether there is to be a metadata table, as far as the options say."""
         return options_of.ENABLED.given(self.settings.options) is not False
 
-    def join(self, storage: Storage, timeline: Timeline) -> MetadataWriter | None:
+    def join(self, storage: Storage, timeline: Timeline) -> Participation | None:
+        from hoodoo_metadata.life.partition_state import current_partitions
+        from hoodoo_metadata.writer import MetadataWriter
+
         if not self.enabled:
             return None
         partitions = current_partitions(Snapshot(storage, timeline))
@@ -138,6 +107,9 @@ class MetadataParticipant:
             IndexSize.of(self.settings.options, partitioned)
 
     def new_table(self, config: TableConfig) -> TableConfig:
+        from hoodoo_metadata.life.wanted import with_metadata
+        from hoodoo_metadata.partitions.bloom.write import refuse_unfiltered
+
         made = with_metadata(config, self.settings.options)
         if BLOOM_FILTERS in building(made):
             refuse_unfiltered(made.name, self._file_format())
@@ -145,9 +117,15 @@ class MetadataParticipant:
 
     def created(self, storage: Storage, config: TableConfig) -> None:
         if RECORD_INDEX in building(config):
+            from hoodoo_metadata.life.definitions import define
+            from hoodoo_metadata.life.wanted import by_paths
+
             define(storage, config, [RECORD_INDEX], (), by_paths(config, self.settings.options))
 
     def stale(self, storage: Storage, config: TableConfig) -> TableConfig:
+        from hoodoo_metadata.life.drop import drop, droppable, partition_named
+        from hoodoo_metadata.life.partition_state import drop_stale_partitions
+
         config = drop_stale_partitions(storage, self._adopted(storage, config), self.enabled)
         dropped = options_of.DROPPED.given(self.settings.options) or ()
         gone = droppable(config, [partition_named(config, name) for name in dropped])
@@ -155,12 +133,19 @@ class MetadataParticipant:
 
     # --- life of actions --------------------------------------------------------------------------
     def undone(self, storage: Storage, config: TableConfig, requested: str) -> None:
+        from hoodoo_metadata.life.undo import forget
+
         forget(storage, config, requested)
 
     def sweep(self, storage: Storage, undone: Collection[str]) -> None:
+        from hoodoo_metadata.life.undo import sweep_forgotten
+
         sweep_forgotten(storage, undone)
 
     def holds(self, storage: Storage, timeline: Timeline, requested: str) -> bool:
+        from hoodoo_metadata.life.partition_state import current_partitions
+        from hoodoo_metadata.table import compact
+
         if timeline.find(requested) is None or not current_partitions(Snapshot(storage, timeline)):
             return False
         return compact.holds(MetadataTable.open(storage, timeline), requested)
@@ -168,6 +153,8 @@ class MetadataParticipant:
     def refuse_undo(self, storage: Storage, timeline: Timeline, requested: str) -> None:
         """CommitConflictError where base files of the metadata table, which is in use, hold the
         completed instant ``requested``: it has come there since somebody looked."""
+        from hoodoo_metadata.table import compact
+
         now = evolve(timeline, config=properties.load(storage))
         if listed(now.config) and compact.holds(MetadataTable.open(storage, now), requested):
             raise CommitConflictError(
@@ -177,16 +164,29 @@ class MetadataParticipant:
             )
 
     def kept_from(self, storage: Storage, timeline: Timeline) -> str | None:
+        from hoodoo_metadata.life.partition_state import current_partitions
+        from hoodoo_metadata.table import compact
+
         now = evolve(timeline, config=properties.load(storage))
         return compact.first_needed(storage, now, current_partitions(Snapshot(storage, now)))
 
     def retire(self, storage: Storage, config: TableConfig) -> TableConfig:
+        from hoodoo_metadata.life.build import retire
+
         return retire(storage, self._adopted(storage, config))
 
     def _adopted(self, storage: Storage, config: TableConfig) -> TableConfig:
+        from hoodoo_metadata.life.adopt import adopt
+
         return adopt(storage, config) if self.enabled else config
 
     def repair(self, request: RebuildRequest) -> TableConfig:
+        from hoodoo_metadata.life.adopt import adopt
+        from hoodoo_metadata.life.build import finish, finish_retiring, without_times
+        from hoodoo_metadata.life.partition_state import built, half_retired
+        from hoodoo_metadata.partitions.column_stats.from_files import columns_of
+        from hoodoo_metadata.partitions.known import is_kept
+
         storage, config = request.storage, request.config
         if not self.enabled:
             return config
@@ -229,6 +229,10 @@ class MetadataParticipant:
     def service(
         self, storage: Storage, timeline: Timeline, engine: Callable[[], Engine], due: bool
     ) -> tuple[str, ...]:
+        from hoodoo_metadata.life.partition_state import current_partitions
+        from hoodoo_metadata.table import compact
+        from hoodoo_metadata.table.commit import NEWEST
+
         partitions = current_partitions(Snapshot(storage, timeline))
         if not partitions:
             return ()
@@ -245,6 +249,9 @@ class MetadataParticipant:
 
     # --- indexes ----------------------------------------------------------------------------------
     def makes(self, name: str) -> bool:
+        from hoodoo_metadata.life.wanted import stored_name
+        from hoodoo_metadata.partitions.known import folder_of, names
+
         known = is_secondary(name) or is_expression(name) or folder_of(name) in names()
         return known or stored_name(name) is not None
 
@@ -252,6 +259,10 @@ class MetadataParticipant:
         return index in STORED
 
     def lacks(self, storage: Storage, config: TableConfig, index: str) -> bool:
+        from hoodoo_metadata.life.definitions import is_partitioned
+        from hoodoo_metadata.life.kept_by import is_doubled, why_stale
+        from hoodoo_metadata.life.wanted import partition_of, refuse_impossible, refuse_partitioned
+
         partition = partition_of(index, config)
         refuse_impossible(config, partition, index)
         if index == PARTITIONED:
@@ -277,6 +288,8 @@ class MetadataParticipant:
         return one != other and STORED.get(one, one) == STORED.get(other, other)
 
     def rebuild(self, request: RebuildRequest) -> Rebuilt:
+        from hoodoo_metadata.life.wanted import Wanted
+
         request = evolve(request, config=self._adopted(request.storage, request.config))
         wanted = Wanted.of(request)
         if request.name is not None and self.stores(request.name):
@@ -302,6 +315,10 @@ class MetadataParticipant:
         """``partitioned``: the record index is to be of partition paths; None: as it is.
         ``repeated`` is given the number of keys that lie in more than one place. ``named``: the
         partition that was asked for by name."""
+        from hoodoo_metadata.life.build import build
+        from hoodoo_metadata.life.definitions import is_partitioned
+        from hoodoo_metadata.partitions.record_index.shape import shaped, sized
+
         if partitioned is None:
             said = is_partitioned(request.storage, config=request.config)
             partitioned = VIRTUAL_PATH_INDEX in partitions or said
@@ -316,6 +333,9 @@ class MetadataParticipant:
         return build(request.storage, request.config, partitions, request.look, size, changes)
 
     def make_virtual(self, request: RebuildRequest) -> TableConfig:
+        from hoodoo_metadata.life.definitions import is_partitioned
+        from hoodoo_metadata.life.kept_by import why_stale
+
         config, storage = request.config, request.storage
         if RECORD_INDEX not in listed(config) or layout_of(config).log_names_slice:
             return config  # of version 6 there are no partitions of Hoodoo's own
@@ -328,6 +348,8 @@ class MetadataParticipant:
         return self._build(request, [own], own == VIRTUAL_PATH_INDEX, [])
 
     def make_stored(self, request: RebuildRequest) -> TableConfig:
+        from hoodoo_metadata.life.wanted import stored_name
+
         config = request.config
         there = [p for p in VIRTUAL_INDEXES if p in (*listed(config), *building(config))]
         if not there or RECORD_INDEX in listed(config):
@@ -345,6 +367,8 @@ class MetadataParticipant:
         self, storage: Storage, config: TableConfig, partitions: Sequence[str]
     ) -> TableConfig:
         """The ``partitions`` are kept no longer: nobody names them, then their files go."""
+        from hoodoo_metadata.life.partition_state import without
+
         gone = {p for p in partitions if p in (*listed(config), *building(config))}
         if gone:
             config = properties.update(storage, config, lambda now: without(now, gone))
@@ -353,10 +377,17 @@ class MetadataParticipant:
         return config
 
     def keys_are_virtual(self, config: TableConfig) -> Changes:
+        from hoodoo_metadata.life.partition_state import without
+        from hoodoo_metadata.partitions.known import of_keys
+        from hoodoo_metadata.partitions.secondary.rows import secondaries
+
         gone = of_keys() | set(secondaries(config))
         return without(config, gone) if gone & {*listed(config), *building(config)} else {}
 
     def delete_given_up(self, storage: Storage, config: TableConfig) -> None:
+        from hoodoo_metadata.partitions.known import of_keys
+        from hoodoo_metadata.partitions.secondary.rows import secondaries
+
         every = of_keys() | set(secondaries(config))
         for partition in every - {*listed(config), *building(config)}:
             storage.delete_prefix(f"{FOLDER}/{partition}")
@@ -370,6 +401,8 @@ class MetadataParticipant:
     def list_files(
         self, storage: Storage, timeline: Timeline, partitions: Iterable[str] | None = None
     ) -> Iterable[Entry]:
+        from hoodoo_metadata.partitions.files.listing import list_files
+
         return list_files(Snapshot(storage, timeline), partitions)
 
     def column_ranges(
@@ -379,21 +412,11 @@ class MetadataParticipant:
         files: Sequence[BaseFile],
         columns: Sequence[str],
     ) -> Mapping[BaseFile, Mapping[str, ColumnRange]]:
-        config = timeline.config
-        if COLUMN_STATS not in config.metadata_partitions or not has_ranges(config):
+        if COLUMN_STATS not in timeline.config.metadata_partitions:
             return {}
-        names = {
-            column_key(column, file.partition_path, file.name): (file, column)
-            for file in files
-            for column in columns
-        }
-        table = MetadataTable.open(storage, timeline)
-        groups = table.slices(COLUMN_STATS)
-        known: dict[BaseFile, dict[str, ColumnRange]] = {}
-        for (file, column), found in known_ranges(table, groups, names) if groups else ():
-            if not found.is_deleted:
-                known.setdefault(file, {})[column] = found
-        return known
+        from hoodoo_metadata.partitions.column_stats.lookup import ranges_of_files
+
+        return ranges_of_files(Snapshot(storage, timeline), files, columns)
 
     def verify_files(
         self,
@@ -403,28 +426,13 @@ class MetadataParticipant:
         expected: Callable[[str], bool],
         removed: Callable[[str], bool],
     ) -> Iterable[Finding | str]:
+        from hoodoo_metadata.life.verify import check_listing
+        from hoodoo_metadata.partitions.bloom.verify import check_filters
+
         yield from check_listing(Snapshot(storage, timeline), files, expected, removed)
         yield from check_filters(Snapshot(storage, timeline), files, expected)
 
     def verify_keys(self, storage: Storage, timeline: Timeline) -> KeysCheck | None:
-        checks: list[KeysCheck] = []
-        there = listed(timeline.config)
-        if any(index in there for index in INDEXES):
-            checks.append(LocationsCheck(storage, timeline))
-        if BLOOM_FILTERS in there:
-            checks.append(FiltersCheck(storage, timeline, self._file_format()))
-        if secondaries(timeline.config):
-            checks += self._secondary_check(Snapshot(storage, timeline))
-        return AllChecks(tuple(checks)) if checks else None
+        from hoodoo_metadata.life.keys_check import keys_check
 
-    def _secondary_check(self, snapshot: Snapshot) -> Iterable[KeysCheck]:
-        from hoodoo.table.settings import merger_name
-
-        from hoodoo_metadata.partitions.secondary.verify import SecondaryCheck
-
-        try:
-            merger = resolve("merger", merger_name(snapshot.config), self.settings).instance
-        except HoodooError:
-            return ()  # the rows can't be read without it, which is found
-        check = SecondaryCheck.of(snapshot, self._file_format(), merger)
-        return () if check is None else (check,)
+        return keys_check(Snapshot(storage, timeline), self._file_format, self.settings)

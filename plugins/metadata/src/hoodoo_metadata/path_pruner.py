@@ -20,7 +20,7 @@ from hoodoo.model.filegroup import FileSlice
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_rows.api import StoredFiles
 
-from hoodoo_metadata.partitions.files.listing import is_listed, listed_paths
+from hoodoo_metadata.table.metadata_table import is_listed
 
 # More paths than that are found as fast by looking at all.
 _MOST_PATHS = 1000
@@ -45,6 +45,8 @@ class PathPruner:
         # What was dropped since may have been in the table then.
         if asked is not None or request.as_of is not None or not is_listed(request.timeline):
             return asked
+        from hoodoo_metadata.partitions.files.listing import listed_paths
+
         try:
             known = listed_paths(Snapshot(request.storage, request.timeline))
         except (HoodooError, FileNotFoundError):  # who lists the files says what is wrong

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from attrs import Factory, evolve, frozen
@@ -14,14 +15,14 @@ from hoodoo.storage.api import Storage
 from hoodoo_formats import options as keys
 from hoodoo_formats import record_keys
 from hoodoo_formats.bloom import BloomFilter
-from hoodoo_formats.parquet import in_place
-from hoodoo_formats.parquet.assembled import MOST_COLUMNS, AssembledWriter
 from hoodoo_formats.parquet.field_ids import field_ids
-from hoodoo_formats.parquet.in_place import InPlaceWriter
 from hoodoo_formats.parquet.ranges import file_ranges, footer_columns, footer_keys, read_footer
 from hoodoo_formats.parquet.reader import ParquetReader
 from hoodoo_formats.parquet.writer import ParquetWriter, WriterOptions
 from hoodoo_formats.record_keys import KeyStats
+
+if TYPE_CHECKING:
+    from hoodoo_formats.parquet.in_place import InPlaceWriter
 
 
 @frozen
@@ -75,6 +76,8 @@ class ParquetFormat:
         base: BaseFileReader | None = None,
     ) -> ParquetWriter:
         """Start a file at ``local``; it is whole after ``close``."""
+        from hoodoo_formats.parquet.assembled import MOST_COLUMNS, AssembledWriter  # no read does
+
         # The footer of one that makes its keys is of others.
         if base is not None and not (self.options.copies and isinstance(base, KnowsKeys)):
             base = None
@@ -97,6 +100,8 @@ class ParquetFormat:
     ) -> InPlaceWriter | None:
         """Start a file at ``local`` that has most of ``base`` as it is; None where that does not
         pay."""
+        from hoodoo_formats.parquet import in_place
+
         if not self.options.copies or not isinstance(base, ParquetReader):
             return None
         if base.chunk_bytes() < in_place.COPIED_FROM:

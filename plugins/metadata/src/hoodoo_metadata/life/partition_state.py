@@ -19,10 +19,7 @@ from hoodoo_metadata.partitions.record_index.index_reach import made_noted
 from hoodoo_metadata.partitions.secondary.rows import KEPT, indexes_of_columns, noted
 from hoodoo_metadata.table.layout import EXPRESSION, FILES, OWN_INDEXES, is_own, is_secondary
 from hoodoo_metadata.table.metadata_table import (
-    BUILDING,
     FOLDER,
-    LISTED,
-    OWN_LISTED,
     OWN_MADE,
     MetadataTable,
     building,
@@ -144,9 +141,3 @@ def without(config: TableConfig, gone: Collection[str]) -> dict[str, str | None]
     found = {p: column for p, column in before.items() if p not in gone}
     kept = {} if found == before else {KEPT: noted(found)}
     return {**told_as(ready, begun), OWN_MADE: made or None, **unique, **kept}
-
-
-def unlisted(config: TableConfig) -> TableConfig:
-    """``config`` of a reader that does not want the metadata table."""
-    kept = {k: v for k, v in config.properties.items() if k not in (LISTED, BUILDING, OWN_LISTED)}
-    return TableConfig(kept)

@@ -24,7 +24,7 @@ from hoodoo.timeline.timeline import Timeline
 from hoodoo_metadata.hfile import ENTRIES
 from hoodoo_metadata.life.definitions import is_partitioned
 from hoodoo_metadata.life.kept_by import is_doubled, is_refused, why_stale
-from hoodoo_metadata.partitions.files.listing import is_listed, told_files
+from hoodoo_metadata.partitions.files.listing import told_files
 from hoodoo_metadata.partitions.record_index.groups import IndexGroups
 from hoodoo_metadata.partitions.record_index.locations import decode_locations
 from hoodoo_metadata.partitions.record_index.verify_growing import (
@@ -33,7 +33,7 @@ from hoodoo_metadata.partitions.record_index.verify_growing import (
     some,
 )
 from hoodoo_metadata.table.layout import FILES, GROWING_INDEX, INDEXES, is_own
-from hoodoo_metadata.table.metadata_table import FOLDER, MetadataTable, listed
+from hoodoo_metadata.table.metadata_table import FOLDER, MetadataTable, is_listed, listed
 from hoodoo_metadata.table.schema import record_schema
 from hoodoo_metadata.table.slice import UNSUMMED, is_unsummed, layers, merged
 

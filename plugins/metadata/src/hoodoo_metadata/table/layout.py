@@ -22,6 +22,9 @@ RECORD_INDEX = "record_index"
 OWN_PREFIX = "hoodoo_"
 # How the names of secondary indexes begin.
 SECONDARY = "secondary_index_"
+# A property of the table: those that Hoodoo keeps, as `partition:column`; what another engine made,
+# it does not.
+KEPT = "hoodoo.metadata.secondary"
 # How those of Hudi's expression indexes do.
 EXPRESSION = "expr_index_"
 # Hoodoo's own: a record index whose buckets get more file groups as they grow.

@@ -32,7 +32,7 @@ from hoodoo.timeline.timeline import Timeline, load
 from hoodoo_metadata.life.beginnings import late_beginnings
 from hoodoo_metadata.table.below import Below
 from hoodoo_metadata.table.counted_blocks import CountedBlocks
-from hoodoo_metadata.table.layout import is_own
+from hoodoo_metadata.table.layout import FILES, is_own
 
 FOLDER = ".hoodie/metadata"
 # Properties of the data table: the partitions that may be read, and those that are being built.
@@ -226,6 +226,18 @@ def own_config(config: TableConfig) -> TableConfig:
             POPULATE.key: "false",
         }
     )
+
+
+def is_listed(timeline: Timeline) -> bool:
+    """Whether the metadata table tells the files: one that is lost is told of, and missed when it
+    is opened."""
+    return FILES in timeline.config.metadata_partitions
+
+
+def unlisted(config: TableConfig) -> TableConfig:
+    """``config`` of a reader that does not want the metadata table."""
+    kept = {k: v for k, v in config.properties.items() if k not in (LISTED, BUILDING, OWN_LISTED)}
+    return TableConfig(kept)
 
 
 def listed(config: TableConfig) -> tuple[str, ...]:

@@ -13,7 +13,6 @@ from hoodoo.storage.api import Storage, of_size
 from hoodoo.storage.together import opened_ahead
 
 from hoodoo_rows.merge.rule import MergeRule
-from hoodoo_rows.merge.slice import merged_rows
 from hoodoo_rows.merge.virtual import check_rows
 from hoodoo_rows.read.late import finds_rows, matching_rows
 from hoodoo_rows.read.missing import explained
@@ -51,6 +50,8 @@ def _rows(
     rule: MergeRule | None,
 ) -> Iterator[pa.RecordBatch]:
     if slice_.log_files:
+        from hoodoo_rows.merge.slice import merged_rows  # many tables have no log files
+
         assert rule is not None
         pushed = partial(pushed_filter, spec=spec)
         merged = merged_rows(storage, file_format, rule, slice_, pushed, spec.asked)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.fs as pafs
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.read_source import ReadSource
@@ -78,6 +77,7 @@ def satisfiable(
 ) -> list[int]:
     """The places of those ``promises`` beside which ``where`` can be true."""
     import pyarrow.dataset as ds  # imports pandas where there is one: only filters pay
+    import pyarrow.fs as pafs  # and the clients of all stores
 
     format_ = ds.ParquetFileFormat()
     nowhere = pafs.LocalFileSystem()

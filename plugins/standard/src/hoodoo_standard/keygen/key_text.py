@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 from hoodoo.errors import SchemaError
-from hoodoo_rows.api import Batches
 
 _HEX = np.frombuffer(b"".join(b"%02x" % b for b in range(256)), np.uint16)
 _LAST_FOUR_DIGIT_DAY = 2_932_896  # 9999-12-31
@@ -40,6 +39,8 @@ def key_text(values: pa.Array, column: str, logical_timestamps: bool = False) ->
     if pt.is_boolean(kind) or pt.is_integer(kind) or pt.is_null(kind):
         return values.cast(pa.string())
     if pt.is_floating(kind):
+        from hoodoo_rows.api import Batches  # imports all of reading and merging
+
         return Batches.java_floats(values)
     if pt.is_decimal(kind):
         return values.cast(pa.string())  # Arrow follows the algorithm of BigDecimal.toString

@@ -7,15 +7,39 @@ from typing import TypeVar
 
 import pyarrow as pa
 from hoodoo.model.column_range import ColumnRange
-from hoodoo.model.filegroup import FileSlice
+from hoodoo.model.filegroup import BaseFile, FileSlice
+from hoodoo.timeline.snapshot import Snapshot
 
 from hoodoo_metadata.partitions.column_stats.ranges import decode_ranges
-from hoodoo_metadata.table.layout import group_of
+from hoodoo_metadata.partitions.known import has_ranges
+from hoodoo_metadata.table.keys import column_key
+from hoodoo_metadata.table.layout import COLUMN_STATS, group_of
 from hoodoo_metadata.table.metadata_table import MetadataTable
 from hoodoo_metadata.table.schema import record_schema
 from hoodoo_metadata.table.slice import layers, newest
 
 What = TypeVar("What")
+
+
+def ranges_of_files(
+    snapshot: Snapshot, files: Sequence[BaseFile], columns: Sequence[str]
+) -> dict[BaseFile, dict[str, ColumnRange]]:
+    """What is known of ``columns`` of ``files``: files and columns of which nothing is, are
+    missing."""
+    if not has_ranges(snapshot.config):
+        return {}
+    names = {
+        column_key(column, file.partition_path, file.name): (file, column)
+        for file in files
+        for column in columns
+    }
+    table = MetadataTable.open(snapshot.storage, snapshot.timeline)
+    groups = table.slices(COLUMN_STATS)
+    known: dict[BaseFile, dict[str, ColumnRange]] = {}
+    for (file, column), found in known_ranges(table, groups, names) if groups else ():
+        if not found.is_deleted:
+            known.setdefault(file, {})[column] = found
+    return known
 
 
 def known_ranges(

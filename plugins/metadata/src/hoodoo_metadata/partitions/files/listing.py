@@ -17,7 +17,6 @@ from hoodoo.timeline import properties, view
 from hoodoo.timeline.fence import INDEXING
 from hoodoo.timeline.removed import planned_files
 from hoodoo.timeline.snapshot import Snapshot
-from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_metadata.partitions.files.rows import ALL_PARTITIONS, NON_PARTITIONED, FileChanges
 from hoodoo_metadata.table.below import Below
@@ -97,12 +96,6 @@ def _still_there(snapshot: Snapshot, told: list[Entry]) -> list[Entry]:
     folders = {path.rpartition("/")[0] for path in doubtful}
     there = {entry.path for entry in view.list_data(snapshot.storage, folders)}
     return [e for e in told if e.path not in doubtful or e.path in there]
-
-
-def is_listed(timeline: Timeline) -> bool:
-    """Whether the metadata table tells the files: one that is lost is told of, and missed when it
-    is opened."""
-    return FILES in timeline.config.metadata_partitions
 
 
 def listed_paths(snapshot: Snapshot) -> list[str]:

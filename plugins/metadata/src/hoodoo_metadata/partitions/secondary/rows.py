@@ -19,12 +19,10 @@ from hoodoo.model.config import TableConfig
 from hoodoo_rows.model.java_hash import string_hash
 
 from hoodoo_metadata.partitions.record_index.groups import IndexGroups
+from hoodoo_metadata.table.layout import KEPT as KEPT
 from hoodoo_metadata.table.layout import SECONDARY, is_expression, is_secondary
 from hoodoo_metadata.table.schema import KEY_OF_VALUE, encode_row
 
-# A property of the table: those that Hoodoo keeps, as `partition:column`; what another engine made,
-# it does not.
-KEPT = "hoodoo.metadata.secondary"
 LIVE = encode_row({"type": KEY_OF_VALUE, "SecondaryIndexMetadata": {"isDeleted": False}})
 DEAD = encode_row({"type": KEY_OF_VALUE, "SecondaryIndexMetadata": {"isDeleted": True}})
 _NULL = "\0"

@@ -24,7 +24,6 @@ from hoodoo_rows.api import Batches, MergeRule, Reads, Visible
 
 from hoodoo_metadata.life.definitions import is_partitioned
 from hoodoo_metadata.life.kept_by import first_commit_not_indexed, is_unique
-from hoodoo_metadata.life.partition_state import unlisted
 from hoodoo_metadata.partitions.secondary.rows import (
     DEAD,
     entry_keys,
@@ -33,7 +32,7 @@ from hoodoo_metadata.partitions.secondary.rows import (
     secondaries,
 )
 from hoodoo_metadata.table.layout import RECORD_INDEX
-from hoodoo_metadata.table.metadata_table import FOLDER, MetadataTable, listed
+from hoodoo_metadata.table.metadata_table import FOLDER, MetadataTable, listed, unlisted
 from hoodoo_metadata.table.slice import layers, merged
 
 
