@@ -14,15 +14,14 @@ import numpy.typing as npt
 import pyarrow as pa
 from attrs import frozen
 
-from hoodoo_formats.parquet import footer
+from hoodoo_formats.parquet import declared, footer
+from hoodoo_formats.parquet.declared import ColumnIndex
 from hoodoo_formats.parquet.footer import NoFooter, Struct
 
 Rows = npt.NDArray[np.int64]
 
 # ColumnChunk: where the places of pages are, and their ranges; how long.
 _PLACES, _PLACES_BYTES, _RANGES, _RANGES_BYTES = 4, 5, 6, 7
-# ColumnIndex: whether a page has nulls alone, its least and its greatest value.
-_EMPTY, _LEAST, _MOST = 1, 2, 3
 # Compact protocol: a list is the first field; of structures; the three fields of each; an end.
 _LIST, _STRUCTS, _FIELDS, _END = 0x19, 0x0C, (0x16, 0x15, 0x16), 0x00
 _LONG_LIST = 15
@@ -42,8 +41,8 @@ def with_room(file: pa.NativeFile, chunk: Struct, values: pa.Array) -> npt.NDArr
     place, size = footer.value(chunk, _RANGES), footer.value(chunk, _RANGES_BYTES)
     if place is None or not size or pa.types.is_unsigned_integer(values.type):
         return None
-    index = footer.parsed(bytes(file.read_at(size, place)))
-    empty, least, most = (footer.value(index, n, []) for n in (_EMPTY, _LEAST, _MOST))
+    index = declared.read(ColumnIndex, bytes(file.read_at(size, place)))
+    empty, least, most = index.empty or [], index.least or [], index.most or []
     if not len(empty) == len(least) == len(most):
         raise NoFooter("its page index has ranges of other pages")
     of_pages = np.array(empty, bool)

@@ -13,13 +13,12 @@ import numpy as np
 import pyarrow as pa
 from attrs import frozen
 
-from hoodoo_formats.parquet import footer, page_index
+from hoodoo_formats.parquet import declared, footer, page_index
 from hoodoo_formats.parquet.chunks import by_column
+from hoodoo_formats.parquet.declared import PageHeader
 from hoodoo_formats.parquet.footer import NoFooter, Struct
 from hoodoo_formats.parquet.page_index import Rows
 
-# PageHeader; the headers of data pages in it, and the values that these count.
-_HEADERS, _COUNT = (5, 8), 1
 # A header is shorter: what is looked at to read it.
 _HEADER_BYTES = 1 << 12
 # What Arrow notes of its own types counts columns: files that have it are read whole.
@@ -179,9 +178,8 @@ def _picked(file: pa.NativeFile, name: str, chunk: Struct, pages: Pages, numbers
 
 def _check_count(content: bytes, rows: int) -> None:
     """NoFooter where a page does not have as many rows as the index says."""
-    header = footer.parsed(content)
-    counted = [footer.value(footer.value(header, n, {}), _COUNT) for n in _HEADERS]
-    if rows not in counted:
+    header = declared.read(PageHeader, content)
+    if not any(one is not None and one.values == rows for one in (header.first, header.second)):
         raise NoFooter("a page has other rows than the page index says")
 
 
