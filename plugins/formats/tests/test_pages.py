@@ -14,6 +14,7 @@ import pytest
 from hoodoo.testing.directory import DirectoryStorage
 from hoodoo_formats import record_keys
 from hoodoo_formats.parquet import page_index, pages
+from hoodoo_formats.parquet.declared import ColumnIndex
 from hoodoo_formats.parquet.footer import NoFooter
 from hoodoo_formats.parquet.format import ParquetFormat
 from hoodoo_formats.parquet.reader import ParquetReader
@@ -176,13 +177,15 @@ def test_pages_are_not_left_out_by_an_index_that_can_not_be(
     with reader(tmp_path, write_page_index=case != "no index") as found:
         if case != "no index":
             assert found.rows_near(0, where, ["n"]) is not None
+        index = ColumnIndex()
         broken = {
-            "cut off": {1: []},
-            "other pages": {n: (9, (kind, [b""] * 3)) for n, kind in ((1, 2), (2, 8), (3, 8))},
-            "another type": {n: (9, (8, [b"abc"] * 5)) for n in (1, 2, 3)},
+            "cut off": ([], None, None),
+            "other pages": ([False] * 3, [b""] * 3, [b""] * 3),
+            "another type": ([False] * 5, [b"abc"] * 5, [b"abc"] * 5),
         }
         if case in broken:
-            monkeypatch.setattr(page_index.footer, "parsed", lambda content: broken[case])
+            index.empty, index.least, index.most = broken[case]
+            monkeypatch.setattr(page_index.declared, "read", lambda kind, content: index)
         assert found.rows_near(0, where, ["n"]) is None
 
 
