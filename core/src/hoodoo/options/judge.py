@@ -27,11 +27,9 @@ def judged(given: Mapping[str, str], declared: Iterable[Option]) -> dict[str, st
     OptionConflictError where two names of one option say different things.
     """
     options = dict(given)
-    declared = tuple(declared)
+    declared = [option for option in declared if not given.keys().isdisjoint(option.names)]
     own = {option.key for option in declared}
     for option in declared:
-        if given.keys().isdisjoint(option.names):
-            continue
         said = [name for name in option.names if name in given]
         values = [option.spell(option.parse(given[name], name)) for name in said]
         for name, value in zip(said[1:], values[1:], strict=True):

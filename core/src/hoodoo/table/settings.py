@@ -165,9 +165,7 @@ def _check_together(options: Mapping[str, str]) -> None:
 def _judged(config: TableConfig | None) -> TableConfig | None:
     """The properties that options must not contradict as texts: :mod:`hoodoo.table.index_choice`
     judges indexes."""
-    if config is None:
-        return None
-    return TableConfig({k: v for k, v in config.properties.items() if k != HUDI_INDEX})
+    return config and TableConfig({k: v for k, v in config.properties.items() if k != HUDI_INDEX})
 
 
 def check_overrides(
