@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
+__version__ = "0.2.0"
+__all__ = ["Table", "__version__", "create", "hookimpl", "open"]
 if TYPE_CHECKING:
     from hoodoo import errors as errors
     from hoodoo.hookspecs import hookimpl
@@ -13,10 +16,6 @@ if TYPE_CHECKING:
     from hoodoo.table.functions import *  # noqa: F403
     from hoodoo.table.table import Table, create, open
 
-__version__ = "0.2.0"
-
-__all__ = ["Table", "__version__", "create", "hookimpl", "open"]
-if TYPE_CHECKING:
     __all__ += _functions.__all__
 
 
@@ -40,27 +39,19 @@ class _Moved:
 
 
 sys.meta_path.append(_Moved)
-
+_HOMES = dict.fromkeys(("Table", "create", "open"), "hoodoo.table.table")
+_HOMES["hookimpl"] = "hoodoo.hookspecs"  # workers that import a plugin need nothing of the rest
 
 if not TYPE_CHECKING:  # a name that is wrong is found
 
     def __getattr__(name: str) -> Any:
-        # Importing the package costs nothing; a worker that imports a plugin needs `hookimpl`
-        # and nothing of the rest.
-        if name == "hookimpl":
-            from hoodoo.hookspecs import hookimpl
-
-            return hookimpl
-        if name in ("Table", "create", "open"):
-            from hoodoo.table import table
-
-            return getattr(table, name)
+        if name in _HOMES:  # importing the package costs nothing
+            return getattr(import_module(_HOMES[name]), name)
         from hoodoo.calls import lacks
         from hoodoo.kernel.functions import function
 
         # Python asks for an attribute first where a module is imported from the package.
-        at = f"{__name__}.{name}"
-        known = name[:1] == "_" or PathFinder.find_spec(at, __path__) is not None  # noqa: F405
+        known = name[:1] == "_" or PathFinder.find_spec(f"hoodoo.{name}", __path__)  # noqa: F405
         if not known and name.isidentifier() and (found := function(name)):
             return found
         lacks("module 'hoodoo' has no attribute", "hoodoo", name)
