@@ -27,6 +27,18 @@ def test_traits_agree_with_each_other(action: object) -> None:
     assert found.replaces == done.replaces
 
 
+def test_which_actions_are_meant() -> None:
+    def with_trait(trait: str) -> set[str]:
+        return {action.name for action in ACTIONS.values() if getattr(action, trait)}
+
+    assert with_trait("undoes_one") == {"rollback"}
+    assert with_trait("rewinds") == {"restore"}
+    assert with_trait("is_plain") == {"commit"}
+    assert with_trait("appends") == {"deltacommit", "logcompaction"}
+    assert with_trait("compacts") == {"compaction", "logcompaction"}
+    assert with_trait("replaces") == {"replacecommit", "clustering"}
+
+
 def test_a_plan_completes_as_a_write_and_is_none() -> None:
     plan = Instant("20250101000000000", "compaction", State.REQUESTED)
     assert plan.completes_as_write and not plan.is_write

@@ -32,6 +32,7 @@ GOALS = {
     "largest circle with imports in functions": 0,
     "largest circle with imports for types": 0,
     "functions that take storage and timeline": 60,
+    "action names as text in comparisons": 20,
     "lines with fmt: skip": 100,
     "lines over 100 characters": 0,
     "public names without a docstring in core and rows": 0,
@@ -217,6 +218,27 @@ def insides(module: ast.Module) -> list[str]:
     return found
 
 
+# Actions of the timeline, as `hoodoo.model.action` lists them.
+_ACTIONS = re.compile(
+    "clean|clustering|commit|compaction|deltacommit|indexing|logcompaction|replacecommit|restore"
+    "|rollback|savepoint|schemacommit"
+)
+
+
+def compared_actions(module: ast.Module) -> list[str]:
+    """Comparisons with the name of an action as text: its traits say what is meant by it."""
+    return [
+        ast.unparse(node)
+        for node in ast.walk(module)
+        if isinstance(node, ast.Compare)
+        and any(
+            isinstance(part, ast.Constant) and _ACTIONS.fullmatch(str(part.value))
+            for side in (node.left, *node.comparators)
+            for part in (side, *getattr(side, "elts", ()))
+        )
+    ]
+
+
 MEASURES: dict[str, Callable[[], int]] = {
     "lines of core": lambda: sum(len(lines(path)) for path in core()),
     "lines of source": lambda: sum(len(lines(path)) for path in sources()),
@@ -230,6 +252,9 @@ MEASURES: dict[str, Callable[[], int]] = {
     "largest circle with imports for types": lambda: largest_circle(_FOR_TYPES),
     "functions that take storage and timeline": lambda: sum(
         {"storage", "timeline"} <= {*parameters(function)} for function in functions(sources())
+    ),
+    "action names as text in comparisons": lambda: sum(
+        len(compared_actions(tree(path))) for path in sources()
     ),
     "functions with more than 6 parameters": lambda: sum(
         len([p for p in parameters(function) if p not in ("self", "cls")]) > 6

@@ -42,3 +42,20 @@ from hoodoo_spark.near import SMALL_BYTES
         "hoodoo.timeline.instants.order_key",
         "hoodoo_spark.near.SMALL_BYTES",
     ]
+
+
+def test_comparisons_with_names_of_actions() -> None:
+    source = """
+if instant.action == "commit" or action in ("clean", "compaction"):
+    commit = name == "committed" or instant.traits.deletes
+"""
+    assert measures.compared_actions(ast.parse(source)) == [
+        "instant.action == 'commit'",
+        "action in ('clean', 'compaction')",
+    ]
+
+
+def test_every_action_is_counted() -> None:
+    from hoodoo.model.action import ACTIONS
+
+    assert all(measures.compared_actions(ast.parse(f"action == {name!r}")) for name in ACTIONS)

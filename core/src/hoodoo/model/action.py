@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 
 @frozen
@@ -26,8 +26,9 @@ class Action:
     read answers; a service changes only where rows are. ``undid``: the field of its completed file
     that lists the instants it has undone; empty for one that undoes nothing. ``keeps``: it keeps
     files from cleaning and archiving. ``begins_slices``: its plan names file slices that become
-    base files, each of which begins the next slice of its file group. ``deletes``: its plan names
-    files that it deletes. ``rewinds``: it undoes all that came after a point.
+    base files, each of which begins the next slice of its file group. ``appends``: it adds log
+    files to file slices. ``deletes``: its plan names files that it deletes. ``rewinds``: it undoes
+    all that came after a point.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Action:
     undid: str = ""
     keeps: bool = False
     begins_slices: bool = False
+    appends: bool = False
     deletes: bool = False
     rewinds: bool = False
 
@@ -50,43 +52,50 @@ class Action:
         """Whether it takes instants back."""
         return bool(self.undid)
 
+    @property
+    def undoes_one(self) -> bool:
+        """Whether it takes one write back: a rollback."""
+        return self.undoes and not self.rewinds
 
-def _write(name: str, replaces: bool = False) -> Action:
-    return Action(name, name, True, replaces, is_undone=True, changes_rows=True)
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a write whose files are all base files of the groups that are there: a
+        commit. In a merge-on-read table only a compaction ends as one."""
+        return self.writes and not (self.appends or self.replaces)
+
+    @property
+    def compacts(self) -> bool:
+        """Whether its plan names file slices whose files it merges."""
+        return self.is_service and (self.begins_slices or self.appends)
 
 
-ACTIONS: Mapping[str, Action] = MappingProxyType(
-    {
-        action.name: action
-        for action in (
-            _write("commit"),
-            _write("deltacommit"),
-            _write("replacecommit", replaces=True),
-            Action(
-                "compaction", "commit", is_service=True, is_heeded=True, begins_slices=True
-            ),
-            Action("logcompaction", "deltacommit", is_service=True, is_heeded=True),
-            Action(
-                "clustering", "replacecommit", replaces=True, is_service=True, is_heeded=True
-            ),
-            Action("clean", "clean", is_service=True, is_heeded=True, deletes=True),
-            Action(
-                "rollback", "rollback", is_heeded=True, changes_files=False,
-                changes_rows=True, undid="commitsRollback",
-            ),
-            Action(
-                "restore", "restore", is_heeded=True, changes_files=False,
-                changes_rows=True, undid="instantsToRollback", rewinds=True,
-            ),
-            Action("savepoint", "savepoint", changes_files=False, keeps=True),
-            Action("indexing", "indexing", is_service=True, changes_files=False),
-            Action("schemacommit", "schemacommit", changes_files=False),
-        )
-    }
-)  # fmt: skip
+def _write(name: str, replaces: bool = False, appends: bool = False) -> Action:
+    write = Action(name, name, writes=True, is_undone=True, changes_rows=True)
+    return evolve(write, replaces=replaces, appends=appends)
+
+
+def _undo(name: str, undid: str, rewinds: bool = False) -> Action:
+    undo = Action(name, name, is_heeded=True, changes_files=False, changes_rows=True)
+    return evolve(undo, undid=undid, rewinds=rewinds)
+
+
+_ACTIONS = (
+    _write("commit"),
+    _write("deltacommit", appends=True),
+    _write("replacecommit", replaces=True),
+    Action("compaction", "commit", is_service=True, is_heeded=True, begins_slices=True),
+    Action("logcompaction", "deltacommit", is_service=True, is_heeded=True, appends=True),
+    Action("clustering", "replacecommit", replaces=True, is_service=True, is_heeded=True),
+    Action("clean", "clean", is_service=True, is_heeded=True, deletes=True),
+    _undo("rollback", "commitsRollback"),
+    _undo("restore", "instantsToRollback", rewinds=True),
+    Action("savepoint", "savepoint", changes_files=False, keeps=True),
+    Action("indexing", "indexing", is_service=True, changes_files=False),
+    Action("schemacommit", "schemacommit", changes_files=False),
+)
+ACTIONS: Mapping[str, Action] = MappingProxyType({action.name: action for action in _ACTIONS})
 
 
 def named(name: str) -> Action:
-    """The action of this name; of a name that no release of Hudi has, one that means nothing to
-    anybody."""
+    """The action of this name; one without traits for a name that no release of Hudi has."""
     return ACTIONS.get(name) or Action(name, name, changes_files=False)

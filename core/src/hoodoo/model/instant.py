@@ -42,14 +42,12 @@ class Instant:
 
     @property
     def is_write(self) -> bool:
-        """Whether its action, as it is called now, makes rows visible or invisible: not so the plan
-        of a service."""
+        """Whether its action makes rows visible or invisible; the plan of a service does not."""
         return self.traits.writes
 
     @property
     def completes_as_write(self) -> bool:
-        """Whether it is such an action, or becomes one by its completion: the plan of a service
-        may."""
+        """Whether it is a write, or completes as one, as the plan of a service may."""
         return named(self.traits.completes_as).writes
 
     @property

@@ -73,7 +73,7 @@ class ArchivedInstant:
         data = self.metadata_bytes()
         if not data:
             return CommitMetadata()
-        replaces = self.action == "replacecommit"
+        replaces = self.instant.traits.replaces
         return codec.decode_commit(data, self.source.where, replaces=replaces)
 
 

@@ -46,17 +46,14 @@ def fenced(storage: Storage, fresh: Timeline, instant: Instant) -> str:
     others = () if instant.action == INDEXING else fresh.others()
     for other in others:
         later = order_key(other.requested) > order_key(instant.requested)
-        # Compactions that were planned before the point of a restore stay: what they read does,
-        # too.
+        # Compactions that were planned before the point of a restore stay, as their inputs do.
         restored = other.traits.rewinds and instant.traits.is_undone
         if restored and (later or not other.is_completed):
             return f"restore {other.requested} was requested"
         if not later:
             continue
-        if (
-            other.action == "rollback"
-            and target_of(Snapshot(storage, fresh), other) == instant.requested
-        ):
+        undoes = other.traits.undoes_one
+        if undoes and target_of(Snapshot(storage, fresh), other) == instant.requested:
             return f"rollback {other.requested} of it was requested"
     return ""
 
@@ -76,7 +73,7 @@ def undoing(snapshot: Snapshot) -> bool:
     for instant in snapshot.pending():
         if instant.traits.rewinds:
             return True
-        if instant.action == "rollback":
+        if instant.traits.undoes_one:
             target = target_of(snapshot, instant)
             if target is None or snapshot.find(target) is not None:
                 return True

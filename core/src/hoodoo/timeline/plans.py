@@ -14,6 +14,7 @@ from attrs import Factory, frozen
 
 from hoodoo.errors import CorruptTableError
 from hoodoo.model.action import ACTIONS
+from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile, path_of
 from hoodoo.model.instant import Instant, State
 from hoodoo.timeline.codec import avro as codec_avro
@@ -28,6 +29,7 @@ Metrics = Sequence[Mapping[str, float]]
 Sources = Mapping[str, str] | None
 # The service that a pending replacecommit may be.
 _REPLACING = next(a.name for a in ACTIONS.values() if a.is_service and a.replaces)
+_PLAIN = {a.name for a in ACTIONS.values() if a.is_plain}
 # In the extra metadata of a plan: Hoodoo has made it.
 PLANNER = "hoodoo.clustering.plan"
 STRATEGY = "hoodoo.compaction.strategy"
@@ -55,6 +57,16 @@ class Plan:
 def pending_compactions(timeline: Timeline) -> tuple[Instant, ...]:
     """Return pending plans whose files begin a new slice of their groups, by requested time."""
     return tuple(i for i in timeline.pending() if i.traits.begins_slices)
+
+
+def compactions(timeline: Timeline) -> tuple[Instant, ...]:
+    """Return completed compactions of a merge-on-read table: its plain commits."""
+    return tuple(i for i in timeline.writes() if i.action in _PLAIN)
+
+
+def is_compaction(write: Instant, config: TableConfig) -> bool:
+    """Whether the completed ``write`` is a compaction: a plain commit of a merge-on-read table."""
+    return write.traits.is_plain and config.table_type == "MERGE_ON_READ"
 
 
 def read_plan(snapshot: Snapshot, instant: Instant) -> Plan:

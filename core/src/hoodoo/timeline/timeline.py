@@ -185,7 +185,7 @@ class Timeline(Shown):
         found = self._metadata.get(instant)
         if found is None:
             data, where = self._read(storage, instant)
-            replaces = instant.is_completed and instant.action == "replacecommit"
+            replaces = instant.is_completed and instant.traits.replaces
             if not data and instant.is_completed and (replaces or not self.layout.allows_empty):
                 raise corrupt(where, "a completed instant with an empty file")
             found = codec.decode_commit(data, where, replaces=replaces) if data else _NOTHING
@@ -282,11 +282,8 @@ class Timeline(Shown):
         """The completed ones, by the names of their files on layout 2, and of their entries in the
         note."""
         writes = self._selected.writes.values()
-        return {
-            f"{i.requested}_{i.completed}.replacecommit": i
-            for i in writes
-            if i.action == "replacecommit"
-        }
+        found = (i for i in writes if i.action == "replacecommit")
+        return {f"{i.requested}_{i.completed}.replacecommit": i for i in found}
 
 
 _NOTHING = CommitMetadata()

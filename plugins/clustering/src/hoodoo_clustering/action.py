@@ -337,7 +337,7 @@ def _commits_since(table: TableHandle, timeline: Timeline) -> int:
     for write in reversed(timeline.writes()):
         if last and order_key(write.requested) <= order_key(last):
             break
-        replaces = write.action == "replacecommit"
+        replaces = write.traits.replaces
         if replaces and timeline.metadata(table.storage, write).operation is Operation.CLUSTER:
             break
         count += 1

@@ -53,7 +53,7 @@ def last_plan(snapshot: Snapshot) -> Plan | None:
     for instant in reversed(snapshot.writes()):
         if found is not None and order_key(instant.requested) < order_key(found[0].requested):
             break
-        if instant.action != "replacecommit":
+        if not instant.traits.replaces:
             continue
         if snapshot.metadata(instant).operation is Operation.CLUSTER:
             return _completed(snapshot, instant)

@@ -36,7 +36,7 @@ class LaidOut:
 
     def _looked(self, requested: str) -> bool:
         instant = self._timeline.find(requested)
-        if instant is None or instant.action != "replacecommit":
+        if instant is None or not instant.traits.replaces:
             return False
         metadata = self._timeline.metadata(self._storage, instant)
         if metadata.operation is not Operation.CLUSTER:

@@ -20,6 +20,7 @@ from hoodoo.model.instant import Instant
 from hoodoo.model.meta import COMMIT_TIME
 from hoodoo.participants.travel import instant_of
 from hoodoo.timeline.instants import order_key, parse_point
+from hoodoo.timeline.plans import is_compaction
 from hoodoo.timeline.timeline import Timeline
 
 from hoodoo_history.whole import whole
@@ -126,7 +127,7 @@ def is_change(instant: Instant, metadata: CommitMetadata, config: TableConfig) -
     compaction, whatever it says of itself."""
     if metadata.operation in _SERVICES:
         return False
-    return instant.action != "commit" or config.table_type != "MERGE_ON_READ"
+    return not is_compaction(instant, config)
 
 
 def check_commit_times(source: ReadSource) -> None:

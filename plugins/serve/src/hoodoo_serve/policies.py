@@ -11,6 +11,7 @@ from hoodoo.hookspecs.action import AfterWrite
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
+from hoodoo.model.action import named
 from hoodoo.table.after_write import AfterWrites
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.heartbeat import Liveness
@@ -50,7 +51,7 @@ class PendingPlans:
     ) -> bool:
         from hoodoo.table.call_action import call_action
 
-        options: dict[str, Any] = {} if action == "clean" else {"engine": engine()}
+        options: dict[str, Any] = {} if named(action).deletes else {"engine": engine()}
         try:
             call_action(table, action, "run_planned", options, instant)
         except (ConfigError, CommitConflictError):

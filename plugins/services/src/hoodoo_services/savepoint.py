@@ -134,7 +134,7 @@ def delete(storage: Storage, config: TableConfig, instant: str) -> None:
         known = ", ".join(sorted(timeline.savepointed())) or "none"
         raise ConfigError(f"savepoint {instant}", f"is not in this table, which has {known}.")
     for restore in timeline.pending():
-        if restore.action == "restore":
+        if restore.traits.rewinds:
             raise CommitConflictError(
                 f"savepoint {instant}",
                 f"restore {restore.requested} is in progress.",

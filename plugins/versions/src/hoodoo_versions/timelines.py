@@ -107,7 +107,7 @@ def _renamed(config: TableConfig, found: Instant, data: bytes) -> Instant:
     names = layout_of(config).names_completion
     if found.is_completed:
         return evolve(found, completed=found.completion_order if names else None)
-    if found.action == "replacecommit" and _plans(data) == "clustering":
+    if found.traits.replaces and _plans(data) == "clustering":
         return evolve(found, action="clustering")
     return found
 
@@ -117,7 +117,7 @@ def _content(config: TableConfig, found: Instant, data: bytes, where: str) -> by
     if found.action not in _COMMITS or found.state is State.REQUESTED:
         return data
     if found.is_completed:
-        replaces = found.action == "replacecommit"
+        replaces = found.traits.replaces
         empty = not data and not replaces
         said = CommitMetadata() if empty else codec.decode_commit(data, where, replaces=replaces)
         return layout.encode_commit(said, found.action)

@@ -93,7 +93,7 @@ def recover(
     if done:
         snapshot, living = snapshot.reload(), Liveness(storage)
     undoing: set[str] = set()
-    for mine in (i for i in snapshot.pending() if i.action == "rollback"):
+    for mine in (i for i in snapshot.pending() if i.traits.undoes_one):
         if living.is_alive(mine.requested):
             undoing.add(target := target_of(snapshot, mine) or "")
             if snapshot.find(target) is not None:  # what is read now would be built on it

@@ -50,7 +50,7 @@ def undoable(snapshot: Snapshot, requested: str) -> Instant:
 def check(snapshot: Snapshot, requested: str) -> None:
     """Raises what a rollback of the instant ``requested`` raises before it changes anything."""
     found = undoable(snapshot, requested)
-    begun = (i for i in snapshot.pending() if i.action == "rollback")
+    begun = (i for i in snapshot.pending() if i.traits.undoes_one)
     if all(fence.target_of(snapshot, mine) != requested for mine in begun):
         _refuse(snapshot, found)
 
@@ -208,7 +208,7 @@ def metadata(storage: Storage, mine: str, instant: Instant, removed: Removed) ->
 def _begun(snapshot: Snapshot, instant: Instant) -> RolledBack | None:
     """The rollback of ``instant`` that somebody left half done, finished. CommitConflictError if it
     is being done right now."""
-    for mine in (i for i in snapshot.pending() if i.action == "rollback"):
+    for mine in (i for i in snapshot.pending() if i.traits.undoes_one):
         if fence.target_of(snapshot, mine) != instant.requested:
             continue
         if Liveness(snapshot.storage).is_alive(mine.requested):

@@ -18,6 +18,7 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_data_file, parse_path
+from hoodoo.timeline.plans import is_compaction
 from hoodoo.timeline.removed import Removed, removed_by
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
@@ -159,9 +160,9 @@ def _later(snapshot: Snapshot, one: Instant, other: Instant) -> bool:
         return True
     if one.completion_order <= other.completion_order:
         return False
-    if one.action == "replacecommit":
+    if one.traits.replaces:
         return snapshot.metadata(one).operation is not Operation.CLUSTER
-    return not (snapshot.config.table_type == "MERGE_ON_READ" and one.action == "commit")
+    return not is_compaction(one, snapshot.config)
 
 
 def _replaced(snapshot: Snapshot, undone: Sequence[Instant], files: Files) -> set[str]:
@@ -223,7 +224,7 @@ def _needed_still(snapshot: Snapshot, paths: set[str]) -> set[str]:
     replaced = {
         (partition, file_id)
         for instant in load_archived(snapshot.storage, snapshot.config, since=oldest)
-        if instant.action == "replacecommit"
+        if instant.instant.traits.replaces
         for partition, file_ids in instant.metadata().replaced.items()
         for file_id in file_ids
     }

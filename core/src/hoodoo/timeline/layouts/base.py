@@ -106,7 +106,7 @@ class TimelineLayout(ABC):
     def encode_commit(self, metadata: CommitMetadata, action: str) -> bytes:
         """The completed file of a commit, deltacommit or replacecommit (or of a service ending as
         one)."""
-        if completed_action(action) != "replacecommit":
+        if not named(action).replaces:
             return self.encode_inflight(metadata)
         record = stats.to_record(metadata, self._form)
         record["partitionToReplaceFileIds"] = {k: list(v) for k, v in metadata.replaced.items()}

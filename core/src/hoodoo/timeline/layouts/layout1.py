@@ -59,7 +59,7 @@ class Layout1(TimelineLayout):
     def log_writers(self, names: Iterable[str], timeline: Writes) -> list[Instant]:
         """A name says what its writers came after."""
         oldest = min(map(order_key, names), default=None)
-        deltas = (i for i in timeline.writes() if i.action == "deltacommit")
+        deltas = (i for i in timeline.writes() if i.traits.appends)
         return [i for i in deltas if oldest is not None and order_key(i.requested) >= oldest]
 
     def new_log(

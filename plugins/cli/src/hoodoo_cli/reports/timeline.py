@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 from hoodoo.errors import HoodooError
+from hoodoo.model.action import named
 from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.instant import Instant, State
 from hoodoo.timeline.archived import ArchivedInstant
@@ -108,23 +109,24 @@ def _of_write(row: TimelineRow, metadata: CommitMetadata) -> TimelineRow:
 
 def _of_service(row: TimelineRow, said: Mapping[str, Any]) -> TimelineRow:
     """What a plan or the metadata of a service says; of a pending write there is nothing."""
-    if row.action == "clean" and row.state == "completed":
+    action = named(row.action)
+    if action.deletes and row.state == "completed":
         count = int(said.get("totalFilesDeleted") or 0)
         return evolve(row, files=count, detail=f"{_count(count, 'file')} deleted")
-    if row.action == "rollback":
+    if action.undoes_one:
         undone = said.get("commitsRollback") or [
             (said.get("instantToRollback") or {}).get("commitTime") or "?"
         ]
         files = int(said.get("totalFilesDeleted") or 0)
         return evolve(row, files=files, detail=f"undoes {', '.join(map(str, undone))}")
-    if row.action == "restore":
+    if action.rewinds:
         target = said.get("savepointToRestoreTimestamp")
         undone = said.get("instantsToRollback") or said.get("instantRestored") or ()
         what = f"to {target}" if target else f"undoes {_count(len(undone), 'instant')}"
         return evolve(row, detail=what)
-    if row.action == "savepoint":
+    if action.keeps:
         return evolve(row, detail=str(said.get("comments") or ""))
-    if row.action in ("compaction", "logcompaction"):
+    if action.compacts:
         slices = len(said.get("operations") or ())
         return evolve(row, detail=f"{_count(slices, 'file slice')} planned")
     return row

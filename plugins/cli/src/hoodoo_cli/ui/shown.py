@@ -213,7 +213,7 @@ class ShownTable:
         key, any column."""
         config = table.handle.config
         wanted = [table.handle.options.get(_SORT_COLUMNS) or config.get(_SORT_COLUMNS) or ""]
-        newest = next((i for i in reversed(timeline.writes()) if i.action == "replacecommit"), None)
+        newest = next((i for i in reversed(timeline.writes()) if i.traits.replaces), None)
         # Its requested file has the name of the service, and in version 6 that of the write.
         for one in () if newest is None else (evolve(newest, action="clustering"), newest):
             try:

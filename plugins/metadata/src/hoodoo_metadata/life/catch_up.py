@@ -26,12 +26,10 @@ from hoodoo_metadata.table.layout import FILES
 from hoodoo_metadata.table.metadata_table import MetadataTable
 from hoodoo_metadata.table.schema import record_schema
 
-_CLEAN = "clean"
-
 
 def _matters(instant: Instant) -> bool:
     """Whether it changes files or keys."""
-    return instant.traits.changes_files or instant.action == "restore"
+    return instant.traits.changes_files or instant.traits.rewinds
 
 
 @frozen
@@ -81,7 +79,7 @@ def catch_up(
     new = [i for i in now.timeline.completed() if i.requested not in known]
     start = now.timeline.start
     undone = [i for i in gone if start is None or order_key(i) >= order_key(start)]
-    if undone or any(i.action == "restore" for i in new):
+    if undone or any(i.traits.rewinds for i in new):
         raise CommitConflictError(
             f"metadata table of {now.config.name}",
             "a commit was undone while it was built.",
@@ -146,7 +144,7 @@ def _add_files(
         target.schema,
         engine=target.engine,
     )
-    if instant.action == _CLEAN:
+    if instant.traits.deletes:
         told = target.timeline.contents(target.storage, instant)
         change = evolve(change, removed=tuple(deleted_by(told)))
     else:

@@ -44,7 +44,7 @@ def first_commit_not_indexed(snapshot: Snapshot, partition: str) -> Instant | No
     made = made_at(snapshot, partition) or ""
     for done in snapshot.completed() if is_own(partition) else ():
         # Hoodoo's own rebuilds all partitions.
-        if done.action == "restore" and order_key(done.completion_order) > made:
+        if done.traits.rewinds and order_key(done.completion_order) > made:
             return done
     for write in snapshot.writes():
         if order_key(write.completion_order) <= made:

@@ -17,7 +17,7 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.storage.together import discard, together
 from hoodoo.timeline import publish
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.plans import pending_compactions
+from hoodoo.timeline.plans import compactions, pending_compactions
 from hoodoo.timeline.publish import CoupledCommit
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, reload
@@ -152,5 +152,5 @@ class PendingDeltaCommit:
 
 
 def _compactions(timeline: Timeline) -> frozenset[str]:
-    done = (i.requested for i in timeline.writes() if i.action == "commit")
+    done = (i.requested for i in compactions(timeline))
     return frozenset((*done, *(i.requested for i in pending_compactions(timeline))))

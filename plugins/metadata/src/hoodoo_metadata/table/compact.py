@@ -21,7 +21,7 @@ from hoodoo.timeline import fence, ledger, publish
 from hoodoo.timeline.decision import Decision
 from hoodoo.timeline.instants import next_instant, order_key
 from hoodoo.timeline.names import parse_path
-from hoodoo.timeline.plans import encode_compaction, pending_compactions, read_plan
+from hoodoo.timeline.plans import compactions, encode_compaction, pending_compactions, read_plan
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, reload
 from hoodoo_rows.api import NewFiles, Pending
@@ -45,10 +45,8 @@ _MB = 1 << 20
 
 def commits_since(timeline: Timeline) -> int:
     """Completed deltacommits of the metadata table since the newest compaction was planned."""
-    writes = timeline.writes()
-    compactions = [i.requested for i in writes if i.action == "commit"]
-    last = max(compactions, key=order_key, default="")
-    deltas = (i for i in writes if i.action == "deltacommit")
+    last = max((i.requested for i in compactions(timeline)), key=order_key, default="")
+    deltas = (i for i in timeline.writes() if i.traits.appends)
     return sum(1 for i in deltas if order_key(i.completion_order) > order_key(last or "0"))
 
 
@@ -58,10 +56,10 @@ def holds(table: MetadataTable, instant: str) -> bool:
     was there. (What is caught up with while a partition is made is told by the newest instant
     alone.)"""
     writes = table.timeline.writes()
-    compactions = [i.requested for i in writes if i.action == "commit"]
+    done = [i.requested for i in compactions(table.timeline)]
     made = [i.completion_order for i in writes if is_beginning(i.requested)]
     planned = [i.requested for i in pending_compactions(table.timeline)]
-    held = (*compactions, *planned, *made)
+    held = (*done, *planned, *made)
     found = table.timeline.find(instant)
     if found is None:
         return bool(held)
@@ -158,7 +156,7 @@ def _behind_newest(table: MetadataTable) -> str | None:
     three digits. None while something older is pending in the table (it would come after the
     compaction, and into slices of before), and where it was compacted up to there. Source:
     ``HoodieBackedTableMetadataWriter.compactIfNecessary``."""
-    deltas = [i.requested for i in table.timeline.writes() if i.action == "deltacommit"]
+    deltas = [i.requested for i in table.timeline.writes() if i.traits.appends]
     if not deltas:
         return None
     newest = max(deltas, key=order_key)
@@ -311,8 +309,8 @@ def removable_before(timeline: Timeline) -> str:
     """Return the order key before which a metadata table's ``timeline`` may lack instants, as
     compactions have merged them; an empty text if there are too few compactions. Those it goes by
     stay, so it is the same afterwards."""
-    compactions = sorted(order_key(i.requested) for i in timeline.writes() if i.action == "commit")
-    return compactions[-KEPT_SLICES] if len(compactions) >= KEPT_SLICES else ""
+    done = sorted(order_key(i.requested) for i in compactions(timeline))
+    return done[-KEPT_SLICES] if len(done) >= KEPT_SLICES else ""
 
 
 def _shorten(table: MetadataTable) -> None:
@@ -336,7 +334,7 @@ def _shorten(table: MetadataTable) -> None:
         if is_beginning(instant.requested) and not table.timeline.layout.log_names_slice:
             continue
         if old and instant.requested not in needed:
-            pending = COMPACTION if instant.action == "commit" else instant.action
+            pending = COMPACTION if instant.traits.is_plain else instant.action
             for state in (State.REQUESTED, State.INFLIGHT):
                 begun = Instant(instant.requested, pending, state)
                 table.storage.delete(table.timeline.path(begun))

@@ -32,7 +32,7 @@ from hoodoo.storage.api import NOT_THERE, Storage
 from hoodoo.timeline import fence, properties
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.plans import pending_clusterings, pending_compactions, read_plan
+from hoodoo.timeline.plans import compactions, pending_clusterings, pending_compactions, read_plan
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
@@ -345,8 +345,7 @@ def refuse_under_compaction(
 
 def _compactions(timeline: Timeline) -> dict[str, Instant]:
     """Pending and completed ones, by their requested time."""
-    done = (i for i in timeline.writes() if i.action == "commit")
-    found = (*pending_compactions(timeline), *done)
+    found = (*pending_compactions(timeline), *compactions(timeline))
     return {i.requested: i for i in found}
 
 

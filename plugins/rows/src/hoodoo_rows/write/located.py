@@ -210,7 +210,7 @@ def _compacted(target: WriteTarget, slice_: FileSlice) -> bool:
     """Whether a compaction may have made the base file: the timeline says of none that is
     archived."""
     made = target.timeline.find(slice_.base_file.instant) if slice_.base_file else None
-    return made is None or made.action == "commit"
+    return made is None or made.traits.is_plain
 
 
 def living(target: WriteTarget, index: Index, found: pa.Table, stored: pa.Schema) -> pa.Table:

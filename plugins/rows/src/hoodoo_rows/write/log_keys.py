@@ -103,7 +103,7 @@ def _doubtful(target: WriteTarget, slice_: FileSlice) -> tuple[LogFile, ...]:
         return logs  # a computed index puts inserts into logs
     timeline = target.timeline
     made = timeline.find(slice_.base_file.instant)
-    if made is None or made.action != "commit":
+    if made is None or not made.traits.is_plain:
         return ()  # archived long ago, or no compaction
     if not timeline.layout.names_completion:
         return logs  # neither the names nor the timeline say when

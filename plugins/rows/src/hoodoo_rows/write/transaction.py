@@ -21,6 +21,7 @@ from hoodoo.actions.transaction import Transaction, leftovers
 from hoodoo.errors import CommitConflictError, StorageError
 from hoodoo.hookspecs.engine import Workspace, uses_workspace
 from hoodoo.kernel.events import ActionEvents, running
+from hoodoo.model.action import named
 from hoodoo.model.commit import CommitMetadata
 from hoodoo.model.instant import Instant, State
 from hoodoo.model.schema.avro import avro_text
@@ -147,7 +148,7 @@ class WriteTransaction:
         """
         action = request.kind.action(target.logs is not None)
         content = b""
-        if action == "replacecommit":
+        if named(action).replaces:
             content = codec_avro.encode("HoodieRequestedReplaceMetadata", {})
         first = partial(request.ask, target) if request.ask else None
         ask = partial(

@@ -13,7 +13,8 @@ from attrs import frozen
 from hoodoo.model.instant import Instant
 from hoodoo.participants.of_table import Participants
 from hoodoo.timeline.instants import order_key
-from hoodoo.timeline.names import completed_action, parse_path
+from hoodoo.timeline.names import parse_path
+from hoodoo.timeline.plans import compactions
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import list_data
@@ -134,13 +135,12 @@ def _before(snapshot: Snapshot, pending: str) -> str:
 def _for_compaction(timeline: Timeline, deltas: int) -> Iterable[str]:
     """Inline compaction counts the deltacommits since the last one
     (``CompactionUtils.getEarliestInstantToRetainForCompaction``)."""
-    done = [i.requested for i in timeline.writes() if i.action == "commit"]
+    done = [i.requested for i in compactions(timeline)]
     last = done[-1] if done else ""
     since = [
         i.requested
         for i in timeline.writes()
-        if i.action == "deltacommit"
-        and (not last or order_key(i.completion_order) > order_key(last))
+        if i.traits.appends and (not last or order_key(i.completion_order) > order_key(last))
     ]
     if len(since) >= deltas:
         yield since[-deltas]
@@ -160,7 +160,7 @@ def _replaced_files(snapshot: Snapshot, chosen: Sequence[Instant]) -> Instant | 
     """The first replacecommit without which files would come back: those of the groups it
     replaced."""
     for write in chosen:
-        if write.action != "replacecommit":
+        if not write.traits.replaces:
             continue
         told = snapshot.metadata(write)
         groups = told.replaced_groups
@@ -179,7 +179,7 @@ def _between(snapshot: Snapshot, chosen: Sequence[Instant]) -> Instant | None:
     on the timeline begins with a later compaction of all the file groups that it wrote to."""
     if snapshot.layout.log_names_slice or snapshot.config.table_type != "MERGE_ON_READ":
         return None
-    bases = [_at(i) for i in snapshot.instants if completed_action(i.action) == "commit"]
+    bases = [_at(i) for i in snapshot.instants if i.traits.is_plain or i.traits.begins_slices]
     writes = snapshot.writes()
     left = list(chosen)
     while left:
@@ -193,7 +193,7 @@ def _between(snapshot: Snapshot, chosen: Sequence[Instant]) -> Instant | None:
 
 def _is_past(snapshot: Snapshot, write: Instant, bases: Sequence[str], begin: str) -> bool:
     done = order_key(write.completion_order)
-    if write.action != "deltacommit" or not any(_at(write) < base < done for base in bases):
+    if not write.traits.appends or not any(_at(write) < base < done for base in bases):
         return True
     groups = {
         (s.partition_path, s.file_id)
@@ -201,7 +201,7 @@ def _is_past(snapshot: Snapshot, write: Instant, bases: Sequence[str], begin: st
         if s.log_version is not None
     }
     for later in snapshot.writes():
-        if later.action == "commit" and done < _at(later) <= begin:
+        if later.traits.is_plain and done < _at(later) <= begin:
             stats = snapshot.metadata(later).stats
             groups -= {(s.partition_path, s.file_id) for s in stats}
     return not groups

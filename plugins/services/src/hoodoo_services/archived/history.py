@@ -131,11 +131,11 @@ def _rows(
 
 def _row(one: Archivable) -> HistoryRow:
     """Which file is the plan: as ``MetadataConversionUtils.createLSMTimelineInstant`` has it."""
-    pending = one.pending[0].action if one.pending else one.instant.action
+    pending = (one.pending[0] if one.pending else one.instant).traits
     plan = b""
-    if pending in ("clean", "compaction", "logcompaction"):
+    if pending.deletes or pending.compacts:
         plan = one.of(State.REQUESTED)
-    elif pending in ("replacecommit", "clustering"):
+    elif pending.replaces:
         plan = one.of(State.INFLIGHT) or one.of(State.REQUESTED)
     done = one.instant
     return HistoryRow(done.requested, done.completed, done.action, one.of(State.COMPLETED), plan)

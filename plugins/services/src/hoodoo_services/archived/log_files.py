@@ -10,6 +10,7 @@ from attrs import frozen
 from hoodoo.errors import CommitConflictError, StorageUnknownError
 from hoodoo.hookspecs.archived_timeline import Archivable
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.model.action import named
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import State
 from hoodoo.storage.api import Storage
@@ -88,9 +89,9 @@ class Read:
         return self._of(COMPLETED)
 
     def plan(self) -> bytes:
-        if self.action == "replacecommit":
+        if named(self.action).replaces:
             return self._of("INFLIGHT") or self._of("REQUESTED")
-        return b"" if self.action == "deltacommit" else self._of("REQUESTED")
+        return b"" if named(self.action).appends else self._of("REQUESTED")
 
     def _of(self, state: str) -> bytes:
         for entry in self.entries:
@@ -159,7 +160,7 @@ def _numbered(storage: Storage, config: TableConfig) -> list[tuple[int, str]]:
 def _entries(snapshot: Snapshot, one: Archivable, moved: Mapping[str, str]) -> list[dict[str, Any]]:
     found = []
     for step, data in one.files:
-        if step.action == "clean" and step.state is State.INFLIGHT:
+        if step.traits.deletes and step.state is State.INFLIGHT:
             data = data or one.of(State.REQUESTED)
         path = snapshot.path(step)
         contents = codec.decode(data, f"{snapshot.root}/{path}")

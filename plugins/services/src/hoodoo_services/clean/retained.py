@@ -80,7 +80,7 @@ def heeded(timeline: Timeline) -> frozenset[Step]:
     """The instants that a plan has to know, as far as they have come: what comes of them changes
     which slices are needed, and a plan that does not know one is rebuilt."""
     # A pending clustering of version 6 is filed as a replacecommit.
-    pending = {i for i in timeline.pending() if i.action == "replacecommit"}
+    pending = {i for i in timeline.pending() if i.traits.replaces}
     found = {i for i in timeline.instants if i.traits.keeps or i.traits.is_heeded} | pending
     return frozenset((i.requested, i.action, i.state) for i in found)
 
@@ -111,10 +111,6 @@ def _changes_files(instant: Instant) -> bool:
 
 def _planned(snapshot: Snapshot) -> frozenset[str]:
     plans = [clustering_plan(snapshot, i) for i in snapshot.pending()]
-    plans += [
-        read_plan(snapshot, i)
-        for i in snapshot.pending()
-        if i.action in ("compaction", "logcompaction")
-    ]
+    plans += [read_plan(snapshot, i) for i in snapshot.pending() if i.traits.compacts]
     slices = (slice_ for plan in plans if plan is not None for slice_ in plan.slices)
     return frozenset(path for slice_ in slices for path in files_of(slice_))

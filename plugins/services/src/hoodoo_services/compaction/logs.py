@@ -121,7 +121,7 @@ def is_due(storage: Storage, now: Timeline, every: int) -> bool:
         return False
     if any(i.is_write for i in now.pending()):
         return False  # the next write looks again
-    deltas = [i for i in now.writes() if i.action == "deltacommit"]
+    deltas = [i for i in now.writes() if i.traits.appends]
     newest = sorted(deltas, key=lambda i: order_key(i.completion_order))[-every:]
     found = (now.metadata(storage, i).operation for i in newest)
     return Operation.LOG_COMPACT not in found

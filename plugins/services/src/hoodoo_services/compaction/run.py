@@ -48,6 +48,7 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.ledger import settled
 from hoodoo.timeline.plans import (
     clustered_groups,
+    compactions,
     encode_compaction,
     is_clustering,
     pending_compactions,
@@ -337,10 +338,9 @@ def inline_interval(config: TableConfig, options: Mapping[str, str]) -> int:
 
 def commits_since(timeline: Timeline) -> int:
     """Completed deltacommits since the last compaction was requested."""
-    done = [i for i in timeline.writes() if i.action == "commit"]
-    times = [i.requested for i in (*done, *pending_compactions(timeline))]
+    times = [i.requested for i in (*compactions(timeline), *pending_compactions(timeline))]
     last = max(times, key=order_key, default="")
-    deltas = (i for i in timeline.writes() if i.action == "deltacommit")
+    deltas = (i for i in timeline.writes() if i.traits.appends)
     return sum(1 for i in deltas if not last or order_key(i.completion_order) > order_key(last))
 
 

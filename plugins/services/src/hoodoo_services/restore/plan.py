@@ -18,6 +18,7 @@ from hoodoo.model.action import ACTIONS
 from hoodoo.model.instant import Instant, State
 from hoodoo.timeline.codec import avro as codec_avro
 from hoodoo.timeline.instants import order_key
+from hoodoo.timeline.plans import is_compaction
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
@@ -99,7 +100,7 @@ def undone(timeline: Timeline, point: str) -> tuple[Instant, ...]:
         behind = order_key(instant.requested) > order_key(point)
         if instant.is_completed:
             # Compactions go by their plan: they change no row.
-            compaction = instant.action == "commit" and _merged_on_read(timeline)
+            compaction = is_compaction(instant, timeline.config)
             unseen = until is not None and (instant.completed or "") > until and not compaction
             if behind or unseen:
                 found.append(instant)
@@ -136,10 +137,6 @@ def pending_restores(timeline: Timeline) -> tuple[Instant, ...]:
 
 def _age(instant: Instant) -> tuple[bool, str, str]:
     return not instant.is_completed, order_key(instant.completion_order), instant.requested
-
-
-def _merged_on_read(timeline: Timeline) -> bool:
-    return timeline.config.table_type == "MERGE_ON_READ"
 
 
 def _kept_files(snapshot: Snapshot, point: str) -> frozenset[str]:

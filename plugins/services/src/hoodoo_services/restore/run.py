@@ -187,7 +187,7 @@ def _run(snapshot: Snapshot, mine: Instant, events: ActionEvents, beats: Beating
 
 def _same(then: Timeline, plan: RestorePlan, fresh: Timeline) -> None:
     cleans = [
-        {(i.requested, i.state) for i in t.instants if i.action == "clean"} for t in (then, fresh)
+        {(i.requested, i.state) for i in t.instants if i.traits.deletes} for t in (then, fresh)
     ]
     saved = fresh.savepointed() & {i.requested for i in plan.instants}
     # A restore that was decided, and whose writer died before it could be seen, is there only now.
@@ -214,7 +214,7 @@ def _overtaken(timeline: Timeline, mine: Instant) -> list[Instant]:
 
 
 def _finish_rollbacks(snapshot: Snapshot) -> bool:
-    pending = [i for i in snapshot.pending() if i.action == "rollback"]
+    pending = [i for i in snapshot.pending() if i.traits.undoes_one]
     living = Liveness(snapshot.storage)
     for mine in pending:
         if living.is_alive(mine.requested):
@@ -231,7 +231,7 @@ def _rollbacks(snapshot: Snapshot) -> Iterator[tuple[str, Instant]]:
     """The rollbacks on the timeline, completed or not, the newest last, each with the instant that
     it undoes."""
     for instant in snapshot.instants:
-        if instant.action == "rollback":
+        if instant.traits.undoes_one:
             with suppress(FileNotFoundError, CorruptTableError):
                 yield rollback.target_of(snapshot, instant)[0].requested, instant
 

@@ -22,6 +22,7 @@ from hoodoo.model.instant import Instant
 from hoodoo.model.meta import META_COLUMNS
 from hoodoo.table.table import Table
 from hoodoo.timeline.instants import order_key, parse_point
+from hoodoo.timeline.plans import is_compaction
 from hoodoo.timeline.timeline import Timeline
 from hoodoo_rows.api import Query, Reads, Scan
 
@@ -267,7 +268,7 @@ def _is_change(instant: Instant, metadata: CommitMetadata, table: Table) -> bool
     operation = metadata.operation
     if not operation.can_change_schema or operation is Operation.BUCKET_RESCALE:
         return False
-    return instant.action != "commit" or table.config.table_type != "MERGE_ON_READ"
+    return not is_compaction(instant, table.config)
 
 
 def _refuse_restored(table: Table, timeline: Timeline, start: Offset) -> None:

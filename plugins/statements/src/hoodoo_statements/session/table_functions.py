@@ -164,7 +164,7 @@ def planned_groups(table: Table) -> set[tuple[str, str]]:
     timeline, storage = table.timeline(), table.handle.storage
     found: set[tuple[str, str]] = set()
     for instant in timeline.pending():
-        if instant.action == "compaction":
+        if instant.traits.begins_slices:
             plan = timeline.contents(storage, instant.at(instant.state.REQUESTED))
             found |= {(o["partitionPath"] or "", o["fileId"]) for o in plan["operations"] or ()}
     return found

@@ -72,7 +72,7 @@ def read_history(snapshot: Snapshot, progress: Progress) -> NamedFiles:
     removed: dict[Removed, str] = {}
     unread: set[str] = set()
     replaced: dict[tuple[str, str], str] = {}
-    todo = [i for i in snapshot.instants if i.is_completed or i.action == "clean"]
+    todo = [i for i in snapshot.instants if i.is_completed or i.traits.deletes]
     answers = Batches.in_order([partial(_one, snapshot, i) for i in todo], AT_ONCE)
     for done, (instant, said) in enumerate(answers, 1):
         progress("timeline", done, len(todo))
@@ -87,7 +87,7 @@ def read_history(snapshot: Snapshot, progress: Progress) -> NamedFiles:
                 named[one.path] = evolve(one, size=max(one.size, before.size))
         elif said is None:
             unread.add(instant.requested)
-        elif instant.action == "clean":
+        elif instant.traits.deletes:
             removed |= dict.fromkeys(removed_by(said), instant.requested)
     if not any(finding.kind == "timeline.unreadable" for finding in findings):
         for path in _kept_files(snapshot):
@@ -118,7 +118,7 @@ def files_of(metadata: CommitMetadata, instant: str) -> Iterator[Named]:
 def archived_cleans(archived: Iterable[ArchivedInstant]) -> dict[Removed, str]:
     """What archived cleans took away: a clean may be archived before the commits that it
     cleaned."""
-    cleans = (i for i in archived if i.action == "clean")
+    cleans = (i for i in archived if i.instant.traits.deletes)
     return {removed: i.requested for i in cleans for removed in removed_by(i.contents())}
 
 
@@ -156,7 +156,7 @@ def _of_names(snapshot: Snapshot) -> Iterator[Finding]:
                 "compare the files, and delete the later one.",
             )
     for instant in snapshot.pending():
-        if instant.state is State.INFLIGHT and instant.action != "savepoint":
+        if instant.state is State.INFLIGHT and not instant.traits.keeps:
             path = snapshot.path(instant.at(State.REQUESTED))
             # Asked for the second time: it may have been undone since.
             if path.rpartition("/")[2] not in names and snapshot.storage.head(

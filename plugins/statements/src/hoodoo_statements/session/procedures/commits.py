@@ -194,7 +194,7 @@ def _timeline(call: Call) -> Rows:
     undone: dict[str, list[str]] = {}
     says: dict[Instant, str] = {}
     for instant in timeline.instants:
-        if instant.action == "rollback" and instant.is_completed:
+        if instant.traits.undoes_one and instant.is_completed:
             gone = timeline.contents(storage, instant).get("commitsRollback") or ()
             says[instant] = f"Rolled back: {', '.join(gone)}"
             for one in gone:
@@ -262,7 +262,7 @@ def _undone(table: Table) -> Iterator[tuple[Instant, dict[str, Any]]]:
     """The completed rollbacks, the newest first, with what each has done."""
     timeline = table.timeline()
     for instant in timeline.completed()[::-1]:
-        if instant.action == "rollback":
+        if instant.traits.undoes_one:
             yield instant, timeline.contents(table.handle.storage, instant)
 
 

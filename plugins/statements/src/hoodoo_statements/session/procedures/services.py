@@ -31,8 +31,8 @@ def _show_compaction(call: Call) -> Rows:
     table, rows = call.table, []
     timeline, storage = table.timeline(), table.handle.storage
     for instant in timeline.instants[::-1]:
-        pending = instant.action == "compaction"
-        done = instant.is_write and instant.is_completed and instant.action == "commit"
+        pending = instant.traits.begins_slices
+        done = instant.is_completed and instant.traits.is_plain
         if pending or (done and timeline.metadata(storage, instant).compacted):
             size = _operations(table, instant.requested)
             rows.append((instant.requested, size, instant.state.value))
@@ -71,7 +71,7 @@ def _show_clustering(call: Call) -> Rows:
         if instant.requested in pending:
             one = pending[instant.requested]
             groups, paths = one.groups, one.partitions
-        elif instant.is_write and instant.is_completed and instant.action == "replacecommit":
+        elif instant.is_completed and instant.traits.replaces:
             metadata = timeline.metadata(storage, instant)
             if metadata.operation is not Operation.CLUSTER:
                 continue
@@ -104,7 +104,7 @@ def _cleans(call: Call) -> Iterator[tuple[Instant, dict[str, Any]]]:
     """The completed cleans, the newest first, with what each has done."""
     timeline = call.table.timeline()
     for instant in timeline.completed()[::-1]:
-        if instant.action == "clean":
+        if instant.traits.deletes:
             yield instant, timeline.contents(call.table.handle.storage, instant)
 
 
@@ -149,7 +149,7 @@ def _show_cleans_metadata(call: Call) -> Rows:
 def _show_clean_plans(call: Call) -> Rows:
     rows, table = [], call.table
     for instant in table.timeline().instants[::-1]:
-        if instant.action != "clean":
+        if not instant.traits.deletes:
             continue
         plan = _plan(table, instant, "clean")
         earliest = (plan.get("earliestInstantToRetain") or {}).get("timestamp")
