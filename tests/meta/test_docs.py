@@ -347,7 +347,6 @@ def test_the_guide_shows_the_files_of_contrib() -> None:
     assert {b.file for b in shown} == {
         "src/hoodoo_keep_first/merger.py",
         "src/hoodoo_keep_first/plugin.py",
-        "setup.cfg",
         "src/hoodoo_folded_key/generator.py",
     }
     # The others are pages of the site: a link is enough.
@@ -365,6 +364,22 @@ def test_the_guide_shows_the_files_of_contrib() -> None:
     for block in shown:
         source = (block.contrib / str(block.file)).read_text("utf-8")
         assert block.body == source if str(block.file).endswith(".py") else block.body in source
+
+
+def test_the_project_file_in_the_guide_is_that_of_contrib() -> None:
+    (shown,) = re.findall(r"^```toml\n(.*?)^```", GUIDE.read_text("utf-8"), re.M | re.S)
+    setup = configparser.ConfigParser()
+    setup.read(REPO / "contrib/keep-first/setup.cfg")
+    options = setup["options"]
+    needs = ", ".join(f'"{one}"' for one in options["install_requires"].split())
+    (point,) = setup["options.entry_points"]["hoodoo"].strip().splitlines()
+    assert {
+        f'name = "{setup["metadata"]["name"]}"',
+        f'requires-python = "{options["python_requires"]}"',
+        f"dependencies = [{needs}]",
+        '{} = "{}"'.format(*point.split(" = ")),
+    } <= set(shown.splitlines())
+    assert shown.startswith((REPO / "contrib/keep-first/pyproject.toml").read_text("utf-8"))
 
 
 def test_the_guide_shows_what_hoodoo_plugins_prints(

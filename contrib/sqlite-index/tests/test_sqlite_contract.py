@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import hoodoo
+import pyarrow as pa
 import pytest
-from hoodoo.hookspecs.index import IndexContext
+from attrs import evolve, frozen
+from hoodoo.hookspecs.engine import Stream, Task
+from hoodoo.hookspecs.index import KEYS_SCHEMA, IndexContext
 from hoodoo.testing.contracts.crash import CrashTrials
 from hoodoo.testing.contracts.index import LearningIndexContract
 from hoodoo.testing.contracts.participant import ParticipantContract
-from hoodoo_sqlite_index.index import SqliteIndex
+from hoodoo_sqlite_index.index import SqliteIndex, _LookUp
 
 
 def database(folder: Path) -> dict[str, str]:
@@ -24,6 +27,41 @@ class TestIndex(LearningIndexContract):
 
     def options(self, folder: Path) -> Mapping[str, str]:
         return database(folder)
+
+
+@frozen
+class _InPaths(_LookUp):
+    """The locations that lie in the partition path that is asked for."""
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            asked = pa.Table.from_batches([batch])
+            for found in _LookUp.__call__(self, iter([batch]), task):
+                rows = pa.Table.from_batches([found])
+                yield from rows.join(asked, KEYS_SCHEMA.names, join_type="inner").to_batches()
+
+
+class TestWithinPartitions(TestIndex):
+    """An index of this kind whose keys are unique within a partition path alone."""
+
+    @pytest.fixture(autouse=True)
+    def within(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        made = SqliteIndex.from_settings
+
+        def locate(self: SqliteIndex, keys: Stream, context: IndexContext) -> Stream:
+            return context.engine.map(keys, _InPaths(self.path, self._ranks(context)))
+
+        monkeypatch.setattr(
+            SqliteIndex, "from_settings", lambda s: evolve(made(s), is_global=False)
+        )
+        monkeypatch.setattr(SqliteIndex, "locate", locate)
+
+    def test_keys_are_looked_up_in_paths(self, table: Any) -> None:
+        index, _ = self.context(table)
+        assert not index.is_global
+        table.upsert(self.rows({"k1": "p1"}))
+        table.upsert(self.rows({"k1": "p2"}, 1))
+        assert table.read().count() == 2
 
 
 def test_an_index_that_ignores_archived_instants_is_caught(

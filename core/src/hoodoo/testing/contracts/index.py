@@ -225,6 +225,7 @@ class LearningIndexContract:
     SCHEMA: ClassVar[pa.Schema] = pa.schema(
         [("id", pa.string()), ("p", pa.string()), ("v", pa.int64())]
     )
+    PATHS: ClassVar[Sequence[str]] = ("p0", "p1", "p2")  # all that the tests write to
 
     def options(self, folder: Path) -> Mapping[str, str]:
         return {}
@@ -253,16 +254,22 @@ class LearningIndexContract:
         return index, made
 
     def located(self, table: Any, keys: Sequence[str], archived: int = 0) -> Found:
-        """What it answers for ``keys``, two at a time. ``archived``: so many instants have left the
-        active timeline."""
+        """What it answers for ``keys``, two at a time; where keys are unique within a partition
+        path, for each of them in all paths. ``archived``: so many instants have left the active
+        timeline."""
         index, context = self.context(table)
+        paths = [""] if index.is_global else self.PATHS
         if archived:
             assert context.timeline is not None
             active = context.timeline.instants[archived:]
             timeline = evolve(context.timeline, instants=active, start=active[0].requested)
             context = evolve(context, timeline=timeline)
         asked = pa.table(
-            {"record_key": list(keys), "partition_path": [""] * len(keys)}, KEYS_SCHEMA
+            {
+                "record_key": [key for key in keys for _ in paths],
+                "partition_path": [*paths] * len(keys),
+            },
+            KEYS_SCHEMA,
         )
         batches = asked.to_batches(max_chunksize=2)
         stream = context.engine.source(pa.Table.from_batches(batches, KEYS_SCHEMA))
