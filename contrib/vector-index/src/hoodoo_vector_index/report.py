@@ -1,4 +1,4 @@
-"""The report ``vector_index``: what the index knows, and how much of the truth it finds."""
+"""The report ``vector_index``: how many files have an index, and the recall of its answers."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Vectors = NDArray[np.float64]
 
 @frozen
 class Known:
-    """``files`` of the newest snapshot, of which ``indexed`` have an index; ``why``: what is said
-    of others, and of how many. ``recall``: the part of the ``k`` nearest that the index names, over
-    ``sample`` vectors of the table; None where it knows no file."""
+    """``files``: the file slices of the newest snapshot, of which ``indexed`` have an index;
+    ``why``: reason -> number of the others. ``recall``: the share of the ``k`` nearest vectors that
+    the index finds, for ``sample`` vectors of the table; None if no file has an index."""
 
     column: str
     metric: str
@@ -51,8 +51,8 @@ class OfVectorIndex:
         return cls(settings, IvfIndex.from_settings(settings))
 
     def report(self, source: ReadSource, k: int = 10, sample: int = 50) -> tuple[Known, ...]:
-        """A :class:`Known` of each indexed column. Reads the vectors of the table twice: to choose
-        ``sample`` of them, and to compare all with these."""
+        """A :class:`Known` for each indexed column. Reads all vectors of the table twice: to choose
+        ``sample`` of them, and for the exact search."""
         each = indexed({**source.config.properties, **self.settings.options})
         if not each:
             raise ConfigError(
@@ -61,7 +61,7 @@ class OfVectorIndex:
         return tuple(self._known(source, one, k, sample) for one in each)
 
     def _known(self, source: ReadSource, one: Indexed, k: int, sample: int) -> Known:
-        # A read has the properties of its table, and no options.
+        # A read has the properties of its table and no options: the options become properties.
         share, memory = self.settings.value(SHARE), self.settings.value(MEMORY)
         given = {SHARE.key: SHARE.spell(share), MEMORY.key: MEMORY.spell(memory)}
         config = TableConfig({**source.config.properties, **given})
@@ -85,8 +85,8 @@ class OfVectorIndex:
         return "not indexed yet" if found is None else found.why
 
     def _recall(self, scan: Scan, one: Indexed, queries: Vectors, k: int) -> float:
-        """Each vector finds itself, and the k others that are looked for. What has the distance of
-        the last one is as good as that."""
+        """The share of the ``k`` nearest others that the index finds. Each vector finds itself too,
+        which does not count. Any vector at the distance of the last exact one is right."""
         exact, asked = (
             scan.search(one.column, queries, k + 1, one.metric, approximate=by_index)
             for by_index in (False, True)
@@ -101,7 +101,7 @@ class OfVectorIndex:
 
 
 def _sample(scan: Scan, count: int) -> Vectors:
-    """At most ``count`` vectors, the same number of rows from each other over the whole table."""
+    """At most ``count`` vectors, from rows at equal distances over the whole table."""
     step, before, found = max(1, -(-scan.count() // max(count, 1))), 0, []
     for batch in scan:
         places = np.arange(-before % step, batch.num_rows, step)

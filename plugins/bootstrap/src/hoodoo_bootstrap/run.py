@@ -65,7 +65,8 @@ _CLASS = "org.apache.hudi.common.bootstrap.index.HFileBootstrapIndex"  # as Hudi
 
 @frozen
 class Call:
-    """What a call says, checked, and what the source is."""
+    """The checked arguments of a call, and the files of the source in the folder ``base``. At most
+    ``most`` tasks read them."""
 
     base: str
     storage: Storage
@@ -75,7 +76,7 @@ class Call:
     found: Found
     options: Mapping[str, str]
     most: int
-    # Of ``create``; a custom key generator takes ``column:TYPE``.
+    # As ``create`` takes it: a custom key generator takes ``column:TYPE``.
     partition_by: tuple[str, ...]
 
     def of_mode(self, mode: str) -> list[SourceFile]:
@@ -160,7 +161,7 @@ def bootstrap(
 
 
 def fill(made: hoodoo.Table, call: Call) -> None:
-    """The commits of a bootstrap in the table ``made``, which has none of others."""
+    """Write the commits of a bootstrap into the table ``made``, which has no other commits."""
     done = _done(made, call)
     if not done:
         _check_keys(made.handle, call)
@@ -171,8 +172,8 @@ def fill(made: hoodoo.Table, call: Call) -> None:
 
 
 def asked(source: Any, partition_by: Any, mode: Any, regex: Any, engine: Any, options: Any) -> Call:
-    """What the arguments mean, and what the source is. The errors of a source that can't be
-    bootstrapped."""
+    """The call with these arguments. Lists the source and reads its footers. Raises as
+    :func:`plan_bootstrap`."""
     given = typed_options(options)
     modes = Modes.given(mode, regex, given)
     scheme, _rest = split(source)
@@ -210,7 +211,7 @@ def _names(columns: str | Sequence[str] | None) -> tuple[str, ...]:
 def _table(
     call: Call, path: Any, keys: Sequence[str], engine: Any, more: Mapping[str, Any]
 ) -> hoodoo.Table:
-    """The table, without rows of its own: new, or what is left of a bootstrap that died."""
+    """The table to fill: a new one, or the one that a dead bootstrap has left."""
     hive = bool(hive_columns(call.found.files))
     escaped = any("%" in file.folder for file in call.found.files)
     options = {
@@ -254,8 +255,8 @@ def _table(
 
 
 def _done(made: hoodoo.Table, call: Call) -> set[str]:
-    """The modes whose commits are there. Takes back what died. TableExistsError where nothing is
-    left to do."""
+    """The modes whose commits are complete. Undoes the commits of dead processes first. Raises
+    TableExistsError if the table lacks no commit."""
     first.take_back_dead(made.handle)
     there = {i.requested for i in made.timeline().completed()}
     done = {METADATA_ONLY} if SKELETONS in there else set()
@@ -265,7 +266,7 @@ def _done(made: hoodoo.Table, call: Call) -> set[str]:
 
 
 def _not_in(table: TableHandle, call: Call) -> list[SourceFile]:
-    """The files of the source whose partitions are to be copied: those that have no skeletons."""
+    """The files of the source in partitions without skeleton files: their rows are copied."""
     timeline = table.timeline()
     found = timeline.find(SKELETONS)
     stats = () if found is None else timeline.metadata(table.storage, found).stats
@@ -281,8 +282,8 @@ def _source_keys(target: WriteTarget, call: Call) -> SourceKeys:
 
 
 def _check_keys(table: TableHandle, call: Call) -> None:
-    """Errors of rows whose keys or places can't be those of the table, before anything is written.
-    Keys meet in tasks: the driver sees some of those that occur twice."""
+    """Raise the errors of keys and partition paths before anything is written. Tasks compare the
+    keys, and return a few duplicates to the driver."""
     target: WriteTarget = table.write_target(None, call.engine)
     engine = target.engine
     engine.check(target.plugins.refs)
@@ -336,7 +337,7 @@ def _skeletons(table: TableHandle, call: Call, files: Sequence[SourceFile]) -> N
 def _make(
     target: WriteTarget, call: Call, files: Sequence[SourceFile], instant: Instant
 ) -> tuple[WriteStat, ...]:
-    """The skeleton files, and the index that says whose they are."""
+    """Write a skeleton file for each of ``files``, and the index that maps one to the other."""
     engine, pending = target.engine, Pending.of(target.timeline, instant)
     step = MakeSkeletons(_source_keys(target, call), target.storage, pending, uuid.uuid4().hex)
     stats = NewFiles.read_stats(engine.collect(engine.map(tasks(engine, files, call.most), step)))

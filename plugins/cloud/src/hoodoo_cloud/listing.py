@@ -1,11 +1,10 @@
-"""Listings that are not believed where they contradict what is known to be there.
+"""Listings of object stores, compared with the names that this process knows.
 
-An answer to a listing names no request, and what is no answer of a store may read like one: a page
-of a proxy, in HTML, like an empty listing; a page of a listing that was cut, like all of it. So a
-listing that ends before what this process knows to be there is compared with a look at that; one of
-nothing, with the listing of the folder above, which shows the folder or does not; and one that ends
-where a page ends, with what comes behind it. None of it costs a request where listings are what is
-expected."""
+A response to a listing does not say which request it answers, and a wrong one may look right: a
+proxy's page in HTML looks like an empty listing, and a part of a listing like the whole. So three
+kinds of listings are checked. If a listing ends before a name that is known, this name is looked
+up. An empty listing is compared with the listing of the parent folder. If a listing ends with a
+full page, the names after it are listed. Other listings cost no further request."""
 
 from __future__ import annotations
 
@@ -24,14 +23,12 @@ from hoodoo_cloud.clients import Patience, client, got, tried
 from hoodoo_cloud.faults import StrangeAnswerError
 from hoodoo_cloud.places import Place
 
-_PAGE = {
-    "s3": 1000,
-    "gs": 1000,
-}  # names in a page; of other stores what is behind a name is not to be had
+# Names in a page; other stores can't list the names after a name.
+_PAGE = {"s3": 1000, "gs": 1000}
 _ENDLESS = "a listing that never ends"
-_FOLDERS = 20_000  # of which a name is known
-_LOOKS = 3  # at a listing that contradicts what is known, at least
-_FRESH = 5.0  # seconds for which a folder's listing says which folders are in it
+_FOLDERS = 20_000  # whose last name is in memory: a few MB
+_LOOKS = 3  # at least so many listings contradict the known names before this is an error
+_FRESH = 5.0  # seconds for which the folders of a listing are used again
 
 T = TypeVar("T")
 _lock = threading.Lock()
@@ -41,26 +38,25 @@ _shown: OrderedDict[tuple[Place, str], tuple[float, frozenset[str]]] = OrderedDi
 
 @frozen
 class Found:
-    """``objects`` as obstore says them, and the ``folders`` beside them, without the slash behind
-    them."""
+    """``objects`` as obstore returns them, and ``folders`` without a slash at the end."""
 
     objects: list[Any]
     folders: list[str]
 
     @property
     def last(self) -> str:
-        """The greatest name; empty where there is none."""
+        """The greatest name; empty if there is none."""
         names = [*(o["path"] for o in self.objects), *self.folders]
         return max(names, default="")
 
 
 def is_there(place: Place, key: str) -> None:
-    """It was put, or read: the next listing of its folder has it."""
+    """Note that ``key`` was put or read: the next listing of its folder must have it."""
     _know(place, key.rpartition("/")[0], key)
 
 
 def is_gone(place: Place, keys: Iterable[str]) -> None:
-    """They are being deleted."""
+    """Forget ``keys``, which are being deleted, and the names below them."""
     with _lock:
         for key in keys:
             folder = key
@@ -71,8 +67,8 @@ def is_gone(place: Place, keys: Iterable[str]) -> None:
 
 
 def listing(place: Place, key: str, recursive: bool, root: str, may_be_empty: bool) -> Found:
-    """What is below the folder ``key`` of the table at ``root``. ``may_be_empty``: nothing depends
-    on it. Raises obstore's errors, and StrangeAnswerError."""
+    """The objects and folders below the folder ``key`` of the table at ``root``. ``may_be_empty``:
+    an empty answer is not checked. Raises obstore's errors, and StrangeAnswerError."""
     if place.cloud == "memory":
         return _all(place, key) if recursive else _children(place, key)
 
@@ -102,9 +98,7 @@ def listing(place: Place, key: str, recursive: bool, root: str, may_be_empty: bo
     while True:
         try:
             return look()
-        except (
-            StrangeAnswerError
-        ) as error:  # others may put and delete while it is looked, however long that takes
+        except StrangeAnswerError as error:  # or others put and delete at the same time
             looks += 1
             if str(error) == _ENDLESS or (not patience.again(error) and looks >= _LOOKS):
                 raise
@@ -125,7 +119,7 @@ def _all(place: Place, key: str) -> Found:
 
 
 async def _all_in_time(place: Place, key: str) -> list[Any]:
-    """In chunks, each of which has to come, and to bring names that were not there."""
+    """All objects below ``key``. Raises StrangeAnswerError if a chunk is late or repeats names."""
     chunks, objects, names = _chunks(place, key), list[Any](), set[str]()
     while (chunk := await _next(place, chunks)) is not None:
         names.update(o["path"] for o in chunk)
@@ -136,8 +130,8 @@ async def _all_in_time(place: Place, key: str) -> list[Any]:
 
 
 def pages(place: Place, key: str) -> Iterator[list[Any]]:
-    """What is below the folder ``key``, by name, a page for each request. StrangeAnswerError where
-    names are in no order, or where it ends with a page that others follow."""
+    """The objects below the folder ``key`` by name, a page for each request. Raises
+    StrangeAnswerError if names are not in order, or if pages are missing at the end."""
     chunks, last, count = _chunks(place, key), "", 0
     while (chunk := _in_loop(_next(place, chunks))) is not None:
         for found in chunk:
@@ -167,8 +161,8 @@ async def _next(place: Place, chunks: Any) -> list[Any] | None:
 
 
 def _children(place: Place, key: str) -> Found:
-    """The client follows pages by itself, and says nothing of them. One that takes longer than an
-    operation may is read in chunks."""
+    """The objects and folders in ``key``. The client reads all pages before it returns. If that
+    takes longer than an operation may take, the listing is read in chunks."""
     if place.cloud == "memory":
         found: Any = obstore.list_with_delimiter(client(place), key or None)
         return Found(found["objects"], found["common_prefixes"])
@@ -190,7 +184,7 @@ async def _children_in_time(place: Place, key: str) -> Any:
 
 
 def _in_loop(work: Coroutine[Any, Any, T]) -> T:
-    """Only so can a listing be ended before its end."""
+    """Run ``work`` in an event loop, where a listing can be cancelled."""
     return asyncio.run_coroutine_threadsafe(work, _loop()).result()
 
 
@@ -210,7 +204,7 @@ def _exists(place: Place, key: str) -> bool:
 
 
 def _goes_on(place: Place, key: str, found: Found, recursive: bool) -> bool:
-    """Whether there are names behind the last one."""
+    """Whether there are names after the last one."""
     last = found.last
     behind = f"{last}/\U0010ffff" if last in found.folders[-1:] else last
     return _first_behind(place, key, behind) is not None
@@ -227,8 +221,7 @@ def _first_behind(place: Place, key: str, behind: str) -> str | None:
 
 
 def _is_empty(place: Place, key: str, root: str) -> bool:
-    """Whether the folders above ``key`` show that it is not there, from the first that every table
-    has."""
+    """Whether the folders above ``key`` lack it; the first one is a folder that every table has."""
     base = f"{root}/.hoodie" if root else ".hoodie"
     at = base if f"{key}/".startswith(f"{base}/") else root
     if key not in (base, root):
@@ -245,7 +238,7 @@ def _is_empty(place: Place, key: str, root: str) -> bool:
 
 
 def _folders(place: Place, key: str) -> frozenset[str] | None:
-    """The folders in ``key``; None where it is empty."""
+    """The folders in ``key``; None if it is empty."""
     with _lock:
         at, shown = _shown.get((place, key), (0.0, frozenset[str]()))
     if not at or time.monotonic() - at > _FRESH:
@@ -261,7 +254,7 @@ def _folders(place: Place, key: str) -> frozenset[str] | None:
 
 
 def forget() -> None:
-    """As a new process, which knows of nothing."""
+    """Forget all names, as a new process."""
     with _lock:
         _last.clear()
         _shown.clear()

@@ -1,5 +1,5 @@
-"""Run the groups of a plan on the engine: one task for each, or as many tasks as are allowed; the
-heaviest first."""
+"""Run the groups of a plan on the engine, the largest first: one task for each group, or as many
+tasks as an option allows."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from hoodoo_clustering.options import AT_ONCE
 from hoodoo_clustering.plan import ClusteringPlan
 from hoodoo_clustering.rewrite_group import REWRITTEN, RewriteGroups
 
-# More do not pay: what one thread does alone (the order of rows, the bloom filter) takes a third of
-# the time.
+# More threads do not help: a third of the time is work of one thread (the order of rows, the bloom
+# filter).
 _MOST_THREADS = 4
 
 
@@ -43,10 +43,10 @@ def run_groups(
     attempt: str,
     schema: pa.Schema,
 ) -> tuple[WriteResult, tuple[ClusteredGroup, ...]]:
-    """Rewrite all groups of ``plan``, whose slices say how large they are; what became of them, in
-    the order of the plan.
+    """Rewrite all groups of ``plan``, whose slices have sizes. Returns the files, and the groups
+    with their new files in the order of the plan.
 
-    ``schema``: the table's own, without meta columns, that new files have. ``target_bytes``: of a
+    ``schema``: the columns of new files, without meta columns. ``target_bytes``: the size of a
     file. ``memory``: bytes of rows that one task may hold. ``attempt`` is in the names of all
     files. Raises ConfigError for columns of ``order`` that the table doesn't have,
     CommitConflictError if the instant of ``pending`` is undone meanwhile."""
@@ -58,7 +58,7 @@ def run_groups(
                 f"the table has no such column (it has {', '.join(schema.names)}).",
                 "Cancel the clustering (table.rollback) and schedule it by columns that there are.",
             )
-    tells = target.joined is not None and target.joined.keys
+    with_keys = target.joined is not None and target.joined.keys
     jobs = [
         GroupJob(number, group.slices, group.extra, group.outputs)
         for number, group in enumerate(plan.groups)
@@ -81,18 +81,18 @@ def run_groups(
         order,
         target_bytes,
         memory,
-        tells,
+        with_keys,
         attempt,
         threads,
     )
     if isinstance(order, OneFile) and order.one_file:
         _check_single(jobs)
     stream = engine.map(engine.tasks(tasks), step)
-    if tells:
+    if with_keys:
         stream = engine.stage(stream, target.workspace(pending.requested))
     found = engine.collect(engine.map(stream, _OnlyFiles()))
     written, files = _read(found, order)
-    if tells:
+    if with_keys:
         written = evolve(written, keys=engine.map(stream, NewFiles.OnlyKeys()))
     return written, tuple(
         ClusteredGroup(job.slices, tuple(files.get(job.number, ()))) for job in jobs
@@ -100,7 +100,7 @@ def run_groups(
 
 
 def threads_of(cores: int, tasks: int) -> int:
-    """For each task: ``cores`` that would have none otherwise."""
+    """The threads of each task: all ``cores`` have work, also with fewer ``tasks``."""
     return max(1, min(_MOST_THREADS, cores // max(1, tasks)))
 
 
@@ -116,7 +116,7 @@ def _check_single(jobs: Sequence[GroupJob]) -> None:
 
 
 def _read(found: pa.Table, order: Clustering) -> tuple[WriteResult, dict[int, list[ClusteredFile]]]:
-    """``found``: rows of REWRITTEN about files."""
+    """The files, and the files of each group, from ``found``: rows of REWRITTEN with a stat."""
     stats: dict[int, WriteStat] = {}
     files: dict[int, list[tuple[int, ClusteredFile]]] = {}
     for row in found.to_pylist():

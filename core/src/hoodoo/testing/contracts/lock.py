@@ -1,4 +1,4 @@
-"""What every lock promises: the contract of :class:`hoodoo.storage.lock.Lock` as tests.
+"""The contract of :class:`hoodoo.storage.lock.Lock` as tests.
 
 Usage::
 
@@ -7,10 +7,9 @@ Usage::
         def lock(self):
             return MyLock(...)
 
-A lock that is made for the threads of one process sets ``processes = False``; one that is never
-taken over from a holder that stopped renewing it sets ``expires = False``. The suite makes holders
-look old by the times of files in a local store: a lock whose expiry is kept elsewhere answers
-``age``.
+A lock for the threads of one process sets ``processes = False``. A lock that stays with a holder
+that no longer renews it sets ``expires = False``. The suite makes holders look old by the times of
+files in a local store: override ``age`` for a lock that stores its expiry elsewhere.
 """
 
 from __future__ import annotations
@@ -33,13 +32,12 @@ from hoodoo.storage.lock import Held, Lock
 from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import MUTATING, FailingStorage
 
-# No test waits so long unless it fails.
-LONG = 60.0
-_ROUNDS = 20
+LONG = 60.0  # seconds: no test waits so long unless it fails
+_ROUNDS = 20  # acquisitions of each thread or process: enough that they meet
 
 
 class LockContract:
-    """Subclass, and answer the fixture ``lock``."""
+    """Inherit from this class, and override the fixture ``lock``."""
 
     processes: ClassVar[bool] = True
     expires: ClassVar[bool] = True
@@ -53,7 +51,7 @@ class LockContract:
         return DirectoryStorage(str(tmp_path / "table"))
 
     def other(self, tmp_path: Path) -> Storage:
-        """Another table's store."""
+        """The store of another table."""
         return DirectoryStorage(str(tmp_path / "other"))
 
     def age(self, storage: Storage) -> None:
@@ -106,7 +104,7 @@ class LockContract:
     def test_names_and_tables_are_apart(self, lock: Lock, tmp_path: Path, storage: Storage) -> None:
         other = self.other(tmp_path)
         all_held = [self.has(lock, storage, "table", 0), self.has(lock, storage, "turn", 0)]
-        if not getattr(lock, "path", ""):  # a lock with a place of its own is one for all tables
+        if not getattr(lock, "path", ""):  # a lock with a path is the same for all tables
             all_held.append(self.has(lock, other, "table", 0))
         assert all(held.is_held() for held in all_held)
         for held in all_held:
@@ -243,7 +241,7 @@ class LockContract:
     def test_a_store_that_fails(
         self, lock: Lock, storage: Storage, once: bool, after: bool
     ) -> None:
-        """Whatever fails: never two holders, and the next one gets it."""
+        """After a failed operation there are never two holders, and the next one gets the lock."""
         for at in range(1, 40):
             failing = FailingStorage(storage, at, once=once, after=after)
             name = f"lock{at}"
@@ -263,7 +261,7 @@ class LockContract:
         raise AssertionError("a lock takes fewer operations")
 
     def test_an_answer_that_is_lost_once_costs_nothing(self, lock: Lock, storage: Storage) -> None:
-        """The store did what it was asked: asking again finds that out."""
+        """The store has done the operation; a second request shows that."""
         failing = FailingStorage(storage, 1, after=True, ops=MUTATING)
         held = self.has(lock, failing, wait=0)
         assert held.is_held()
@@ -271,7 +269,7 @@ class LockContract:
 
 
 def count_up(lock: Lock, storage: Storage, rounds: int) -> None:
-    """In another process: add 1 to a number under the lock, which is lost if two do it at once."""
+    """In another process: add 1 to a number under the lock. Two at once would add 1 together."""
     for _ in range(rounds):
         held = lock.acquire(storage, "table", LONG)
         assert held is not None
@@ -280,7 +278,7 @@ def count_up(lock: Lock, storage: Storage, rounds: int) -> None:
         held.release()
 
 
-def take_and_stay(lock: Lock, storage: Storage, told: Connection) -> None:
-    """In another process: take the lock, say so, and keep it."""
-    told.send(lock.acquire(storage, "table", LONG) is not None)
+def take_and_stay(lock: Lock, storage: Storage, result: Connection) -> None:
+    """In another process: take the lock, send whether that worked, and hold it."""
+    result.send(lock.acquire(storage, "table", LONG) is not None)
     threading.Event().wait()

@@ -1,7 +1,7 @@
-"""A parquet file that is put together of column chunks, which threads encode side by side.
+"""A writer of Parquet files that encodes columns in several threads.
 
-pyarrow encodes the columns of a file one after the other. Each thread here makes a file in memory
-that has some of the columns of a row group; their chunks are copied as bytes."""
+pyarrow encodes the columns of a file one after the other. Here each thread writes some columns of a
+row group into a file in memory; the bytes of its column chunks are copied into the real file."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from hoodoo_formats.parquet.field_ids import with_ids
 from hoodoo_formats.parquet.writer import ParquetWriter, WriterOptions
 from hoodoo_formats.record_keys import KeyStats
 
-# To describe a chunk takes some 0.1 ms: with more columns that is as much as what is gained.
+# The metadata of a chunk takes some 0.1 ms: with more columns this costs what the threads save.
 MOST_COLUMNS = 256
 
 
 class AssembledWriter(ParquetWriter):
-    """As :class:`~hoodoo_formats.parquet.writer.ParquetWriter`. Holds what has been encoded of a
-    row group, too. How columns are encoded does not depend on how many threads do it."""
+    """A :class:`~hoodoo_formats.parquet.writer.ParquetWriter` with threads. It also holds the
+    encoded row group in memory. The encoding does not depend on the number of threads."""
 
     def __init__(
         self, local: str, schema: pa.Schema, options: WriterOptions, keys: KeyStats | None = None
@@ -75,8 +75,8 @@ class AssembledWriter(ParquetWriter):
 
 
 def _shares(table: pa.Table, count: int) -> list[list[str]]:
-    """The columns in ``count`` parts, or fewer, that take about the same time: the largest column
-    first, each to the part that has the least bytes."""
+    """The columns in at most ``count`` parts of about equal bytes: each column, the largest first,
+    joins the smallest part."""
     sizes = {name: table.column(name).nbytes for name in table.column_names}
     parts: Sequence[list[str]] = [[] for _ in range(max(1, min(count, len(sizes))))]
     loads = [0] * len(parts)

@@ -1,5 +1,5 @@
-"""The columns beside a table's own: those that travel with a row on its way into the table
-(RFC-84's metadata fields), and the meta columns of stored rows.
+"""Columns that users do not write: the columns that travel with a row into the table (the metadata
+fields of RFC-84), and the meta columns of stored rows.
 
 A keyed row is: `_hoodie__op`, `_hoodie__seq`, record key, partition path, then the table's own
 columns."""
@@ -40,7 +40,6 @@ _KEYED = (
     pa.field(RECORD_KEY, pa.string()),
     pa.field(PARTITION_PATH, pa.string()),
 )
-TRAVELLING = frozenset({OP, SEQ, RECORD_KEY, PARTITION_PATH, FILE_ID, BUCKET, PART, SLOT})
 
 
 def keyed(schema: pa.Schema) -> pa.Schema:
@@ -49,18 +48,18 @@ def keyed(schema: pa.Schema) -> pa.Schema:
 
 
 def tagged(schema: pa.Schema) -> pa.Schema:
-    """A keyed schema plus the file id that holds the key (null: none does)."""
+    """A keyed schema plus the id of the file group that has the key (null for a new key)."""
     return schema.append(pa.field(FILE_ID, pa.string()))
 
 
 def bucketed(schema: pa.Schema) -> pa.Schema:
-    """A keyed schema plus the bucket of the key; rows of an earlier attempt may have one."""
+    """A keyed schema plus the bucket of the key, which rows of an earlier attempt may have."""
     there = BUCKET in schema.names
     return schema if there else schema.append(pa.field(BUCKET, pa.int32()))
 
 
 def routed(schema: pa.Schema) -> pa.Schema:
-    """A keyed schema plus the columns an exchange routes by."""
+    """A keyed schema plus the columns by which an exchange routes rows."""
     for name in (FILE_ID, BUCKET):
         if (at := schema.get_field_index(name)) >= 0:
             schema = schema.remove(at)
@@ -76,8 +75,8 @@ def append_columns(batch: pa.RecordBatch, schema: pa.Schema, **more: pa.Array) -
 
 
 def arranged(rows: Rows, names: list[str], more: Mapping[str, pa.Array]) -> Rows:
-    """The columns ``names`` of ``rows``, in this order; columns of ``more`` replace them. Not
-    column by column: there may be thousands."""
+    """The columns ``names`` of ``rows``, in this order; columns of ``more`` replace them. Selects
+    all columns at once, as there may be thousands."""
     found = rows.select([name for name in names if name not in more])
     for at in sorted(names.index(name) for name in more if name in names):
         found = found.add_column(at, names[at], more[names[at]])
@@ -87,15 +86,15 @@ def arranged(rows: Rows, names: list[str], more: Mapping[str, pa.Array]) -> Rows
 # --- stored rows ----------------------------------------------------------------------------------
 @cache
 def _first() -> pa.Array:
-    """The first numbers: most files of many have few rows."""
+    """The numbers 0 to 1023 as texts: a write to many files puts few rows into most of them."""
     return pa.array(np.arange(1024)).cast(pa.string())
 
 
 def stored_rows(
     rows: pa.Table, schema: pa.Schema, instant: str, file_name: str, place: int | str, start: int
 ) -> pa.Table:
-    """``rows`` (keyed) in the stored ``schema``, as rows of this instant; those meta columns that
-    have one value are dictionaries.
+    """``rows`` (keyed) in the stored ``schema``, as rows of ``instant``. Meta columns with a single
+    value are dictionaries.
 
     ``place`` and ``start`` make the sequence number ``<instant>_<place>_<n>``.
     """
@@ -112,8 +111,8 @@ def stored_rows(
 
 
 def read_stored(base: BaseFileReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The rows of a base file that is rewritten, in the stored ``schema`` without the name of the
-    file that they leave; columns of text may stay dictionaries."""
+    """The rows of a base file that is rewritten, in the stored ``schema`` without
+    ``_hoodie_file_name``. Text columns may stay dictionaries."""
     kept = pa.schema([f for f in schema if f.name != FILE_NAME])
     known = frozenset(kept.names)
     names = [n for n in base.schema.names if n in known]
@@ -124,13 +123,13 @@ def read_stored(base: BaseFileReader, schema: pa.Schema) -> Iterator[pa.RecordBa
 
 
 def renamed(batch: pa.RecordBatch, file_name: str) -> pa.RecordBatch:
-    """Rows that stay, read without the old file name: commit time and sequence number are kept, the
-    file name is the new one's."""
+    """Rows of :func:`read_stored` with the name of their new file. Commit time and sequence number
+    stay."""
     return batch.append_column(FILE_NAME, repeated(file_name, batch.num_rows))
 
 
 def completed(rows: pa.Table, schema: pa.Schema, lacking: Sequence[str]) -> pa.Table:
-    """``rows`` with the columns ``lacking`` of ``schema``, null."""
+    """``rows`` and the columns ``lacking`` of ``schema``, which are null."""
     if not lacking:
         return rows
     more = [schema.field(name) for name in lacking]

@@ -1,4 +1,4 @@
-"""Open: one file slice -> its rows. The same code for this process and for tasks elsewhere."""
+"""Open: the rows of one file slice, in this process and in tasks."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def read_slice(
     """The rows of ``slice_`` in the shape of ``spec``, in file order, lazily. ``rule`` is needed
     where the slice has log files.
 
-    CommitConflictError where a clean has taken a file away since the read was planned.
+    Raises CommitConflictError if a clean has deleted a file since the read was planned.
 
-    The file is opened on the first ``next`` and closed when the iterator ends or is closed. Memory:
-    one row group's pages and one batch; and the rows of the log files.
+    The file is opened on the first ``next`` and closed when the iterator ends or is closed. Memory
+    holds the pages of one row group, one batch, and the rows of the log files.
     """
     with explained(storage, slice_):
         if slice_.log_files:
@@ -64,9 +64,9 @@ def _rows(
         if spec.keys is not None:
             check_rows(spec.keys, reader, base.path)
         columns, where = columns_in(file, spec), pushed_filter(file, spec)
-        looked = spec.where_columns
-        if where is not None and finds_rows(reader) and len(looked) < len(columns):
-            batches = matching_rows(reader, columns, looked, where)
+        tested = spec.where_columns
+        if where is not None and finds_rows(reader) and len(tested) < len(columns):
+            batches = matching_rows(reader, columns, tested, where)
             spec = evolve(spec, where=None)
         else:
             batches = reader.batches(columns, where)
@@ -80,7 +80,7 @@ def count_slice(
     slice_: FileSlice,
     rule: MergeRule | None = None,
 ) -> int:
-    """How many rows :func:`read_slice` gives; from the footer alone where there is neither a filter
+    """The number of rows of :func:`read_slice`. Reads only the footer if there is neither a filter
     nor a log file."""
     if slice_.log_files:
         rule = rule and rule.narrowed(spec.schema.names)
@@ -102,8 +102,8 @@ def pruned_rows(
     slice_: FileSlice,
     rule: MergeRule | None = None,
 ) -> tuple[int, int]:
-    """(rows of the base file, those of them that its statistics don't rule out). Reads its
-    footer."""
+    """The number of rows in the base file, and of those that its statistics don't rule out. Reads
+    the footer."""
     if slice_.base_file is None:
         return 0, 0
     with explained(storage, slice_), file_format.reader(storage, slice_.base_file.path) as reader:

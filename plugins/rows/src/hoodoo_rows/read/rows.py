@@ -1,4 +1,4 @@
-"""Rows: what can be made of a read, whatever it reads."""
+"""Rows: the methods that all kinds of reads have."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Rows(Shown):
 
     __slots__ = ()
 
-    # Said of calls as of a pyarrow Dataset, which polars.scan_pyarrow_dataset makes.
+    # For calls that take a read for a pyarrow Dataset, as polars.scan_pyarrow_dataset does.
     call_hint: ClassVar[str] = "A read is not a Dataset; its method to_dataset() returns one. "
 
     if TYPE_CHECKING:  # methods that plugins bring; type checkers know the usual ones
@@ -99,7 +99,7 @@ class Rows(Shown):
         return self.to_batches()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        # A capsule has a type that only C can name.
+        # The type of capsules can't be imported from Python: it is known by its name.
         if requested_schema is not None and type(requested_schema).__name__ != "PyCapsule":
             raise CallError(
                 "__arrow_c_stream__(requested_schema=)",
@@ -114,8 +114,8 @@ class Rows(Shown):
         )
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        # pandas.DataFrame(scan) ends here: it knows nothing of Arrow's streams, and would make a
-        # mess of the batches.
+        # pandas.DataFrame(scan) calls this. It does not support Arrow streams, and would make wrong
+        # columns of the batches.
         raise CallError(
             "a read as a NumPy array",
             "rows have columns of different types.",
@@ -124,8 +124,8 @@ class Rows(Shown):
 
 
 class Lasting:
-    """Batches whose end by an error stays one: a generator that has failed is at its end, and who
-    asks again would take the rest for empty."""
+    """An iterator of batches that raises its error again at each later call. A generator only stops
+    after an error, so that the rest of the rows would seem to be empty."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
         self._batches = batches

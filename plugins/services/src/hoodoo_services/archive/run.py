@@ -1,9 +1,9 @@
-"""Archive: the beginning of the active timeline becomes the end of the archived one.
+"""Archive: the oldest instants of the active timeline move to the archived timeline.
 
-Order: contents into the archive, durable and named there -> the files of the active timeline, of
-every instant its requested and inflight file before the completed one, the oldest first. So a crash
-leaves instants that both timelines tell of, but none that neither does, and none that looks
-pending."""
+First their contents become durable in the archive. Then the files of the active timeline are
+deleted: the oldest instant first, and its requested and inflight files before the completed one.
+After a crash an instant may be on both timelines, but it is on one at least, and no archived
+instant looks pending."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hoodoo_services.archive.settings import ArchiveSettings
 from hoodoo_services.outcome import Archived
 
 _CHUNK = 200  # instants that are archived at once: their contents are held in memory
-_THREADS = 8
+_THREADS = 8  # requests to the store at the same time
 _BEGUN = (State.REQUESTED, State.INFLIGHT)
 
 
@@ -37,19 +37,18 @@ def archive(
     cleaning: Callable[[Timeline], Instant | None],
     before: Callable[[], None] = lambda: None,
 ) -> Archived:
-    """Archive what may be, if the timeline of ``snapshot`` has more writes than ``settings.most``.
-    ``kept`` is the archived timeline. ``cleaning`` as for :func:`make_plan`;
+    """Archive the oldest instants if the timeline of ``snapshot`` has more writes than
+    ``settings.most``. ``kept`` is the archived timeline. ``cleaning`` as for :func:`make_plan`;
     ``before`` is called before anything changes.
 
-    Costs nothing where there is nothing to do; else it reads what it archives. Raises
-    CommitConflictError where others archive at the same time, StorageError; either way nothing is
-    lost and the next run goes on."""
+    Reads only the instants that it archives. Raises StorageError, and CommitConflictError if
+    another process archives at the same time; nothing is lost then, and the next run continues."""
     plan: ArchivePlan = make_plan(snapshot, settings, cleaning)
     if not plan.instants:
         return Archived(held=plan.held)
     with action_events("archive", snapshot.config.name, snapshot.root) as events:
         before()
-        with locked(snapshot):  # as Hudi does: two archivers would take files from under each other
+        with locked(snapshot):  # as Hudi does: two archivers would delete each other's files
             gone = _archive(snapshot, kept, plan)
         events.report(removed_figures(()), instants=len(gone))
     return Archived(tuple(gone), plan.held)
@@ -72,7 +71,7 @@ def _archive(snapshot: Snapshot, kept: ArchivedTimeline, plan: ArchivePlan) -> l
 
 # --- reading --------------------------------------------------------------------------------------
 def _read(snapshot: Snapshot, chunk: Sequence[Instant]) -> list[Archivable]:
-    """What the files of these instants say; without those that another archiver has taken."""
+    """The contents of these instants, without instants that another archiver has deleted."""
 
     def read(instant: Instant) -> Archivable | None:
         files = []
@@ -93,7 +92,7 @@ def _read(snapshot: Snapshot, chunk: Sequence[Instant]) -> list[Archivable]:
 
 
 def _files(timeline: Timeline, instant: Instant) -> list[Instant]:
-    """The instant in all the states that it has a file of."""
+    """``instant`` in each state that has a file on the timeline, the completed state last."""
     services = (a.name for a in ACTIONS.values() if a.is_service)
     actions = [instant.action, *(a for a in services if completed_action(a) == instant.action != a)]
     found: dict[str, Instant] = {}
@@ -107,8 +106,8 @@ def _files(timeline: Timeline, instant: Instant) -> list[Instant]:
 
 # --- off the active timeline ----------------------------------------------------------------------
 def _take(snapshot: Snapshot, bundles: list[Archivable]) -> list[Archivable]:
-    """Delete the files; those whose instants are gone then. What has come to be needed meanwhile
-    stays, and all after it."""
+    """Delete the files of ``bundles``, and return the deleted ones. An instant that has got a
+    savepoint stays, and all instants after it."""
     now = snapshot.reload().timeline
     if any(i.traits.undoes for i in now.pending()):
         return []
@@ -120,14 +119,14 @@ def _take(snapshot: Snapshot, bundles: list[Archivable]) -> list[Archivable]:
     steps = [step for b in bundles for step in b.pending]
     with ThreadPoolExecutor(_THREADS) as pool:
         list(pool.map(lambda step: snapshot.storage.delete(snapshot.path(step)), steps))
-    # One after the other: who lists the timeline meanwhile must not see a hole in it.
+    # One after the other: a process that lists the timeline now must not see a gap in it.
     for bundle in bundles:
         snapshot.storage.delete(snapshot.path(bundle.instant))
     return _without_saved(snapshot, bundles)
 
 
 def _without_saved(snapshot: Snapshot, bundles: list[Archivable]) -> list[Archivable]:
-    """A savepoint that was made while its write left: the write comes back."""
+    """``bundles`` without the writes that have got a savepoint since: their files come back."""
     saved = snapshot.reload().timeline.savepointed(pending=True)
     for bundle in bundles:
         if bundle.instant.requested in saved:

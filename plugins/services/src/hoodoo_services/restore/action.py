@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 @frozen
 class RestoreAction:
-    """Implements :class:`~hoodoo.hookspecs.action.Action`: planned, and finished before anybody
-    writes."""
+    """Implements :class:`~hoodoo.hookspecs.action.Action`. A restore is planned first; the next
+    writer finishes the restore of a dead process."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> RestoreAction:
@@ -49,7 +49,7 @@ class RestoreAction:
             table.participants.drop_stale()
             planned = restore.schedule(table.storage, table.config, instant, beats)
         finally:
-            if planned is None:  # nobody has to wait for what does not come
+            if planned is None:  # no restore follows: rebuild the participants now
                 table.participants.repair()
         return None if planned is None else planned.requested
 
@@ -65,8 +65,8 @@ class RestoreAction:
         return done
 
     def check(self, table: TableHandle, instant: str) -> tuple[str, ...]:
-        """The instants that would be undone now. Raises what a restore raises before it changes
-        anything."""
+        """The requested times of the instants that a restore to ``instant`` would undo now. Raises
+        the errors that a restore raises before it changes the table."""
         table.check_writable()
         timeline = table.timeline()
         for pending in restore_plan.pending_restores(timeline):
