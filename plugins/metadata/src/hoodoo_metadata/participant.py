@@ -123,11 +123,14 @@ class MetadataParticipant:
             define(storage, config, [RECORD_INDEX], (), by_paths(config, self.settings.options))
 
     def stale(self, storage: Storage, config: TableConfig) -> TableConfig:
-        from hoodoo_metadata.life.drop import drop, droppable, partition_named
         from hoodoo_metadata.life.partition_state import drop_stale_partitions
 
         config = drop_stale_partitions(storage, self._adopted(storage, config), self.enabled)
-        dropped = options_of.DROPPED.given(self.settings.options) or ()
+        dropped = options_of.DROPPED.given(self.settings.options)
+        if not dropped:
+            return config
+        from hoodoo_metadata.life.drop import drop, droppable, partition_named
+
         gone = droppable(config, [partition_named(config, name) for name in dropped])
         return drop(storage, config, gone) if gone else config
 

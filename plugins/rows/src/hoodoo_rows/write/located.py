@@ -87,7 +87,7 @@ def locate_rows(
     check_locations(index, found)
     if at is not None:
         check_rows(index, at)
-    if IndexKind.of(index).knows_logs:
+    if target.logs is None or IndexKind.of(index).knows_logs:
         return found, at
     return with_log_keys(target, keys, found, is_global), at
 

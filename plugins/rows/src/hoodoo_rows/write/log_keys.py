@@ -37,8 +37,6 @@ def with_log_keys(target: WriteTarget, keys: Stream, found: pa.Table, anywhere: 
     """``found`` (LOCATIONS_SCHEMA) with those of ``keys`` that only log files have; of a key that
     was found more than once, where it is alive. ``anywhere``: whatever partition path a key came
     with."""
-    if target.logs is None:
-        return found
     engine, stream = target.engine, logged(target)
     if stream is not None:
         there = engine.collect(stream)

@@ -3,7 +3,7 @@
 Filters that are stored beside the files, as in the metadata table, are asked before a file is
 opened (:mod:`~hoodoo_standard.index.stored_filters`). Of other files the footer is looked at: first
 the smallest and the largest key, then the bloom filter (both by
-:mod:`~hoodoo_standard.index.sieve`). Where one asked key passes, the stored keys are read as the
+:mod:`~hoodoo_standard.index.lookup`). Where one asked key passes, the stored keys are read as the
 simple index does, and only they decide; the answers of both are the same, always."""
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.index import IndexContext
 from hoodoo.hookspecs.registration import Settings
 
-from hoodoo_standard.index.lookup import located
-from hoodoo_standard.index.sieve import Sieve
+from hoodoo_standard.index.lookup import Sieve, located
 from hoodoo_standard.index.stored_filters import StoredFilters
 from hoodoo_standard.options import BLOOM_METADATA, BLOOM_MOVES, BLOOM_RANGES, SIDE_BYTES
 

@@ -7,8 +7,7 @@ from hoodoo.hookspecs.engine import Stream
 from hoodoo.hookspecs.index import IndexContext
 from hoodoo.hookspecs.registration import Settings
 
-from hoodoo_standard.index.lookup import located
-from hoodoo_standard.index.sieve import Sieve
+from hoodoo_standard.index.lookup import Sieve, located
 from hoodoo_standard.options import MOVES, SIDE_BYTES
 
 

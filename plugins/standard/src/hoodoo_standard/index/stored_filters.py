@@ -18,7 +18,7 @@ from hoodoo_standard.hookspecs.key_filters import KeyFilters
 
 # Bytes of a filter for each row of its file, about: 43 bits a key, as base64.
 _ROW_BYTES = 7
-# As in :mod:`hoodoo_standard.index.sieve`.
+# As in :mod:`hoodoo_standard.index.lookup`.
 _FILTER_COST = 2
 
 
