@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hoodoo_rows.write import key_table, located, log_keys
+from hoodoo_rows.write import key_table, located
 
 
 class KeyLookup:
@@ -20,4 +20,4 @@ class KeyLookup:
     living = staticmethod(located.living)
     check_locations = staticmethod(key_table.check_locations)
     check_groups = staticmethod(key_table.check_groups)
-    LivingRows = log_keys.LivingRows
+    LivingRows = located.LivingRows

@@ -1,10 +1,11 @@
-"""Known: file slices that have no row of the result, as pruners know. Opens no data file."""
+"""Known: file slices that have no row of the result, as their partition paths and pruners say."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 import pyarrow as pa
+from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.pruner import Pruner, PruneRequest, PrunesPaths
 from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.hookspecs.registration import Settings
@@ -13,7 +14,7 @@ from hoodoo.kernel.resolve import make
 from hoodoo.model.filegroup import FileSlice
 
 from hoodoo_rows.placement import rows_follow_columns
-from hoodoo_rows.read.prune import by_path
+from hoodoo_rows.read.prune import by_path, outside, without_rows
 from hoodoo_rows.read.spec import RowSpec
 
 
@@ -43,6 +44,24 @@ def asked_paths(
     request = _request(source, spec, stored, bound)
     asked = (p.paths(request) for p in _pruners(source) if isinstance(p, PrunesPaths))
     return next((frozenset(paths) for paths in asked if paths is not None), None)
+
+
+def in_paths_asked(
+    source: ReadSource,
+    spec: RowSpec,
+    file_format: BaseFileFormat,
+    slices: tuple[FileSlice, ...],
+) -> tuple[FileSlice, ...]:
+    """The ``slices`` whose partition path, or footer, does not say that the filter leaves all their
+    rows out."""
+    paths = outside(source, (s.partition_path for s in slices), spec)
+    if not paths:
+        return slices
+    gone = [s for s in slices if s.partition_path in paths]
+    if not rows_follow_columns(source.snapshot):
+        gone = [*without_rows(source, file_format, spec, gone)]
+    left_out = frozenset(gone)
+    return tuple(s for s in slices if s not in left_out)
 
 
 def _request(

@@ -26,11 +26,9 @@ from hoodoo_rows.merge.rule import MergeRule, Visible, as_of_schema, history_of
 from hoodoo_rows.merge.virtual import check_columns
 from hoodoo_rows.model.filter_text import text_of
 from hoodoo_rows.options import BY_ROWS
-from hoodoo_rows.placement import rows_follow_columns
-from hoodoo_rows.read import prune
 from hoodoo_rows.read.asked import asked_keys
 from hoodoo_rows.read.external import external_format, listed_view
-from hoodoo_rows.read.known import asked_paths, pruned
+from hoodoo_rows.read.known import asked_paths, in_paths_asked, pruned
 from hoodoo_rows.read.schema import hidden, stored_schema
 from hoodoo_rows.read.source import check_extension, check_generator, stored_format
 from hoodoo_rows.read.spec import RowSpec, row_spec
@@ -197,7 +195,7 @@ def plan_scan(
     paths = None if view is not None else asked_paths(source, spec, stored, bound)
     found = _slices(listed_view(source, bound, paths) if view is None else view, mode)
     file_format = external_format(file_format, config, stored, found)
-    kept = _by_partition(found, spec, source, file_format)
+    kept = in_paths_asked(source, spec, file_format, found)
     in_paths = len(kept)
     if spec.where is not None and kept and not given and not moves(file_format, spec):
         kept = pruned(source, spec, stored, kept, bound, mode == SNAPSHOT)
@@ -258,7 +256,7 @@ def narrowed(
     spec = row_spec(plan.stored, named, both, hidden(source.config))
     spec = evolve(spec, keys=base.keys, timed=base.timed)
     if where is not None and kept:
-        kept = _by_partition(kept, spec, source, plan.file_format)
+        kept = in_paths_asked(source, spec, plan.file_format, kept)
     in_paths = plan.in_paths - len(plan.slices) + len(kept)
     given = plan.until is not None  # pruners know the table at an instant
     if where is not None and kept and not given and not moves(plan.file_format, spec):
@@ -325,16 +323,3 @@ def _slices(view: FileSystemView, mode: str) -> tuple[FileSlice, ...]:
     if mode == READ_OPTIMIZED:
         return tuple(evolve(s, log_files=()) for s in view.slices if s.base_file is not None)
     return tuple(evolve(s, log_files=s.row_logs) if s.log_files else s for s in view.slices)
-
-
-def _by_partition(
-    slices: tuple[FileSlice, ...], spec: RowSpec, source: ReadSource, file_format: BaseFileFormat
-) -> tuple[FileSlice, ...]:
-    paths = prune.outside(source, (s.partition_path for s in slices), spec)
-    if not paths:
-        return slices
-    gone = [s for s in slices if s.partition_path in paths]
-    if not rows_follow_columns(source.snapshot):
-        gone = [*prune.without_rows(source, file_format, spec, gone)]
-    left_out = frozenset(gone)
-    return tuple(s for s in slices if s not in left_out)

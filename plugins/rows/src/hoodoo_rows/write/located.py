@@ -1,14 +1,22 @@
-"""Located: the tagging part of a write, for indexes that look keys up."""
+"""Located: where keys lie, for indexes that look keys up.
+
+An index reads base files. That is enough as long as log files only update rows of the base file
+below them. Other keys are added here. A file group may have no base file. A writer may have found a
+key in the base file of before a compaction that left the key out, as deleted: its log file then
+belongs to the new base file. And a key that was deleted and written again may lie in two base
+files, and is deleted in one of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import frozen
+from attrs import evolve, frozen
 from hoodoo.errors import CorruptTableError, warn
 from hoodoo.hookspecs.engine import Side, Stream, Task, Workspace, result_bytes
+from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.index import (
     KEYS_SCHEMA,
     LOCATIONS_SCHEMA,
@@ -20,21 +28,24 @@ from hoodoo.hookspecs.index import (
     SeesRows,
     Tees,
 )
-from hoodoo.hookspecs.merger import Merger
 from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel.events import notify
-from hoodoo.model.filegroup import FileSlice
-from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY
+from hoodoo.model.filegroup import FileSlice, LogFile
+from hoodoo.model.meta import RECORD_KEY, with_meta
+from hoodoo.model.payload import pack_slices, unpack_slices
 from hoodoo.options.table import BY_ARRIVAL
+from hoodoo.storage.api import Storage
+from hoodoo.storage.together import read_ahead
+from hoodoo.timeline.instants import order_key
 
-from hoodoo_rows.merge.pairs import flat, merge_pairs
-from hoodoo_rows.model.internal_row import OP, PUT
-from hoodoo_rows.produce.columns import SEQ
+from hoodoo_rows.merge.pairs import flat
+from hoodoo_rows.merge.rule import MergeRule
+from hoodoo_rows.merge.slice import merged_rows
+from hoodoo_rows.model.conform import conform
 from hoodoo_rows.produce.summary import Arrivals
 from hoodoo_rows.write.key import KeysOnly
 from hoodoo_rows.write.key_table import KeyTable, check_locations, check_rows
-from hoodoo_rows.write.log_keys import living_keys, with_log_keys
-from hoodoo_rows.write.tag import NOWHERE
+from hoodoo_rows.write.meet import AskedPlaces
 from hoodoo_rows.write.target import IndexKind, WriteTarget, asked_for_keys
 
 
@@ -171,28 +182,6 @@ def different(one: pa.Table, other: pa.Table) -> pa.Table:
     return pa.concat_tables(parts)
 
 
-@frozen
-class MovingKeys:
-    """Step: the locations of keys that arrive with another partition path; with ``puts``, in rows
-    that stay."""
-
-    puts: bool = False
-    found: Side = NOWHERE
-    out_schema = LOCATIONS_SCHEMA
-
-    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        locations = self.found.table().combine_chunks()
-        known = KeyTable(locations.column("record_key"))
-        for batch in batches:
-            here = locations.take(known.rows_of(batch.column(RECORD_KEY))).combine_chunks()
-            keys, paths = (here.column(name) for name in KEYS_SCHEMA.names)
-            at = pc.index_in(keys, value_set=batch.column(RECORD_KEY)).combine_chunks()
-            differs = pc.not_equal(batch.column(PARTITION_PATH).take(at), paths)
-            if self.puts:
-                differs = pc.and_(differs, pc.equal(batch.column(OP), PUT).take(at))
-            yield from here.filter(pc.fill_null(differs, False)).to_batches()
-
-
 def keeps_gone(target: WriteTarget, index: Index) -> bool:
     """Whether ``index`` may rightly name keys that a compaction left out: it stores the keys that
     writes report, and if a row marked as deleted may lose, a write can't report the delete."""
@@ -225,39 +214,110 @@ def living(target: WriteTarget, index: Index, found: pa.Table, stored: pa.Schema
     return pa.concat_tables([found.filter(pc.invert(doubted)), more.select(found.schema.names)])
 
 
-def own_columns(staged: Stream) -> pa.Schema:
-    """Without what says what becomes of a row."""
-    return pa.schema([f for f in staged.schema if f.name not in (OP, SEQ)])
+# --- keys that base files do not show ------------------------------------------------------------
+def with_log_keys(target: WriteTarget, keys: Stream, found: pa.Table, anywhere: bool) -> pa.Table:
+    """``found`` (LOCATIONS_SCHEMA) with those of ``keys`` that only log files have; of a key that
+    was found more than once, where it is alive. ``anywhere``: whatever partition path a key came
+    with."""
+    engine, stream = target.engine, logged(target)
+    if stream is not None:
+        there = engine.collect(stream)
+        if there.num_rows:
+            step = AskedPlaces(None, anywhere, engine.side(there), ("record_key", "partition_path"))
+            more = engine.collect(engine.map(keys, step))
+            found = pa.concat_tables([found, more]).group_by(LOCATIONS_SCHEMA.names)
+            found = found.aggregate([]).select(LOCATIONS_SCHEMA.names)
+    return alive(target, found, anywhere)
+
+
+def logged(target: WriteTarget) -> Stream | None:
+    """LOCATIONS_SCHEMA of the keys of rows that perhaps only log files have; None: there are no
+    such files."""
+    pieces = [
+        evolve(s, base_file=None, log_files=logs)
+        for s in target.slices
+        if (logs := _doubtful(target, s))
+    ]
+    return all_living(target, pieces, with_meta(target.schema)) if pieces else None
+
+
+def alive(target: WriteTarget, found: pa.Table, anywhere: bool) -> pa.Table:
+    """Of places (LOCATIONS_SCHEMA) those of keys at one place, and of others where they are
+    alive."""
+    by = ["record_key"] if anywhere else ["record_key", "partition_path"]
+    counted = found.group_by(by).aggregate([("file_id", "count")])
+    twice = counted.filter(pc.greater(counted.column("file_id_count"), 1))
+    if not twice.num_rows:
+        return found
+    doubled = pc.is_in(found.column("record_key"), value_set=flat(twice.column("record_key")))
+    asked = found.filter(doubled)
+    lying = set(pc.unique(asked.column("file_id")).to_pylist())
+    if not any(s.log_files for s in target.slices if s.file_id in lying):
+        return found  # inserted twice: both are alive
+    slices = [s for s in target.slices if s.file_id in lying]
+    there = living_keys(target, slices, asked, with_meta(target.schema))
+    return pa.concat_tables([found.filter(pc.invert(doubled)), there])
+
+
+def living_keys(
+    target: WriteTarget, slices: Iterable[FileSlice], asked: pa.Table, stored: pa.Schema
+) -> pa.Table:
+    """LOCATIONS_SCHEMA of the keys of ``asked`` that rows of ``slices`` have."""
+    return target.engine.collect(all_living(target, slices, stored, target.engine.side(asked)))
+
+
+def all_living(
+    target: WriteTarget, slices: Iterable[FileSlice], stored: pa.Schema, asked: Side | None = None
+) -> Stream:
+    """LOCATIONS_SCHEMA of the keys that rows of ``slices`` have; of ``asked`` ones, if they are
+    given."""
+    rule = target.merge_rule(stored).narrowed([RECORD_KEY])
+    step = LivingRows(target.storage, target.file_format, rule, asked)
+    return target.engine.map(target.engine.tasks([pack_slices([s]) for s in slices]), step)
+
+
+def _doubtful(target: WriteTarget, slice_: FileSlice) -> tuple[LogFile, ...]:
+    """The log files of ``slice_`` that may hold keys which its base file lacks."""
+    logs = tuple(log for log in slice_.log_files if not log.suffix)
+    if slice_.base_file is None or not logs or target.computed is not None:
+        return logs  # a computed index puts inserts into logs
+    timeline = target.timeline
+    made = timeline.find(slice_.base_file.instant)
+    if made is None or not made.traits.is_plain:
+        return ()  # archived long ago, or no compaction
+    if not timeline.layout.names_completion:
+        return logs  # neither the names nor the timeline say when
+    limit = order_key(made.completion_order)
+    return tuple(log for log in logs if order_key(log.instant) < limit)
 
 
 @frozen
-class SettleMoves:
-    """Step: incoming rows against the stored rows of their keys; the losers end here."""
+class LivingRows:
+    """Step: slices in, their merged rows of the ``wanted`` keys out, in the columns ``out_schema``;
+    with LOCATIONS_SCHEMA the places of these keys. ``wanted`` None: all rows."""
 
-    out_schema: pa.Schema
-    stored: Side
-    merger: Merger
+    storage: Storage
+    file_format: BaseFileFormat
+    rule: MergeRule
+    wanted: Side | None
+    out_schema: pa.Schema = LOCATIONS_SCHEMA
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-        stored = self.stored.table().combine_chunks()
-        known = KeyTable(stored.column(RECORD_KEY))
-        for batch in batches:
-            at = known.places(batch.column(RECORD_KEY))
-            met = pc.is_valid(at)
-            if not pc.any(met).as_py():
-                yield batch
+        wanted = None
+        if self.wanted is not None:
+            wanted = KeyTable(self.wanted.table().column("record_key"))
+        texts = (text for batch in batches for text in batch.column("payload").to_pylist())
+        slices = (slice_ for text in texts for slice_ in unpack_slices(text))
+        reads = ((partial(self._of, slice_, wanted), slice_.size) for slice_ in slices)
+        yield from read_ahead(self.storage, reads)
+
+    def _of(self, slice_: FileSlice, wanted: KeyTable | None) -> Iterator[pa.RecordBatch]:
+        for rows in merged_rows(self.storage, self.file_format, self.rule, slice_):
+            if wanted is not None:
+                rows = rows.filter(pc.is_valid(wanted.places(rows.column(RECORD_KEY))))
+            if not self.out_schema.equals(LOCATIONS_SCHEMA):
+                yield conform(rows.select(self.out_schema.names), self.out_schema)
                 continue
-            newer = pa.Table.from_batches([batch.filter(met)])
-            lying = stored.take(at.drop_null())
-            puts = pa.repeat(pa.scalar(PUT, pa.int8()), lying.num_rows)
-            columns = [
-                puts if n == OP else newer.column(n) if n == SEQ else lying.column(n)
-                for n in newer.schema.names
-            ]
-            older = pa.Table.from_arrays(columns, schema=newer.schema)
-            answer = merge_pairs(older, newer, self.merger)
-            kept = newer if answer.rows is None else answer.rows
-            if answer.newer_wins is not None:
-                kept = kept.filter(answer.newer_wins)
-            yield batch.filter(pc.invert(met))
-            yield from kept.select(self.out_schema.names).combine_chunks().to_batches()
+            where = (pa.repeat(t, rows.num_rows) for t in (slice_.partition_path, slice_.file_id))
+            columns = [flat(rows.column(RECORD_KEY)), *where]
+            yield pa.record_batch(columns, schema=LOCATIONS_SCHEMA)

@@ -1,12 +1,12 @@
 """The write path: prepare -> key -> stage -> tag -> route -> exchange -> write.
 
 One module a step; this one only joins them. It ends with the write stats of finished, durable files
-under one instant; publishing is the caller's (write/publish.py).
+under one instant; write/transaction.py publishes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -31,12 +31,11 @@ from hoodoo_rows.merge.rule import history_of
 from hoodoo_rows.produce.key_changes import WriteResult, collect_written
 from hoodoo_rows.produce.log_names import LogPlan, may_delete
 from hoodoo_rows.produce.pending import Pending
-from hoodoo_rows.produce.slots import PlannedSlot, SlotPlan, new_uuid, plan_table
+from hoodoo_rows.produce.slots import PlannedSlot, SlotPlan, plan_table
 from hoodoo_rows.produce.stats import read_stats
 from hoodoo_rows.produce.summary import Arrivals
-from hoodoo_rows.write.conflicts import doubles_rows
-from hoodoo_rows.write.key import AddBuckets, AddKeys, AddPathBuckets
-from hoodoo_rows.write.located import compare_computed, context_of, locate_rows
+from hoodoo_rows.write.key import AddBuckets, AddKeys
+from hoodoo_rows.write.located import compare_computed, locate_rows
 from hoodoo_rows.write.new_files import WriteNewFiles
 from hoodoo_rows.write.operation import Replaces, WriteKind
 from hoodoo_rows.write.places import OnDriver
@@ -47,7 +46,9 @@ from hoodoo_rows.write.tagging import (
     Prepared,
     arrivals_of,
     found_in_tasks,
+    in_paths,
     only_new_keys,
+    plan_buckets,
     plan_places,
     tag_rows,
 )
@@ -159,7 +160,7 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
     logs = _log_plan(target, prepared, instant, begun)
     slots = SlotPlan(instant, slices, target.file_format.extension, logs)
     computes = target.computed is not None and prepared.anywhere is None
-    keyed, looked = prepared.keyed, None
+    keyed, looked, misplaced, seen = prepared.keyed, None, False, None
     if prepared.kind.looks_up and (
         not prepared.kind.matches if computes else prepared.places is None
     ):
@@ -176,21 +177,19 @@ def plan(target: WriteTarget, prepared: Prepared, instant: str) -> Planned:
             keyed = only_new_keys(target, prepared, looked)
         buckets: ComputedIndex | PathBuckets
         if isinstance(target.computed, PathIndex):
-            buckets, keyed = _in_paths(target, target.computed, prepared, keyed, instant)
+            buckets, keyed = in_paths(target, target.computed, prepared, keyed, instant)
             plan_places(target, buckets, keyed, slices, slots, begun)
         else:
             buckets = target.computed
-            _plan_buckets(buckets, prepared, slices, slots, instant)
-        dealt, parts = slots.deal(_tasks(target))
-        side = target.engine.side(plan_table(dealt))
-        step: Any = RouteToBuckets(keyed.schema, side, buckets.buckets)
-        return Planned(tuple(dealt), parts, target.engine.map(keyed, step))
-    tagged, misplaced = tag_rows(target, prepared, slices, slots, looked)
+            plan_buckets(buckets, prepared, slices, slots, instant)
+        step: Any = partial(RouteToBuckets, keyed.schema, buckets=buckets.buckets)
+    else:
+        keyed, misplaced = tag_rows(target, prepared, slices, slots, looked)
+        seen = looked.seen if isinstance(looked, OnDriver) else None
+        step = partial(RouteToSlots, prepared.keyed.schema)
     dealt, parts = slots.deal(_tasks(target))
-    side = target.engine.side(plan_table(dealt))
-    step = RouteToSlots(prepared.keyed.schema, side)
-    seen = looked.seen if isinstance(looked, OnDriver) else None
-    return Planned(tuple(dealt), parts, target.engine.map(tagged, step), misplaced, seen)
+    routed = target.engine.map(keyed, step(target.engine.side(plan_table(dealt))))
+    return Planned(tuple(dealt), parts, routed, misplaced, seen)
 
 
 def paths_needed(target: WriteTarget, prepared: Prepared) -> Collection[str] | None:
@@ -322,13 +321,6 @@ def _may_delete(target: WriteTarget, prepared: Prepared) -> Callable[[FileSlice]
     return partial(may_delete, target.snapshot, marks)
 
 
-def replaced_partitions(prepared: Prepared) -> Sequence[str] | None:
-    """The partition paths whose file groups the write replaces; None means all of them."""
-    if prepared.kind.replaces is Replaces.TABLE:
-        return None
-    return sorted(prepared.arriving.rows) if prepared.kind.replaces is Replaces.PARTITIONS else []
-
-
 def _tasks(target: WriteTarget) -> int:
     """Log files are written so fast that a task for each core is enough."""
     return target.engine.parallelism * (_TASKS_PER_CORE if target.logs is None else 1)
@@ -337,47 +329,10 @@ def _tasks(target: WriteTarget) -> int:
 def _kept_slices(target: WriteTarget, prepared: Prepared) -> tuple[FileSlice, ...]:
     """The slices that stay visible beside the write: new rows may go there. Not into one that may
     be undone with the pending write that began it."""
-    replaced = replaced_partitions(prepared)
-    if replaced is None:
+    if prepared.replaced is None:
         return ()
-    gone = set(replaced)
+    gone = set(prepared.replaced)
     return tuple(s for s in target.settled if s.partition_path not in gone)
-
-
-def _plan_buckets(
-    index: ComputedIndex,
-    prepared: Prepared,
-    slices: Sequence[FileSlice],
-    slots: SlotPlan,
-    instant: str,
-) -> None:
-    held = {(s.partition_path, index.bucket_of(s.file_id)): s.file_id for s in slices}
-    for path, bucket, rows, puts in prepared.arriving.buckets:
-        file_id = held.get((path, bucket))
-        if file_id is None and not puts:
-            continue  # deletes of keys that are nowhere
-        if file_id is None:
-            file_id = index.file_id(bucket, new_uuid(instant, path, bucket))
-        slots.bucket(path, bucket, file_id, rows)
-
-
-def _in_paths(
-    target: WriteTarget, index: PathIndex, prepared: Prepared, keyed: Stream, instant: str
-) -> tuple[PathBuckets, Stream]:
-    """The current buckets of the paths that rows arrive in, and the rows with their buckets."""
-    paths = replaced_partitions(prepared)
-    if paths is None:
-        paths = sorted({*prepared.arriving.rows, *(s.partition_path for s in target.slices)})
-    replaces = prepared.kind.replaces is not Replaces.NOTHING
-    doubles = bool(target.policy.clusterings) and doubles_rows(target, prepared.kind)
-    found = index.in_paths(
-        context_of(target, prepared.arriving),
-        paths if replaces else sorted(prepared.arriving.rows),
-        instant,
-        replaces,
-        doubles,
-    )
-    return found, target.engine.map(keyed, AddPathBuckets(keyed.schema, found))
 
 
 def _lacks_partition(target: WriteTarget, schema: pa.Schema) -> bool:

@@ -12,30 +12,32 @@ import pyarrow.compute as pc
 from attrs import evolve, frozen
 from hoodoo.hookspecs.engine import Side, Stream, Task, Workspace
 from hoodoo.hookspecs.index import KEYS_SCHEMA, LOCATIONS_SCHEMA, LookupIndex, Tees
-from hoodoo.model.meta import with_meta, without_meta
+from hoodoo.hookspecs.merger import Merger
+from hoodoo.model.meta import PARTITION_PATH, RECORD_KEY, with_meta, without_meta
 from hoodoo.model.payload import pack_slices
 from hoodoo.options.kinds import FLAG
 from hoodoo.options.table import BY_ARRIVAL
 
-from hoodoo_rows.merge.pairs import is_plain
+from hoodoo_rows.merge.pairs import is_plain, merge_pairs
+from hoodoo_rows.model.internal_row import OP, PUT
 from hoodoo_rows.placement import FOLLOWS
-from hoodoo_rows.produce.columns import keyed
+from hoodoo_rows.produce.columns import SEQ, keyed
 from hoodoo_rows.produce.summary import Arrivals
 from hoodoo_rows.write.key import KeysOnly
 from hoodoo_rows.write.key_table import KeyTable, check_asked
 from hoodoo_rows.write.located import (
-    MovingKeys,
-    SettleMoves,
+    LivingRows,
+    alive,
+    all_living,
     context_of,
     different,
     living,
-    own_columns,
+    logged,
     unsure,
 )
-from hoodoo_rows.write.log_keys import LivingRows, alive, all_living, logged
 from hoodoo_rows.write.meet import AskedPlaces, CountPlaces, in_order, meet
 from hoodoo_rows.write.prepare import Only
-from hoodoo_rows.write.tag import AskedRows, TagGlobal, TagLocal
+from hoodoo_rows.write.tag import NOWHERE, AskedRows, TagGlobal, TagLocal
 from hoodoo_rows.write.target import IndexKind, WriteTarget, asked_for_keys
 
 
@@ -295,3 +297,64 @@ def where_rows_stay(
         return places, True
     leaving = engine.map(places.through(MovingKeys(puts=True), keyed), First(LOCATIONS_SCHEMA))
     return places, bool(engine.collect(leaving).num_rows)
+
+
+# --- steps of keys that move to another partition path -------------------------------------------
+def own_columns(staged: Stream) -> pa.Schema:
+    """Without what says what becomes of a row."""
+    return pa.schema([f for f in staged.schema if f.name not in (OP, SEQ)])
+
+
+@frozen
+class MovingKeys:
+    """Step: the locations of keys that arrive with another partition path; with ``puts``, in rows
+    that stay."""
+
+    puts: bool = False
+    found: Side = NOWHERE
+    out_schema = LOCATIONS_SCHEMA
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        locations = self.found.table().combine_chunks()
+        known = KeyTable(locations.column("record_key"))
+        for batch in batches:
+            here = locations.take(known.rows_of(batch.column(RECORD_KEY))).combine_chunks()
+            keys, paths = (here.column(name) for name in KEYS_SCHEMA.names)
+            at = pc.index_in(keys, value_set=batch.column(RECORD_KEY)).combine_chunks()
+            differs = pc.not_equal(batch.column(PARTITION_PATH).take(at), paths)
+            if self.puts:
+                differs = pc.and_(differs, pc.equal(batch.column(OP), PUT).take(at))
+            yield from here.filter(pc.fill_null(differs, False)).to_batches()
+
+
+@frozen
+class SettleMoves:
+    """Step: incoming rows against the stored rows of their keys; the losers end here."""
+
+    out_schema: pa.Schema
+    stored: Side
+    merger: Merger
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+        stored = self.stored.table().combine_chunks()
+        known = KeyTable(stored.column(RECORD_KEY))
+        for batch in batches:
+            at = known.places(batch.column(RECORD_KEY))
+            met = pc.is_valid(at)
+            if not pc.any(met).as_py():
+                yield batch
+                continue
+            newer = pa.Table.from_batches([batch.filter(met)])
+            lying = stored.take(at.drop_null())
+            puts = pa.repeat(pa.scalar(PUT, pa.int8()), lying.num_rows)
+            columns = [
+                puts if n == OP else newer.column(n) if n == SEQ else lying.column(n)
+                for n in newer.schema.names
+            ]
+            older = pa.Table.from_arrays(columns, schema=newer.schema)
+            answer = merge_pairs(older, newer, self.merger)
+            kept = newer if answer.rows is None else answer.rows
+            if answer.newer_wins is not None:
+                kept = kept.filter(answer.newer_wins)
+            yield batch.filter(pc.invert(met))
+            yield from kept.select(self.out_schema.names).combine_chunks().to_batches()

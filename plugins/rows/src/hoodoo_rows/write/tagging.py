@@ -1,4 +1,4 @@
-"""Tagging: the file groups of rows that arrive, by an index that looks keys up."""
+"""Tagging: the file groups of rows that arrive, by any index."""
 
 from __future__ import annotations
 
@@ -9,18 +9,26 @@ from attrs import evolve, frozen
 from hoodoo.errors import DuplicateKeyError
 from hoodoo.hookspecs.conflict import Group
 from hoodoo.hookspecs.engine import Stream, Workspace, result_bytes
-from hoodoo.hookspecs.index import BucketPlace, LookupIndex, PathBuckets
+from hoodoo.hookspecs.index import (
+    BucketPlace,
+    ComputedIndex,
+    LookupIndex,
+    PathBuckets,
+    PathIndex,
+)
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.meta import with_meta
 from hoodoo.options.write import DUPLICATES, duplicates
 from hoodoo.timeline.codec.large import LazyStats
 
-from hoodoo_rows.produce.slots import SlotPlan
+from hoodoo_rows.produce.slots import SlotPlan, new_uuid
 from hoodoo_rows.produce.summary import Arrivals, Summarise, arrivals
 from hoodoo_rows.read.source import SKELETONS
+from hoodoo_rows.write.conflicts import doubles_rows
+from hoodoo_rows.write.key import AddPathBuckets
 from hoodoo_rows.write.key_table import check_groups
-from hoodoo_rows.write.located import living
-from hoodoo_rows.write.operation import WriteKind
+from hoodoo_rows.write.located import context_of, living
+from hoodoo_rows.write.operation import Replaces, WriteKind
 from hoodoo_rows.write.places import OnDriver, Places, in_tasks, tag, where_rows_stay
 from hoodoo_rows.write.tag import LocatedDeletes, OnlyUntagged, UntaggedInserts
 from hoodoo_rows.write.target import RowChanges, WriteTarget
@@ -28,8 +36,6 @@ from hoodoo_rows.write.target import RowChanges, WriteTarget
 # How much Parquet shrinks Arrow bytes, roughly: the size of a stored row before any commit shows it
 # (Hudi: hoodie.copyonwrite.record.size.estimate).
 _SHRINK = 0.35
-
-
 _SAMPLE = 1000  # files of a commit that say what a row costs
 
 
@@ -55,12 +61,56 @@ class Prepared:
         """The rows by file group, where these are known; else None."""
         return None if self.changes is None else self.changes.places
 
+    @property
+    def replaced(self) -> Sequence[str] | None:
+        """The partition paths whose file groups the write replaces; None: all."""
+        if self.kind.replaces is Replaces.TABLE:
+            return None
+        return sorted(self.arriving.rows) if self.kind.replaces is Replaces.PARTITIONS else []
+
 
 def arrivals_of(target: WriteTarget, keyed: Stream, looks: bool = False) -> Arrivals:
     """Count the rows of ``keyed`` for each partition path and file group, in tasks. ``looks``: the
     driver also gets their keys, as far as these are few."""
     step = Summarise(result_bytes(target.engine) if looks else 0)
     return arrivals(target.engine.collect(target.engine.map(keyed, step)))
+
+
+def plan_buckets(
+    index: ComputedIndex,
+    prepared: Prepared,
+    slices: Sequence[FileSlice],
+    slots: SlotPlan,
+    instant: str,
+) -> None:
+    """Add to ``slots`` the file groups of the buckets in which rows arrive."""
+    held = {(s.partition_path, index.bucket_of(s.file_id)): s.file_id for s in slices}
+    for path, bucket, rows, puts in prepared.arriving.buckets:
+        file_id = held.get((path, bucket))
+        if file_id is None and not puts:
+            continue  # deletes of keys that are nowhere
+        if file_id is None:
+            file_id = index.file_id(bucket, new_uuid(instant, path, bucket))
+        slots.bucket(path, bucket, file_id, rows)
+
+
+def in_paths(
+    target: WriteTarget, index: PathIndex, prepared: Prepared, keyed: Stream, instant: str
+) -> tuple[PathBuckets, Stream]:
+    """The current buckets of the paths that rows arrive in, and the rows with their buckets."""
+    paths = prepared.replaced
+    if paths is None:
+        paths = sorted({*prepared.arriving.rows, *(s.partition_path for s in target.slices)})
+    replaces = prepared.kind.replaces is not Replaces.NOTHING
+    doubles = bool(target.policy.clusterings) and doubles_rows(target, prepared.kind)
+    found = index.in_paths(
+        context_of(target, prepared.arriving),
+        paths if replaces else sorted(prepared.arriving.rows),
+        instant,
+        replaces,
+        doubles,
+    )
+    return found, target.engine.map(keyed, AddPathBuckets(keyed.schema, found))
 
 
 def plan_places(

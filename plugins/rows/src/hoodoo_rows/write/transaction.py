@@ -50,7 +50,6 @@ from hoodoo_rows.write.pipeline import (
     markers_of,
     paths_needed,
     prepare,
-    replaced_partitions,
 )
 from hoodoo_rows.write.request import WRITE, WriteRequest
 from hoodoo_rows.write.tagging import Prepared
@@ -217,7 +216,7 @@ class WriteTransaction:
     def use(self, planned: Planned, prepared: Prepared) -> None:
         """``planned`` names every file. Raises if a pending clustering of these files forbids
         it."""
-        self.planned, self.replaced_paths = planned, replaced_partitions(prepared)
+        self.planned, self.replaced_paths = planned, prepared.replaced
         if self.request.kind.replaces is not Replaces.NOTHING:
             self.replaced = replaced_groups(self.target.settled, self.replaced_paths)
         give_way(self.request, self.target, planned.groups, self.replaced)
