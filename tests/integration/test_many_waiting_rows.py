@@ -14,7 +14,7 @@ from hoodoo_rows.merge import meet, pairs
 from hoodoo_rows.model import key_hash as hashing
 from hoodoo_rows.write import merge_file
 from hoodoo_standard.engine.local import LocalEngine
-from hoodoo_standard.index import matching
+from hoodoo_standard.index import lookup
 
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("ts", pa.int64())])
 
@@ -30,7 +30,7 @@ def many(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Non
     if request.param == "copied":
         monkeypatch.setattr(in_place, "COPIED_FROM", 0)
     for module, names in (
-        (merge_file, ["_MANY"]), (meet, ["_AHEAD"]), (pairs, ["MANY"]), (matching, ["MANY", "_WINDOW_BYTES"]),
+        (merge_file, ["_MANY"]), (meet, ["_AHEAD"]), (pairs, ["MANY"]), (lookup, ["MANY", "_WINDOW_BYTES"]),
     ):  # fmt: skip
         for name in names:
             monkeypatch.setattr(module, name, 2)

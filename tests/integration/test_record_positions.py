@@ -21,7 +21,7 @@ from hoodoo.model.meta import RECORD_KEY
 from hoodoo_formats.log.writer import LogWriter
 from hoodoo_rows.api import Reads
 from hoodoo_rows.merge import log_rows
-from hoodoo_rows.write import pipeline
+from hoodoo_rows.write import tagging
 from met_by_number import met_by_number
 from pyroaring import BitMap64
 
@@ -294,7 +294,7 @@ def test_file_groups_of_two_paths_that_have_one_file_id(
 ) -> None:
     """So are buckets named of writers that do not block each other, by Spark Hudi and Flink."""
     fixed = "00000000-0000-0000-0000-000000000000"
-    monkeypatch.setattr(pipeline, "new_uuid", lambda *_: fixed)
+    monkeypatch.setattr(tagging, "new_uuid", lambda *_: fixed)
     one = {"hoodie.bucket.index.num.buckets": "1"}
     table = made(tmp_path / "t", "bucket", options=one)
     table.bulk_insert(table_of({f"k{n}": ("a", 1, "") for n in range(5)}))

@@ -25,7 +25,7 @@ from hoodoo_formats.parquet.format import ParquetFormat
 from hoodoo_formats.parquet.writer import WriterOptions
 from hoodoo_formats.record_keys import FILTER, FILTER_TYPE, FOOTER_KEYS, MAX_KEY, MIN_KEY
 from hoodoo_standard.engine.local import LocalEngine
-from hoodoo_standard.index import sieve
+from hoodoo_standard.index import lookup
 from hoodoo_standard.index.bloom import BloomIndex, global_from_settings
 from hoodoo_standard.index.simple import SimpleIndex
 from hoodoo_standard.storage.local import LocalStorage
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.sampled(4)
 @pytest.fixture(autouse=True)
 def filters_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also of small files, where reading all keys would be cheaper."""
-    monkeypatch.setattr(sieve, "_FILTER_COST", 0)
+    monkeypatch.setattr(lookup, "_FILTER_COST", 0)
 
 
 class TestBloom(LookupIndexContract):
@@ -68,7 +68,7 @@ class TestBloomOfSmallFiles(LookupIndexContract):
 
     @pytest.fixture
     def index(self, monkeypatch: pytest.MonkeyPatch) -> LookupIndex:
-        monkeypatch.setattr(sieve, "_FILTER_COST", 2)
+        monkeypatch.setattr(lookup, "_FILTER_COST", 2)
         return BloomIndex()
 
 
@@ -216,7 +216,7 @@ def test_ranges_spare_the_filter(engine: Engine, storage: Storage) -> None:
 def test_a_filter_is_not_asked_for_more_keys_than_are_worth_it(
     engine: Engine, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sieve, "_FILTER_COST", 2)
+    monkeypatch.setattr(lookup, "_FILTER_COST", 2)
     spy = Spy()
     stored = {("p", 1): [f"k{i:03d}" for i in range(100)]}
     context = SUITE.table(engine, storage, spy, stored)

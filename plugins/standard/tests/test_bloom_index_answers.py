@@ -21,7 +21,7 @@ from hoodoo_formats.bloom import DYNAMIC, SIMPLE, BloomOptions
 from hoodoo_formats.parquet.format import ParquetFormat
 from hoodoo_formats.parquet.writer import WriterOptions
 from hoodoo_standard.engine.local import LocalEngine
-from hoodoo_standard.index import sieve
+from hoodoo_standard.index import lookup
 from hoodoo_standard.index.bloom import BloomIndex
 from hoodoo_standard.index.simple import SimpleIndex
 from hoodoo_standard.storage.local import LocalStorage
@@ -132,7 +132,7 @@ def test_answers_what_simple_answers_and_what_is_there(
     if virtual:
         files = [f for f in files if None not in f.keys]
     with tempfile.TemporaryDirectory() as root, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sieve, "_FILTER_COST", cost)
+        patch.setattr(lookup, "_FILTER_COST", cost)
         storage = LocalStorage(root, durable=False)
         context = IndexContext(
             LocalEngine(1), storage, [written(storage, n, f, virtual) for n, f in enumerate(files)],
@@ -166,7 +166,7 @@ def test_rows_of_real_tables_are_found(
     name: str, index: str, golden: Callable[[str], Path], tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(sieve, "_FILTER_COST", 0)
+    monkeypatch.setattr(lookup, "_FILTER_COST", 0)
     path = shutil.copytree(golden(name), tmp_path / "table")
     table = hoodoo.open(str(path), index=index)
     rows = table.read().to_arrow()

@@ -21,7 +21,7 @@ from hoodoo.storage.api import Storage
 from hoodoo.testing.contracts.index import LookupIndexContract
 from hoodoo.testing.contracts.index_files import file_id
 from hoodoo.testing.directory import DirectoryStorage
-from hoodoo_standard.index import matching
+from hoodoo_standard.index import lookup
 from hoodoo_standard.index.plan import file_tasks, read_payload
 from hoodoo_standard.index.simple import SimpleIndex, global_from_settings
 
@@ -57,7 +57,7 @@ class TestSimpleInSmallWindows(LookupIndexContract):
 
     @pytest.fixture
     def index(self, monkeypatch: pytest.MonkeyPatch) -> LookupIndex:
-        monkeypatch.setattr(matching, "_WINDOW_BYTES", 0)
+        monkeypatch.setattr(lookup, "_WINDOW_BYTES", 0)
         return SimpleIndex()
 
 
@@ -170,7 +170,7 @@ def test_a_key_that_one_file_holds_twice_is_answered_once(
     stored = {("p", 1): ["a", "b", "a"], ("p", 2): ["b"]}
     context = SUITE.table(engine, storage, spy, stored)
     for window in (0, 1 << 20):
-        monkeypatch.setattr(matching, "_WINDOW_BYTES", window)
+        monkeypatch.setattr(lookup, "_WINDOW_BYTES", window)
         for index in (SimpleIndex(), SimpleIndex(side_bytes=0)):
             SUITE.check(index, context, [("a", "p"), ("b", "p")], stored)
 
@@ -187,9 +187,9 @@ def test_files_are_spread_over_few_tasks_by_size(engine: Engine) -> None:
 
 def test_no_files_no_rows(engine: Engine) -> None:
     side = engine.side(
-        matching.asked_table(pa.table({"record_key": ["a"], "partition_path": ["p"]}), True)
+        lookup.asked_table(pa.table({"record_key": ["a"], "partition_path": ["p"]}), True)
     )
-    step = matching.MatchKeys(side, None, True)  # type: ignore[arg-type]
+    step = lookup.MatchKeys(side, None, True)  # type: ignore[arg-type]
     assert list(step(iter([]), Task())) == []
 
 
