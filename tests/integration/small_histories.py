@@ -9,7 +9,7 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 from attrs import define, field, frozen
-from hoodoo_rows.write.commit import Commit
+from hoodoo_rows.api import Commit
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("city", pa.string()), ("fare", pa.float64()), ("ts", pa.int64())]

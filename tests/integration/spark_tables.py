@@ -10,7 +10,7 @@ from typing import Any
 import hoodoo
 import hudi
 import pyarrow as pa
-from hoodoo_rows.write.commit import Commit
+from hoodoo_rows.api import Commit
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("city", pa.string()), ("v", pa.string()), ("ts", pa.int64())]

@@ -16,9 +16,7 @@ from hoodoo.options import FLAG, Option
 from hoodoo.table.handle import TableHandle
 from hoodoo.testing.contracts.action import SCHEMA, ActionContract
 from hoodoo.timeline.timeline import Timeline
-from hoodoo_rows.write.operation import DELETE_PARTITION
-from hoodoo_rows.write.run import drop_partitions
-from hoodoo_rows.write.target import WriteTarget
+from hoodoo_rows.api import Writes, WriteTarget
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -34,7 +32,7 @@ class Forget:
         def choose(target: WriteTarget) -> Sequence[str] | None:
             return [partition] if partition in {s.partition_path for s in target.slices} else None
 
-        commit = drop_partitions(table.write_request(DELETE_PARTITION), choose)
+        commit = Writes.drop_partitions(table.write_request(Writes.DELETE_PARTITION), choose)
         return "" if commit is None else commit.instant
 
     def after_write(self, table: TableHandle) -> AfterWrite | None:
@@ -62,7 +60,9 @@ class AlwaysCommits(Forget):
     """Also where there is nothing to do."""
 
     def run(self, table: TableHandle, partition: str = "b") -> Any:
-        commit = drop_partitions(table.write_request(DELETE_PARTITION), lambda target: [partition])
+        commit = Writes.drop_partitions(
+            table.write_request(Writes.DELETE_PARTITION), lambda target: [partition]
+        )
         return commit and commit.instant
 
 
@@ -72,7 +72,9 @@ class CommitsOnce(Forget):
     def run(self, table: TableHandle, partition: str = "b") -> Any:
         if any(i.action == "replacecommit" for i in table.timeline().instants):
             return ""
-        commit = drop_partitions(table.write_request(DELETE_PARTITION), lambda target: [partition])
+        commit = Writes.drop_partitions(
+            table.write_request(Writes.DELETE_PARTITION), lambda target: [partition]
+        )
         return commit and commit.instant
 
 
@@ -114,7 +116,7 @@ class WhileYoung(Forget):
         def choose(target: WriteTarget) -> Sequence[str] | None:
             return [partition] if len(target.timeline.writes()) == 3 else None
 
-        commit = drop_partitions(table.write_request(DELETE_PARTITION), choose)
+        commit = Writes.drop_partitions(table.write_request(Writes.DELETE_PARTITION), choose)
         return "" if commit is None else commit.instant
 
 
@@ -124,7 +126,9 @@ class ListsBefore(Forget):
     def run(self, table: TableHandle, partition: str = "b") -> Any:
         table.refresh()
         listed = [partition] if len(table.timeline().writes()) == 3 else None
-        commit = drop_partitions(table.write_request(DELETE_PARTITION), lambda target: listed)
+        commit = Writes.drop_partitions(
+            table.write_request(Writes.DELETE_PARTITION), lambda target: listed
+        )
         return "" if commit is None else commit.instant
 
 

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import ConfigError, CorruptTableError, SchemaError
 from hoodoo.kernel.log_files import log_files
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo_history.changes import plan as changes_plan
-from hoodoo_standard.storage.local import LocalStorage
 from small_histories import SCHEMA, Change, History, Kind, Row
 from test_incremental import KINDS, create, data
 
@@ -198,7 +198,7 @@ def test_a_state_before_that_was_cleaned_is_an_error(
 # --- logs of change data ------------------------------------------------------------------------------
 def logs_of(path: Path) -> dict[str, list[dict[str, Any]]]:
     """Path of each log -> its rows."""
-    storage, found = LocalStorage(str(path)), {}
+    storage, found = DirectoryStorage(str(path)), {}
     for log in sorted(path.rglob(".*.cdc")):
         name = log.relative_to(path).as_posix()
         with log_files().reader(storage, name) as reader:
@@ -236,7 +236,7 @@ def test_rewrites_leave_logs(tmp_path: Path, mode: str, version: int) -> None:
         assert [row["after"] and row["after"]["id"] for row in rows] == [3, 1, None, 4]
     if mode != "OP_KEY_ONLY":
         assert [row["before"] and row["before"]["fare"] for row in rows] == [None, 1.0, 1.0, None]
-    storage = LocalStorage(str(tmp_path / "t"))
+    storage = DirectoryStorage(str(tmp_path / "t"))
     told: dict[str, int] = {}
     for instant in table.timeline().writes():
         for stat in table.timeline().metadata(storage, instant).stats:

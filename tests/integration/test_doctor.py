@@ -24,13 +24,13 @@ import pytest
 from attrs import define, field
 from hoodoo.kernel.registry import kernel
 from hoodoo.storage import processes
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.distributions import fake_distribution
 from hoodoo.testing.stores import Delegating
 from hoodoo.timeline.instants import from_datetime
 from hoodoo_cli.checks.table import TableCheck
 from hoodoo_cli.commandline import main
 from hoodoo_cli.reports.examination import examine
-from hoodoo_standard.storage.local import LocalStorage
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -567,7 +567,7 @@ class Replacing(Delegating):
 
 
 def test_a_store_without_conditional_puts(room: Room) -> None:
-    storage = Replacing(LocalStorage(str(room.table)))
+    storage = Replacing(DirectoryStorage(str(room.table)))
     (one,) = TableCheck({}).table(storage, probe=True).findings
     assert one.kind == "table.conditional_put" and "If-None-Match" in one.fix
     assert not TableCheck({}).table(storage, probe=False).findings

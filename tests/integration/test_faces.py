@@ -26,7 +26,7 @@ from hoodoo.errors import (
     SchemaError,
 )
 from hoodoo_cli.commandline import main
-from hoodoo_rows.read.rows import Rows
+from hoodoo_rows.api import Rows
 
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("day", pa.date32())])
 ROWS = pa.table([[1, 2, 3], ["oslo", "rome", None], [date(2024, 1, 1)] * 3], schema=SCHEMA)

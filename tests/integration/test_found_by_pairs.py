@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 from hoodoo import Table
 from hoodoo.errors import ConfigError, HoodooError, OptionConflictError
-from hoodoo.model.meta import META_COLUMNS
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import GatedStorage
 from hoodoo.timeline import properties
 from hoodoo_rows.testing.tables import Tuples
 from hoodoo_standard.engine.local import LocalEngine
-from hoodoo_standard.storage.local import LocalStorage
+from hudi_columns import META_COLUMNS
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -435,7 +435,7 @@ def test_an_overwrite_beside_a_group_that_a_write_has_begun(tmp_path: Path) -> N
             ended.append(path)
             hoodoo.open(found.path).insert_overwrite_table(rows(("b", "x", 2)))
 
-    store = GatedStorage(LocalStorage(str(tmp_path / "t")), gate)
+    store = GatedStorage(DirectoryStorage(str(tmp_path / "t")), gate)
     Table(store, properties.load(store), {}, LocalEngine(1)).upsert(rows(("c", "new", 3)))
     assert ended
     assert stored(hoodoo.open(found.path)) == [("b", "x", 2), ("c", "new", 3)]

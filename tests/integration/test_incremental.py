@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import ConfigError, CorruptTableError, SchemaError, UnsupportedTableError
-from hoodoo.model.meta import COMMIT_TIME
+from hudi_columns import COMMIT_TIME
 from small_histories import SCHEMA, History, Kind, Row, rows_of
 
 pytestmark = pytest.mark.sampled(4)

@@ -17,9 +17,9 @@ from hoodoo import Table
 from hoodoo.errors import DuplicateKeyError
 from hoodoo.kernel.log_files import log_files
 from hoodoo.model.log_block import BlockKind, LogBlock
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import RecordingStorage
 from hoodoo_formats.parquet.reader import ParquetReader
-from hoodoo_standard.storage.local import LocalStorage
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -84,7 +84,7 @@ def bases(path: Path) -> dict[str, bytes]:
 def blocks(path: Path, files: Sequence[str]) -> list[LogBlock]:
     found: list[LogBlock] = []
     for file in files:
-        with log_files().reader(LocalStorage(str(path)), file) as reader:
+        with log_files().reader(DirectoryStorage(str(path)), file) as reader:
             assert not reader.damages
             found += reader.blocks
     return found
@@ -97,7 +97,7 @@ def test_updates_are_log_blocks(tmp_path: Path, version: int, block: str, index:
     first = made.bulk_insert(data(FIRST))
     assert first.action == "deltacommit" and all(".log." not in f for f in first.files)
     before = bases(tmp_path)
-    store = RecordingStorage(LocalStorage(str(tmp_path)))
+    store = RecordingStorage(DirectoryStorage(str(tmp_path)))
     table = Table(store, made.config, {"hoodie.logfile.data.block.format": block})
     second = table.upsert(data({1: ("oslo", 10.0, 6), 2: ("rome", 20.0, 6), 3: ("oslo", 30.0, 4)}))
     assert (second.inserted, second.updated, second.deleted) == (0, 3, 0)

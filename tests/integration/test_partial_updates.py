@@ -12,7 +12,7 @@ import pytest
 from hoodoo.errors import ConfigError, MissingColumnError
 from hoodoo.kernel.log_files import log_files
 from hoodoo.model.log_block import LogBlock
-from hoodoo_standard.storage.local import LocalStorage
+from hoodoo.testing.directory import DirectoryStorage
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("ts", pa.int64()), ("price", pa.float64()), ("note", pa.string())]
@@ -45,7 +45,7 @@ def _theirs(path: Path) -> dict[int, tuple[Any, ...]]:
 
 
 def _blocks(path: Path) -> list[LogBlock]:
-    storage = LocalStorage(str(path))
+    storage = DirectoryStorage(str(path))
     found: list[LogBlock] = []
     for file in sorted(path.glob(".*.log.*")):
         with log_files().reader(storage, file.name) as reader:

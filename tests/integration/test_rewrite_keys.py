@@ -16,9 +16,9 @@ import pytest
 from hoodoo import Table
 from hoodoo.errors import CommitConflictError, ConfigError, HoodooWarning
 from hoodoo.model.config import STORED_UNTIL
-from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, RECORD_KEY
 from hoodoo.timeline import publish
 from hoodoo_services import rewrite
+from hudi_columns import COMMIT_TIME, META_COLUMNS, RECORD_KEY
 from virtual_tables import (
     COW,
     KINDS,

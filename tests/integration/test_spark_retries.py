@@ -14,7 +14,7 @@ from hoodoo.kernel.registry import kernel
 from hoodoo.storage.processes import has_ended
 from hoodoo.testing.distributions import fake_distribution
 from hoodoo_gates import marks, place, until
-from hoodoo_rows.write.commit import Commit
+from hoodoo_rows.api import Commit
 from spark_tables import DDL, base_files, check_files, create, leftovers, rows, running, seen
 
 pytestmark = pytest.mark.spark

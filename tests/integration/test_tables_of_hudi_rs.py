@@ -11,11 +11,11 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.errors import CorruptTableError, HoodooWarning, UnsupportedTableError
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.timeline import properties
 from hoodoo_metadata.hfile import Checksum
 from hoodoo_metadata.hfile.format import DATA, HEADER, HEADER_BYTES, INFO, ROOT
 from hoodoo_standard.index.bucket_rows import SEEN, BucketRows
-from hoodoo_standard.storage.local import LocalStorage
 
 SCHEMA = pa.schema(
     [("v", pa.string()), ("id", pa.int64()), ("ts", pa.int64()), ("city", pa.string())]
@@ -36,7 +36,7 @@ def test_the_first_rows_of_a_table_that_says_no_schema_bring_it(
     hoodoo.create(
         path, SCHEMA, record_key="id", ordering="ts", partition_by=partition, table_type=kind
     )
-    store = LocalStorage(path)
+    store = DirectoryStorage(path)
     properties.update(store, properties.load(store), {"hoodie.table.create.schema": None})
     table = hoodoo.open(path)
     assert table.read().to_arrow().num_rows == 0 and table.verify().ok
@@ -54,7 +54,7 @@ def test_the_first_rows_bring_the_column_of_a_secondary_index(tmp_path: Path, ki
     """Of an index that stayed when the only write was taken back."""
     path = str(tmp_path / "t")
     hoodoo.create(path, SCHEMA, record_key="id", index="record_index", table_type=kind)
-    store = LocalStorage(path)
+    store = DirectoryStorage(path)
     properties.update(store, properties.load(store), {"hoodie.table.create.schema": None})
     written = hoodoo.open(path).upsert(ROWS)
     hoodoo.open(path).create_index("by_city", "city")
@@ -70,7 +70,7 @@ def test_a_root_that_is_not_marked_is_a_note_and_the_next_write_marks_it(tmp_pat
     path = tmp_path / "t"
     table = hoodoo.create(str(path), SCHEMA, record_key="id", ordering="ts")
     table.upsert(ROWS)
-    store = LocalStorage(str(path))
+    store = DirectoryStorage(str(path))
     properties.update(store, properties.load(store), {"hoodie.table.create.schema": None})
     mark = path / ".hoodie_partition_metadata"
     mark.unlink()
@@ -85,7 +85,7 @@ def test_a_root_that_is_not_marked_is_a_note_and_the_next_write_marks_it(tmp_pat
 def by_a_program_without_buckets(path: Path, rows: pa.Table) -> None:
     """Upsert ``rows`` as hudi-rs does: it finds keys in files, gives new ones to a small file or to a new file group, and
     its files say that it wrote them."""
-    store, before = LocalStorage(str(path)), set(path.rglob("*.parquet"))
+    store, before = DirectoryStorage(str(path)), set(path.rglob("*.parquet"))
     config = properties.load(store)
     kept = {k: v for k, v in config.properties.items() if "index" in k}
     properties.update(store, config, dict.fromkeys(kept))

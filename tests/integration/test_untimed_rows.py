@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import UnsupportedTableError
-from hoodoo.model.meta import COMMIT_TIME
 from hoodoo_rows.testing.tables import Maker
+from hudi_columns import COMMIT_TIME
 from noted_sizes import restat
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])

@@ -20,7 +20,7 @@ from hoodoo.errors import (
     SchemaError,
 )
 from hoodoo.model.config import STORED_UNTIL
-from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, RECORD_KEY
+from hudi_columns import COMMIT_TIME, META_COLUMNS, RECORD_KEY
 from noted_sizes import restat
 from virtual_tables import (
     CLASS,

@@ -9,7 +9,7 @@ import hoodoo
 import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import ConfigError, UnsupportedTableError
-from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, RECORD_KEY
+from hudi_columns import COMMIT_TIME, META_COLUMNS, RECORD_KEY
 from virtual_tables import (
     COW,
     HUDIS,

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 from hoodoo import Table
 from hoodoo.errors import HoodooWarning
 from hoodoo.model.config import KEPT_META, POPULATE, VIRTUAL
-from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
 from hoodoo_rows.testing.tables import Maker
 from hoodoo_standard.creation.virtual import CLASS, COLUMNS, CONCATENATOR
+from hudi_columns import META_COLUMNS, RECORD_KEY
 from noted_sizes import restat
 
 __all__ = ["CLASS", "COLUMNS", "CONCATENATOR", "KEPT_META", "POPULATE", "VIRTUAL"]

@@ -18,8 +18,8 @@ from hoodoo.model.schema.avro import avro_text
 from hoodoo.storage.api import Storage
 from hoodoo.timeline import properties, timeline
 from hoodoo_formats.parquet.format import ParquetFormat
+from hoodoo_rows.api import Scan
 from hoodoo_rows.placement import FOLLOWS
-from hoodoo_rows.read.scan import Scan
 from hoodoo_standard.storage.local import LocalStorage
 
 SCHEMA = pa.schema(

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from hoodoo.testing.directory import DirectoryStorage
 from hoodoo_formats.parquet.reader import ParquetReader
-from hoodoo_standard.storage.local import LocalStorage
 
 SCHEMA = pa.schema([("id", pa.string()), ("n", pa.int64()), ("p", pa.string())])
 FEW, MANY = 40, 400
@@ -82,7 +82,7 @@ def test_of_times_that_python_has_not(tmp_path: Path) -> None:
 
 def test_of_row_groups(tmp_path: Path) -> None:
     pq.write_table(numbered(range(8000)), tmp_path / "f.parquet", row_group_size=1000)
-    with ParquetReader(LocalStorage(str(tmp_path)), "f.parquet") as reader:
+    with ParquetReader(DirectoryStorage(str(tmp_path)), "f.parquet") as reader:
         for count in (FEW, MANY):
             numbers = [*range(2500, 2500 + count), 7999, 90_000]
             assert reader.groups_left(pc.field("n").isin(numbers)) == [2, 7]

@@ -12,7 +12,7 @@ import pytest
 from attrs import evolve
 from hoodoo.errors import SchemaError
 from hoodoo.testing.stores import RecordingStorage
-from hoodoo_rows.read.step import payloads
+from hoodoo_rows.api import Reads
 from hoodoo_standard.engine.local import LocalEngine
 
 T1, T2 = "20260101000000001", "20260101000000002"
@@ -170,7 +170,7 @@ def test_the_step_reads_what_the_scan_reads(many: Any) -> None:
     step = scan.step
     assert pickle.loads(pickle.dumps(evolve(step, storage=step.storage.inner))).spec == step.spec
     engine = LocalEngine(2)
-    packed = payloads(scan.plan.slices, 3)
+    packed = Reads.payloads(scan.plan.slices, 3)
     assert len(packed) == 3
     assert engine.collect(engine.map(engine.tasks(packed), step)).equals(scan.to_arrow())
 
