@@ -56,8 +56,7 @@ class Instant:
         return self.completed or self.requested
 
     def at(self, state: State, completed: str | None = None) -> Instant:
-        """Return the same instant in another ``state``. ``completed``: the completion time, in
-        layout 2."""
+        """Return the same instant in another ``state``; ``completed`` is its completion time."""
         return evolve(self, state=state, completed=completed)
 
     def __str__(self) -> str:

@@ -123,8 +123,7 @@ class OptionSource(Protocol):
         option refuses."""
 
     def given(self, option: Option[T]) -> T | None:
-        """Return the value of ``option`` if it is set, else None. Raises ConfigError as
-        :meth:`value`."""
+        """Return the value of ``option`` if it is set, else None. Raises as :meth:`value`."""
 
     def get(self, key: str, default: str | None = None) -> str | None:
         """Return the text of ``key``, unchecked, or ``default``."""

@@ -84,8 +84,7 @@ class Storage(Protocol):
         """Absolute URI of the root, e.g. ``file:///data/trips``."""
 
     def put(self, path: str, data: bytes) -> None:
-        """Create or replace ``path``. Not atomic on every store: a crash may leave a torn
-        object."""
+        """Create or replace ``path``. Not atomic everywhere: a crash may leave a torn object."""
 
     def put_if_absent(self, path: str, data: bytes) -> bool:
         """Create ``path`` atomically, whole or not at all. False (nothing changed) if it exists."""
@@ -115,8 +114,7 @@ class Storage(Protocol):
         """Delete one object; False if there was none."""
 
     def delete_prefix(self, prefix: str) -> int:
-        """Delete every object below the directory ``prefix`` and the directory; how many
-        objects."""
+        """Delete the directory ``prefix`` and all objects in it; returns their number."""
 
     def scratch(self) -> str:
         """A local directory for files under construction that :meth:`put_file_if_absent` takes.

@@ -61,18 +61,15 @@ class TableHandle:
 
     What an action needs of it, in the order in which it usually does:
 
-    - ``storage`` is the only way to the table's files; ``config`` are its properties, ``options``
-      what it was
-      opened with, ``settings`` both; :meth:`check_options` for those of one call.
-    - :meth:`timeline` and :meth:`newest_slices` are what is there. Nothing has been locked: by the
-      time that an
-      action has worked, both may be old. So it publishes through a request (:meth:`write_request`),
-      which looks again after every conflict, with ``commit_files`` or ``drop_partitions`` of
-      hoodoo-rows.
-    - ``participants`` know of it by themselves where a request is used; an action that puts its own
-      instants on
-      the timeline gives them :attr:`participants` ``.join(timeline)``.
-    - :meth:`run` does another action first, or afterwards.
+    - ``storage`` is the only way to the table's files; ``config`` has its properties, ``options``
+      the options with which it was opened, ``settings`` both; :meth:`check_options` checks options
+      of one call.
+    - :meth:`timeline` and :meth:`newest_slices` show the present state. Nothing is locked: when the
+      action has done its work, both may be old. So it publishes through a request
+      (:meth:`write_request`) and ``Writes`` of hoodoo-rows, which look again after every conflict.
+    - A request knows ``participants``; an action that puts its own instants on the timeline gives
+      them :attr:`participants` ``.join(timeline)``.
+    - :meth:`run` runs another action before or after.
 
     ``default_engine``: the engine of calls that name none. ``overrides``: plugins that are objects,
     by family.

@@ -26,8 +26,7 @@ class Contents(Protocol):
         """Return the content of the completed file. CorruptTableError if it can not be read."""
 
     def plan(self) -> bytes:
-        """Return the content of the plan, or empty bytes. Raises CorruptTableError if it can not be
-        read."""
+        """Return the content of the plan, or empty bytes. Raises as :meth:`metadata`."""
 
 
 @frozen

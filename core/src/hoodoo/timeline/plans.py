@@ -189,8 +189,7 @@ def clustering_plan(snapshot: Snapshot, instant: Instant) -> Plan | None:
 def planned_slices(
     raws: Iterable[Mapping[str, Any]] | None, where: str, service: str
 ) -> tuple[FileSlice, ...]:
-    """The slices that the plan of a ``service`` names. CorruptTableError naming the plan
-    (``where``)."""
+    """The slices in the plan of a ``service``. CorruptTableError names the plan (``where``)."""
     with reading(where, f"no plan of a {service}"):
         return tuple(_slice(raw, where, service) for raw in raws or ())
 

@@ -108,8 +108,7 @@ def last_clean(snapshot: Snapshot) -> tuple[Instant, Mapping[str, Any]] | None:
 
 
 def newest(timeline: Timeline) -> Instant | None:
-    """Return the newest completed action that deletes files, such as a clean; None if there is
-    none."""
+    """Return the newest completed action that deletes files, a clean; None without one."""
     done = [i for i in timeline.others() if i.is_completed and i.traits.deletes]
     return done[-1] if done else None
 

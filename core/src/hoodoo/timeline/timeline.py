@@ -89,8 +89,7 @@ class Timeline(Shown):
         return self._selected.pending
 
     def others(self) -> tuple[Instant, ...]:
-        """All but completed writes: what is pending, and actions of other kinds. Few of a long
-        timeline."""
+        """All but completed writes: pending instants and other actions. They are few."""
         return self._selected.others
 
     def writes(self) -> tuple[Instant, ...]:
@@ -279,8 +278,7 @@ class Timeline(Shown):
             replaced_note.write(storage, noted)
 
     def replacecommits(self) -> dict[str, Instant]:
-        """The completed ones, by the names of their files on layout 2, and of their entries in the
-        note."""
+        """The completed ones, by their names on layout 2, which entries of the note have, too."""
         writes = self._selected.writes.values()
         found = (i for i in writes if i.action == "replacecommit")
         return {f"{i.requested}_{i.completed}.replacecommit": i for i in found}

@@ -36,8 +36,7 @@ class Watched:
 
     @property
     def reads(self) -> int | None:
-        """Bytes of stored files that the step reads at most; 0 where it does not say, None for
-        many."""
+        """At most these bytes of stored files are read; 0: the step does not say, None: many."""
         found: int | None = getattr(self.step, "reads", 0)
         return found
 
