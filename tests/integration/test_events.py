@@ -11,7 +11,7 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 import pytest
-from hoodoo import Batch, Table, hookimpl
+from hoodoo import Table, hookimpl
 from hoodoo.errors import CommitConflictError, ConfigError, DataError, HoodooError
 from hoodoo.hookspecs import Registration
 from hoodoo.hookspecs.action import AfterWrite
@@ -19,6 +19,7 @@ from hoodoo.hookspecs.observer import Event
 from hoodoo.kernel import registry
 from hoodoo.kernel.discover import Plugin, discover
 from hoodoo.kernel.registry import Kernel
+from hoodoo.timeline.batches import Batch
 from hoodoo_rows.testing.tables import Maker
 
 PAGE = Path(__file__).parents[2] / "docs/monitoring.md"

@@ -11,7 +11,6 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 import pytest
-from hoodoo import Batch
 from hoodoo.errors import (
     CallError,
     CommitUnknownError,
@@ -24,6 +23,7 @@ from hoodoo.errors import (
     SchemaError,
     TableExistsError,
 )
+from hoodoo.timeline.batches import Batch
 
 KINDS = [("cow", 6), ("cow", 9), ("mor", 6), ("mor", 9)]
 RIDES = pa.table({"id": [1, 2, 3], "city": ["oslo", "rome", None], "fare": [1.5, 2.5, 3.5]})
