@@ -189,8 +189,7 @@ def action_events(
 def action_step(
     action: str, step: str, table: str, location: str, instant: str = "", **detail: Any
 ) -> None:
-    """Tell of one ``step`` of ``action``, as part of the run that is in progress if there is
-    one."""
+    """Tell of one ``step`` of ``action``, as part of the run in progress if there is one."""
     found = running(action, location)
     events = ActionEvents(action, table, location, instant, step, {})
     if found is not None:

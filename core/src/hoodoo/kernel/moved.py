@@ -40,8 +40,7 @@ class _OldName(Loader):
         self.new = new
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the new module in the place of ``module``; a package stays, so that its modules are
-        found here, too."""
+        """Put the new module in the place of ``module``; a package stays, for its modules."""
         name, new = module.__name__, import_module(self.new)
         warn(f"{name} is an old name, which will be removed in 0.3. Fix: import {self.new!r}.")
         if hasattr(new, "__path__"):

@@ -136,8 +136,7 @@ class Kernel:
         return list(dict.fromkeys(spelt.get(text) or tails[text] for text in found))[:3]
 
     def implementations(self, hook: str) -> list[tuple[Plugin, pluggy.HookImpl]]:
-        """Who answers ``hook``, in the order of discovery (pluggy's own is last come, first
-        served)."""
+        """Who answers ``hook``, in the order of discovery (pluggy's own order is the reverse)."""
         older = [name for name, entry in self._old.items() if entry.new == hook]
         callers = [self._caller(name) for name in (*older, hook)]
         by_name = {found.plugin_name: found for c in callers for found in c.get_hookimpls()}

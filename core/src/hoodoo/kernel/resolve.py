@@ -88,8 +88,7 @@ def _is_default(offer: Offer, settings: Settings) -> bool:
 
 
 def in_role(family: str, role: str) -> str:
-    """The name of what plays ``role`` in ``family`` (:attr:`Registration.roles`). PluginError where
-    none does."""
+    """The name of the plugin with ``role`` in ``family`` (:attr:`Registration.roles`), or PluginError."""
     for offer in kernel().offers(family):
         if role in offer.registration.roles:
             return offer.name
@@ -113,8 +112,7 @@ def declared_options(
 
 
 def make(offer: Offer, settings: Settings) -> Any:
-    """Call the factory of ``offer``, and check what comes out of it, now and whenever it is
-    asked."""
+    """Call the factory of ``offer``; what it returns is checked now and at each call."""
     factory = offer.registration.factory
     try:
         call = pkgutil.resolve_name(factory) if isinstance(factory, str) else factory

@@ -24,8 +24,7 @@ _FIX = (
 
 
 def order_key(instant: str) -> str:
-    """The instant padded for comparison: a legacy one of 14 digits counts as its last
-    millisecond."""
+    """The instant padded for comparison: one of 14 digits counts as its last millisecond."""
     return instant + "999" if len(instant) == 14 else instant
 
 

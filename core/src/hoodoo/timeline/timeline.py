@@ -162,8 +162,7 @@ class Timeline(Shown):
         return found.completion_order if found else instant
 
     def log_time(self, log: LogFile) -> str:
-        """The instant by which ``log`` is placed: it belongs to the newest slice that began by
-        then."""
+        """The instant that places ``log``: it belongs to the newest slice that began by then."""
         return self.layout.log_time(log, self)
 
     def last_instant_time(self) -> str | None:

@@ -104,8 +104,7 @@ class TimelineLayout(ABC):
 
     # --- contents ---------------------------------------------------------------------------------
     def encode_commit(self, metadata: CommitMetadata, action: str) -> bytes:
-        """The completed file of a commit, deltacommit or replacecommit (or of a service ending as
-        one)."""
+        """The completed file of a commit, deltacommit or replacecommit, or of a service."""
         if not named(action).replaces:
             return self.encode_inflight(metadata)
         record = stats.to_record(metadata, self._form)
@@ -136,8 +135,7 @@ class TimelineLayout(ABC):
     # --- log files --------------------------------------------------------------------------------
     @abstractmethod
     def log_time(self, log: LogFile, timeline: Writes) -> str:
-        """The instant by which ``log`` is placed: it belongs to the newest slice that began by
-        then."""
+        """The instant that places ``log``: it belongs to the newest slice that began by then."""
 
     @abstractmethod
     def log_writers(self, names: Iterable[str], timeline: Writes) -> list[Instant]:

@@ -19,8 +19,7 @@ from hoodoo.timeline.names import parse_completed
 
 
 class Layout1(TimelineLayout):
-    """The timeline of table version 6: files lie in ``.hoodie``, and log files are named after
-    their slice."""
+    """The timeline of table version 6: files in ``.hoodie``, log files named after their slice."""
 
     number = 1
     names_completion = False
@@ -65,8 +64,7 @@ class Layout1(TimelineLayout):
     def new_log(
         self, place: Place, instant: str, slice_: Newest, pending: str | None, tells_slice: bool
     ) -> NewLog:
-        """Name the next log file after the newest slice, or after the pending compaction that will
-        begin one."""
+        """Name the next log file after the newest slice, or the pending compaction that begins one."""
         path, file_id, slot = place
         base = slice_.base_file if slice_ else None
         logs = slice_.log_files if slice_ else ()

@@ -23,8 +23,7 @@ _KEEP = ".keep"
 
 
 class Layout2(TimelineLayout):
-    """The timeline of table versions 8 and 9: files have completion times, log files name their
-    writer."""
+    """The timeline of table versions 8 and 9: log files are named after their writer."""
 
     number = 2
     names_completion = True
@@ -63,8 +62,7 @@ class Layout2(TimelineLayout):
         return f"{config.timeline_path}/{config.get('hoodie.timeline.history.path') or 'history'}"
 
     def log_time(self, log: LogFile, timeline: Writes) -> str:
-        """When the writer of the log file completed: the slice that began last before it has the
-        file."""
+        """When the writer of the log file completed: the slice begun last before has the file."""
         return timeline.completion_time(log.instant)
 
     def log_writers(self, names: Iterable[str], timeline: Writes) -> list[Instant]:
