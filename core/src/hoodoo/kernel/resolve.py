@@ -88,7 +88,7 @@ def _is_default(offer: Offer, settings: Settings) -> bool:
 
 
 def in_role(family: str, role: str) -> str:
-    """The name of the plugin with ``role`` in ``family`` (:attr:`Registration.roles`), or PluginError."""
+    """The plugin of ``family`` that has ``role`` (:attr:`Registration.roles`), or PluginError."""
     for offer in kernel().offers(family):
         if role in offer.registration.roles:
             return offer.name

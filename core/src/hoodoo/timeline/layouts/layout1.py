@@ -64,7 +64,7 @@ class Layout1(TimelineLayout):
     def new_log(
         self, place: Place, instant: str, slice_: Newest, pending: str | None, tells_slice: bool
     ) -> NewLog:
-        """Name the next log file after the newest slice, or the pending compaction that begins one."""
+        """Name the next log file after the newest slice, or the compaction that begins one."""
         path, file_id, slot = place
         base = slice_.base_file if slice_ else None
         logs = slice_.log_files if slice_ else ()
