@@ -164,7 +164,8 @@ def filled(path: Path, kind: str, index: str, more: Mapping[str, Any] = NOTHING)
 def test_a_new_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its folder is listed once, whatever is asked of it."""
     monkeypatch.setattr("hoodoo_standard.creation.properties.open_storage", tables.open_storage)
-    with counted(17, 17) as clock:
+    most = 12 + len(tmp_path.parts)  # each folder above may be a table
+    with counted(most, most) as clock:
         hoodoo.create(tmp_path / "t", SCHEMA, record_key="id")
     assert clock.operations.count("list ") == 1
 
