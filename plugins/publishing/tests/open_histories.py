@@ -28,7 +28,7 @@ from attrs import define, field
 from deltalake import DeltaTable
 from hoodoo.errors import HoodooError, SchemaError
 from open_conditions import Condition, drawn, plain
-from open_readers import SCHEMA, delta, iceberg, row, shown, snapshots, texts
+from open_readers import SCHEMA, check_names, delta, iceberg, row, shown, snapshots, texts
 from pyiceberg.table import StaticTable
 
 # Of one state of a table at a path: all rows, and for each condition the rows that the reader
@@ -401,6 +401,7 @@ class History:
 
     def _check(self, table: hoodoo.Table, chance: random.Random, all_states: bool) -> None:
         path, names, right = str(self.path), table.schema.names, shown(table)
+        check_names(path)
         conditions = [drawn(chance, table.schema) for _ in range(2)]
         for reader in readers():
             where = reader.__name__

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import json
 from typing import Any
 
 import hoodoo
@@ -73,6 +74,18 @@ def iceberg(path: str, snapshot: int | None = None, **named: Any) -> pa.Table:
 
 def snapshots(path: str) -> list[Any]:
     return list(StaticTable.from_metadata(path).metadata.snapshots)
+
+
+def check_names(path: str) -> None:
+    """In the name mapping no two columns of a level have the same name: readers in Java read
+    nothing of a table then."""
+    mapping = StaticTable.from_metadata(path).metadata.properties["schema.name-mapping.default"]
+    levels = [json.loads(mapping)]
+    while levels:
+        level = levels.pop()
+        names = [name for column in level for name in column["names"]]
+        assert len(names) == len({*names}), names
+        levels += [column["fields"] for column in level if "fields" in column]
 
 
 def shown(table: hoodoo.Table) -> list[str]:

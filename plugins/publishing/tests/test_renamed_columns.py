@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import SchemaError, UnsupportedTableError
-from open_readers import delta, iceberg, shown, snapshots, texts
+from open_readers import check_names, delta, iceberg, shown, snapshots, texts
 from test_field_ids import lacking, metadata, newest, without_names
 
 SCHEMA = pa.schema(
@@ -195,3 +195,23 @@ def test_ids_of_dropped_columns_are_given_to_no_other(tmp_path: Path) -> None:
     table.insert([{**row(5), "d": "of d"}])
     check(table)
     assert sorted(filter(None, iceberg(str(path))["d"].to_pylist())) == ["of d"]
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_name_stands_for_one_column_after_renames_of_both_levels(
+    tmp_path: Path, late: bool
+) -> None:
+    """A renamed field of a column that is renamed later is one field with all its names. ``late``:
+    in files without ids, too, which are found by the names."""
+    path = tmp_path / "t"
+    table = made(path, **({"hoodoo.open.formats": ""} if late else {}))
+    table.publish(["iceberg"], keep=True)
+    table.alter(rename={"s.p": "r"})
+    table.alter(rename={"s": "z"})
+    check_names(str(path))
+    mapping = json.loads(metadata(path)["properties"]["schema.name-mapping.default"])
+    [outer] = [column for column in mapping if "z" in column["names"]]
+    assert {*outer["names"]} == {"z", "s"}
+    assert sorted(sorted(field["names"]) for field in outer["fields"]) == [["p", "r"], ["q"]]
+    assert bool(lacking(newest(path))) == late
+    check(table)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -144,16 +144,16 @@ def name_mapping(fields: list[Field], ids: Ids) -> list[Field]:
     a file's columns here fail, or answer null for all."""
     for name in META_COLUMNS:
         ids.of(name)
-    return _names([f["name"] for f in fields], ids, "", ids.inner())
+    return _names({f["name"]: f["type"] for f in fields}, ids, "", ids.inner())
 
 
 def _names(
-    names: Iterable[str], ids: Ids, path: str, inner: Mapping[str, list[str]]
+    there: Mapping[str, Any], ids: Ids, path: str, inner: Mapping[str, list[str]]
 ) -> list[Field]:
-    """Of what lies within the column at ``path``, with all names that files of any age have for
-    it, and of what was dropped since."""
+    """Of what lies within the column at ``path``, ``there`` (name -> type), with all names that
+    files of any age have for it, and of what was dropped since. Iceberg's readers take no mapping
+    in which a name stands for two columns: it is that of the first."""
     outer = f"{path}." if path else ""
-    there = list(names)
     taken = {old for name in there for old in ids.past.names(f"{outer}{name}")}
     gone = [name for name in inner.get(path, ()) if name not in taken]
     found: list[Field] = []
@@ -162,9 +162,15 @@ def _names(
         one: Field = {"field-id": ids.of(own), "names": ids.past.names(own)}
         if one["field-id"] in {other["field-id"] for other in found}:
             continue  # one of the older names of a column that was dropped
-        if below := _names((), ids, own, inner):
+        kind = there.get(name)
+        inside = {n: k for _, n, k in _below(kind)} if isinstance(kind, dict) else {}
+        if below := _names(inside, ids, own, inner):
             one["fields"] = below
         found.append(one)
+    owners: dict[str, int] = {}
+    for one in found:
+        number = one["field-id"]
+        one["names"] = [name for name in one["names"] if owners.setdefault(name, number) == number]
     return found
 
 
