@@ -4,7 +4,10 @@ each action: the newest state, whole and filtered, and older states that are lis
 ``python open_histories.py FIRST COUNT [COMMITS [SECONDS [RECORD]]]`` tries the histories with these
 numbers, each of so many commits, and begins none after so many seconds. With the file ``RECORD`` it
 notes each of them there, a line of JSON, goes on where it was stopped, and sums up all that the file
-has. In a folder of memory (``TMPDIR=/dev/shm``) it takes half the time: commits wait for no disk."""
+has. In a folder of memory (``TMPDIR=/dev/shm``) it takes half the time: commits wait for no disk.
+
+``HOODOO_OPEN_READERS`` names the readers to use, with commas between them: empty, none but Spark,
+which reads if ``HOODOO_SPARK_PYTHON`` is set (see ``spark_reader.py``)."""
 
 from __future__ import annotations
 

@@ -33,9 +33,7 @@ def values(frame: Any) -> list[Any]:
 def test_the_same_files_are_one_plan_and_others_another(
     spark: Any, tmp_path: Path, made: list[int]
 ) -> None:
-    table = hoodoo.create(
-        str(tmp_path / "t"), "id bigint, v bigint", record_key="id", exist_ok=True
-    )
+    table = hoodoo.create(str(tmp_path / "t"), "id bigint, v bigint", record_key="id")
     table.insert([{"id": n, "v": n} for n in range(5)])
     session = hoodoo.session(spark, tables={"t": table})
     text = "SELECT sum(v) FROM t"

@@ -83,8 +83,9 @@ def default_name(family: str, settings: Settings, *, using: Kernel | None = None
 
 def _is_default(offer: Offer, settings: Settings) -> bool:
     said = offer.registration.default
-    called = pkgutil.resolve_name(said) if isinstance(said, str) else said
-    return called if isinstance(called, bool) else bool(called(settings))
+    if isinstance(said, bool):
+        return said
+    return bool((pkgutil.resolve_name(said) if isinstance(said, str) else said)(settings))
 
 
 def in_role(family: str, role: str) -> str:

@@ -29,7 +29,6 @@ Metrics = Sequence[Mapping[str, float]]
 Sources = Mapping[str, str] | None
 # The service that a pending replacecommit may be.
 _REPLACING = next(a.name for a in ACTIONS.values() if a.is_service and a.replaces)
-_PLAIN = {a.name for a in ACTIONS.values() if a.is_plain}
 # In the extra metadata of a plan: Hoodoo has made it.
 PLANNER = "hoodoo.clustering.plan"
 STRATEGY = "hoodoo.compaction.strategy"
@@ -61,7 +60,7 @@ def pending_compactions(timeline: Timeline) -> tuple[Instant, ...]:
 
 def compactions(timeline: Timeline) -> tuple[Instant, ...]:
     """Return completed compactions of a merge-on-read table: its plain commits."""
-    return tuple(i for i in timeline.writes() if i.action in _PLAIN)
+    return tuple(i for i in timeline.writes() if i.traits.is_plain)
 
 
 def is_compaction(write: Instant, config: TableConfig) -> bool:

@@ -40,7 +40,7 @@ def few_rows(scan: Scan, spark: Any) -> Any | None:
             StoredFiles.named_values(spec.where, plan.stored, name) is not None
             for name in set(spec.where_columns) - {*scan.source.config.partition_fields}
         )
-        or Reads.stored_rows(scan)[1] > MOST_STORED
+        or Reads.row_counts(scan)[1] > MOST_STORED
     ):
         return None
     found: list[pa.RecordBatch] = []

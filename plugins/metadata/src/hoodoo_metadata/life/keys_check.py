@@ -1,4 +1,4 @@
-"""What compares the record keys of a table with what its metadata table says of them."""
+"""The check of the record keys of a table against the partitions of its metadata table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hoodoo_metadata.table.metadata_table import listed
 def keys_check(
     snapshot: Snapshot, file_format: Callable[[], BaseFileFormat], settings: Settings
 ) -> KeysCheck | None:
-    """That of all partitions of keys; None where there is none."""
+    """One check for all partitions that store keys; None if there is none."""
     checks: list[KeysCheck] = []
     there = listed(snapshot.config)
     if any(index in there for index in INDEXES):

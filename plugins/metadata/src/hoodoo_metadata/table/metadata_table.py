@@ -229,8 +229,8 @@ def own_config(config: TableConfig) -> TableConfig:
 
 
 def is_listed(timeline: Timeline) -> bool:
-    """Whether the metadata table tells the files: one that is lost is told of, and missed when it
-    is opened."""
+    """Whether the metadata table lists the files of the table. A file that is lost is listed, too:
+    the error comes when it is opened."""
     return FILES in timeline.config.metadata_partitions
 
 

@@ -20,7 +20,7 @@ class Reads:
     # The plan that merges log files by record keys, whatever rows of base files these name.
     by_keys = staticmethod(reads.by_keys)
     narrowed = staticmethod(plans.narrowed)
-    stored_rows = staticmethod(scans.stored_rows)
+    row_counts = staticmethod(scans.row_counts)
     merge_rule = staticmethod(plans.merge_rule)
     spec = staticmethod(specs.row_spec)
     referenced = staticmethod(specs.referenced)

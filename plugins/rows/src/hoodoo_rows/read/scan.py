@@ -128,7 +128,7 @@ class Scan(Rows):
 
     def explain(self) -> str:
         """The plan, and how much of it remains after the filter. Opens the footers of the files."""
-        rows, left = stored_rows(self)
+        rows, left = row_counts(self)
         return f"{self.plan}\n  rows     {rows} in these files, {left} in row groups that can match"
 
     def _of_each(self, ask: Callable[..., Answer], spec: RowSpec) -> Iterator[Answer]:
@@ -141,7 +141,7 @@ class Scan(Rows):
         return in_order([partial(one, s) for s in self.plan.slices], self._files)
 
 
-def stored_rows(scan: Scan) -> tuple[int, int]:
+def row_counts(scan: Scan) -> tuple[int, int]:
     """The rows of the base files of ``scan``, and those of them in row groups that can match its
     filter. Opens the footers of the files."""
     pairs = list(scan._of_each(pruned_rows, scan.plan.spec))

@@ -24,8 +24,8 @@ What = TypeVar("What")
 def ranges_of_files(
     snapshot: Snapshot, files: Sequence[BaseFile], columns: Sequence[str]
 ) -> dict[BaseFile, dict[str, ColumnRange]]:
-    """What is known of ``columns`` of ``files``: files and columns of which nothing is, are
-    missing."""
+    """The stored ranges of ``columns`` in each of ``files``. Files and columns without a range are
+    left out."""
     if not has_ranges(snapshot.config):
         return {}
     names = {
