@@ -13,6 +13,8 @@ from typing import Any
 
 from attrs import asdict, define, field
 
+from tests.bench.processor import ProcessorTime
+
 
 @define
 class Sampler:
@@ -80,10 +82,17 @@ class Figure:
     def median(self) -> float:
         return statistics.median(self.seconds or [0.0])  # of writers none of whose writes landed
 
+    def processor(self, seconds: list[float], beside: Figure | None) -> None:
+        """Notes the median of the processor seconds of all runs, and its ratio to that of ``beside``."""
+        self.notes["processor_s"] = mine = round(statistics.median(seconds), 2)
+        if beside is not None and (theirs := beside.notes.get("processor_s")):
+            self.notes["processor_ratio"] = round(mine / theirs, 2)
+
 
 @define
 class Report:
-    """Collects figures, computes ratios, prints a table and writes JSON."""
+    """Collects figures, computes ratios, prints a table and writes JSON. The notes of what is timed have the processor
+    time (this process and all below it) and its ratio to the other's: on a busy machine these say more than the clock."""
 
     figures: dict[str, Figure] = field(factory=dict)
 
@@ -93,15 +102,18 @@ class Report:
     ) -> Figure:  # fmt: skip
         """Median of ``runs`` calls of ``call(run)``; ``prepare(run)`` is outside the clock."""
         figure = Figure(name, [], {}, against, goal)
+        busy = []
         for run in range(runs):
             if prepare is not None:
                 prepare(run)
-            with Sampler() as sampler:
+            with Sampler() as sampler, ProcessorTime() as processor:
                 begun = time.perf_counter()
                 call(run)
                 figure.seconds.append(round(time.perf_counter() - begun, 3))
+            busy.append(processor.seconds)
             for kind, peak in sampler.peaks.items():
                 figure.memory[kind] = max(figure.memory.get(kind, 0), peak)
+        figure.processor(busy, self.figures.get(against))
         if against:
             figure.ratio = round(figure.median / self.figures[against].median, 2)
         self.figures[name] = figure
@@ -118,13 +130,18 @@ class Report:
         """Medians of ``runs`` calls of each, one after the other in every run; ratios to the first. Those
         ``without`` a goal are beside the others for comparison."""
         figures = {name: Figure(name, [], {}) for name in calls}
+        busy: dict[str, list[float]] = {name: [] for name in calls}
         for run in range(runs):
             for name, call in calls.items():
-                begun = time.perf_counter()
-                call(run)
-                figures[name].seconds.append(round(time.perf_counter() - begun, 3))
+                with ProcessorTime() as processor:
+                    begun = time.perf_counter()
+                    call(run)
+                    figures[name].seconds.append(round(time.perf_counter() - begun, 3))
+                busy[name].append(processor.seconds)
         first, *others = figures.values()
+        first.processor(busy[first.name], None)
         for figure in others:
+            figure.processor(busy[figure.name], first)
             figure.against, figure.goal = first.name, None if figure.name in without else goal
             figure.ratio = round(figure.median / first.median, 2)
         for figure in figures.values():

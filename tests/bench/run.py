@@ -1,6 +1,6 @@
 """`tox -e bench`: every goal as a ratio in one run, on two cores.
 
-    python -m tests.bench.run [--scale 1] [--runs 3] [--only bulk,merge,local,statements,wide,partial,memory,
+    python -m tests.bench.run [--scale 1] [--runs 3] [--only bulk,merge,local,loads,statements,wide,partial,memory,
                                                             logs,logs_spark,reads,serializers,
                                                             growth,writers,keys,hfile,index,buckets,
                                                             cluster,plans,beside,far,stored,queries,
@@ -24,9 +24,9 @@ import pyarrow as pa
 from tests.bench.measure import Report
 
 PARTS = (
-    "bulk", "merge", "logs_spark", "serializers", "local", "statements", "logs", "reads", "wide", "partial",
-    "memory", "growth", "writers", "keys", "hfile", "index", "points", "buckets", "cluster", "plans", "beside", "far",
-    "stored", "queries", "queries_spark", "vectors",
+    "bulk", "merge", "logs_spark", "serializers", "local", "loads", "statements", "logs", "reads", "wide",
+    "partial", "memory", "growth", "writers", "keys", "hfile", "index", "points", "buckets", "cluster", "plans",
+    "beside", "far", "stored", "queries", "queries_spark", "vectors",
 )  # fmt: skip
 
 
@@ -82,6 +82,7 @@ def main() -> None:
         hfiles,
         index,
         keys,
+        loads,
         memory,
         merged,
         merges,
@@ -116,6 +117,8 @@ def main() -> None:
             spark.stop()
         if "local" in parts:
             merges.locally(report, folder, chosen.scale, chosen.runs)
+        if "loads" in parts:
+            loads.run(report, folder, chosen.scale, chosen.runs)
         if "statements" in parts:
             merges.statements(report, folder, chosen.scale, chosen.runs)
         if "logs" in parts:

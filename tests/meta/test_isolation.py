@@ -181,6 +181,18 @@ def test_a_first_read_imports_little(tmp_path: Path) -> None:
     assert len([n for n in added if n.startswith("hoodoo")]) <= 352
 
 
+def test_a_first_point_read_imports_no_index_that_the_table_lacks(tmp_path: Path) -> None:
+    rows = pa.table({"id": ["a", "b"], "v": [1, 2]})
+    hoodoo.create(str(tmp_path / "t"), rows.schema, record_key="id").upsert(rows)
+    opened = f"t = hoodoo.open({str(tmp_path / 't')!r}, engine='local')"
+    asked = "assert t.read(where=field('id') == 'b').to_arrow().num_rows == 1"
+    added = _added(f"import hoodoo; from pyarrow.compute import field; {opened}; {asked}")
+    ours = {name for name in added if name.startswith("hoodoo")}
+    assert ours.isdisjoint({"hoodoo_metadata.hfile", "hoodoo_metadata.pruner"})
+    # This number only goes down.
+    assert len(ours) <= 356
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("part", range(4))
 def test_every_core_module_imports_alone(part: int) -> None:

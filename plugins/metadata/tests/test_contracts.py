@@ -17,7 +17,7 @@ from hoodoo_metadata.partitions.files.listing import told_files
 from hoodoo_metadata.partitions.record_index.index import RecordIndex
 from hoodoo_metadata.partitions.record_index.location_changes import LocationChanges
 from hoodoo_metadata.path_pruner import PathPruner
-from hoodoo_metadata.pruner import KeyPruner, RangePruner
+from hoodoo_metadata.pruners import KeyPruner, RangePruner
 from hoodoo_metadata.table.metadata_table import MetadataTable
 from hoodoo_rows.testing.contracts.query_type import QueryTypeContract
 

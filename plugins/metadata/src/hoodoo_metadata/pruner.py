@@ -1,5 +1,6 @@
 """Pruning by the metadata table: file slices that have no row of the result, as the record index
-(point reads) and the ranges of columns say. Opens no data file.
+(point reads) and the ranges of columns say. Opens no data file. The pruners themselves are in
+:mod:`hoodoo_metadata.pruners`.
 
 Nothing is left out on a guess: the record keys that a filter asks for are proven to be all."""
 
@@ -11,10 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import frozen
 from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs.pruner import PruneRequest
-from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.column_range import ColumnRange
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.timeline.properties import load as load_properties
@@ -43,51 +42,49 @@ _MOST_LOOKUPS = 100_000
 _FEW_SLICES = 4
 
 
-@frozen
-class KeyPruner:
-    """By a record index: the slices that hold record keys which the filter asks for. All of them
-    where it does not ask for certain keys, or the table has no record index that describes what is
-    read."""
+def by_keys(request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
+    """The slices that hold record keys which the filter asks for; of a table that keeps a record
+    index."""
+    return _while_it_stands(request, slices, _by_keys)
 
-    @classmethod
-    def from_settings(cls, settings: Settings) -> KeyPruner:
-        return cls()
 
-    def keep(self, request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
-        return _while_it_stands(request, slices, self._keep)
+def by_ranges(request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
+    """The slices whose ranges of columns let the filter be true; of a table that keeps them."""
+    return _while_it_stands(request, slices, _by_ranges)
 
-    def _keep(self, request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
-        storage, timeline, generator = request.storage, request.timeline, request.key_generator
-        kept = [index for index in INDEXES if index in listed(timeline.config)]
-        if not kept or generator is None or len(slices) < 2:  # to look into one is as fast
-            return slices
-        keys = StoredFiles.asked_keys(request.where, request.schema, generator)
-        of_values = keys is None
-        if of_values and request.merged:
-            keys, kept = keys_of_values(request, StoredFiles.asked_values), [RECORD_INDEX]
-        if keys is None:
-            return slices
-        usable = (i for i in kept if knows_all_places(Snapshot(storage, timeline), i))
-        partition = next(usable, None)
-        if partition is None:
-            return slices
-        bound = request.as_of
-        if bound is not None and not describes(Snapshot(storage, timeline), bound, partition):
-            return slices
-        try:
-            paths = {s.partition_path for s in slices}
-            found = _found(request, partition, keys, paths, everywhere=of_values)
-        except (CorruptTableError, FileNotFoundError):
-            if _as_it_was(Snapshot(storage, timeline), partition):
-                raise
-            return slices
-        # Else the index may tell of commits that this read does not see, or was rebuilt meanwhile.
-        if found is None or not _as_it_was(Snapshot(storage, timeline), partition):
-            return slices
-        places = set(
-            zip(*(found.column(n).to_pylist() for n in ("partition_path", "file_id")), strict=True)
-        )
-        return tuple(s for s in slices if (s.partition_path, s.file_id) in places)
+
+def _by_keys(request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
+    storage, timeline, generator = request.storage, request.timeline, request.key_generator
+    kept = [index for index in INDEXES if index in listed(timeline.config)]
+    if generator is None or len(slices) < 2:  # to look into one is as fast
+        return slices
+    keys = StoredFiles.asked_keys(request.where, request.schema, generator)
+    of_values = keys is None
+    if of_values and request.merged:
+        keys, kept = keys_of_values(request, StoredFiles.asked_values), [RECORD_INDEX]
+    if keys is None:
+        return slices
+    usable = (i for i in kept if knows_all_places(Snapshot(storage, timeline), i))
+    partition = next(usable, None)
+    if partition is None:
+        return slices
+    bound = request.as_of
+    if bound is not None and not describes(Snapshot(storage, timeline), bound, partition):
+        return slices
+    try:
+        paths = {s.partition_path for s in slices}
+        found = _found(request, partition, keys, paths, everywhere=of_values)
+    except (CorruptTableError, FileNotFoundError):
+        if _as_it_was(Snapshot(storage, timeline), partition):
+            raise
+        return slices
+    # Else the index may tell of commits that this read does not see, or was rebuilt meanwhile.
+    if found is None or not _as_it_was(Snapshot(storage, timeline), partition):
+        return slices
+    places = set(
+        zip(*(found.column(n).to_pylist() for n in ("partition_path", "file_id")), strict=True)
+    )
+    return tuple(s for s in slices if (s.partition_path, s.file_id) in places)
 
 
 def _while_it_stands(
@@ -126,61 +123,49 @@ def _as_it_was(snapshot: Snapshot, partition: str) -> bool:
     return unchanged and not is_rebuilt(snapshot.storage, snapshot.timeline, fresh, partition)
 
 
-@frozen
-class RangePruner:
-    """By ``column_stats``: the slices whose ranges of columns let the filter be true. What is
-    merged from several files is always kept: a row of the result may be none of theirs."""
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> RangePruner:
-        return cls()
-
-    def keep(self, request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
-        return _while_it_stands(request, slices, self._keep)
-
-    def _keep(self, request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
-        timeline, bound = request.timeline, request.as_of
-        config = timeline.config
-        if COLUMN_STATS not in config.metadata_partitions or not has_ranges(config):
+def _by_ranges(request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
+    timeline, bound = request.timeline, request.as_of
+    config = timeline.config
+    if not has_ranges(config):
+        return slices
+    schema = pa.schema([f for f in request.schema if f.name in request.columns])
+    columns = [f.name for f in schema if _orders(f.type) and f.name not in request.hidden]
+    told = [s for s in slices if s.base_file is not None and not s.log_files]
+    if not columns or len(told) < _FEW_SLICES:
+        return slices
+    names = {
+        column_key(column, s.partition_path, s.base_file.name): (n, column)
+        for n, s in enumerate(told)
+        for column in columns
+        if s.base_file is not None
+    }
+    table = MetadataTable.open(request.storage, timeline).until(bound)
+    groups = table.slices(COLUMN_STATS, bound)
+    if not groups:
+        if bound is not None:
             return slices
-        schema = pa.schema([f for f in request.schema if f.name in request.columns])
-        columns = [f.name for f in schema if _orders(f.type) and f.name not in request.hidden]
-        told = [s for s in slices if s.base_file is not None and not s.log_files]
-        if not columns or len(told) < _FEW_SLICES:
-            return slices
-        names = {
-            column_key(column, s.partition_path, s.base_file.name): (n, column)
-            for n, s in enumerate(told)
-            for column in columns
-            if s.base_file is not None
-        }
-        table = MetadataTable.open(request.storage, timeline).until(bound)
-        groups = table.slices(COLUMN_STATS, bound)
-        if not groups:
-            if bound is not None:
-                return slices
-            raise CorruptTableError(
-                f"{table.storage.root}/{COLUMN_STATS}",
-                "holds no file slice, though the properties list it.",
-                FIX,
-            )
-        by_column: dict[str, dict[int, ColumnRange]] = {column: {} for column in columns}
-        for (slice_number, column), one in known_ranges(table, groups, names):
-            by_column[column][slice_number] = one
-        promises = [pc.scalar(True)] * len(told)
-        empty: set[int] = set()
-        # Of a long list Arrow proves nothing.
-        has_list = "is_in(" in text_of(request.where)
-        for column, ranges in by_column.items():
-            named = StoredFiles.named_values(request.where, schema, column) if has_list else None
-            for n, promise in _promises(column, schema.field(column).type, ranges, named):
-                if promise is None:
-                    empty.add(n)
-                else:
-                    promises[n] = promises[n] & promise
-        possible = StoredFiles.satisfiable(promises, request.where, schema)
-        kept = {told[n] for n in possible if n not in empty}
-        return tuple(s for s in slices if s in kept or s.log_files or s.base_file is None)
+        raise CorruptTableError(
+            f"{table.storage.root}/{COLUMN_STATS}",
+            "holds no file slice, though the properties list it.",
+            FIX,
+        )
+    by_column: dict[str, dict[int, ColumnRange]] = {column: {} for column in columns}
+    for (slice_number, column), one in known_ranges(table, groups, names):
+        by_column[column][slice_number] = one
+    promises = [pc.scalar(True)] * len(told)
+    empty: set[int] = set()
+    # Of a long list Arrow proves nothing.
+    has_list = "is_in(" in text_of(request.where)
+    for column, ranges in by_column.items():
+        named = StoredFiles.named_values(request.where, schema, column) if has_list else None
+        for n, promise in _promises(column, schema.field(column).type, ranges, named):
+            if promise is None:
+                empty.add(n)
+            else:
+                promises[n] = promises[n] & promise
+    possible = StoredFiles.satisfiable(promises, request.where, schema)
+    kept = {told[n] for n in possible if n not in empty}
+    return tuple(s for s in slices if s in kept or s.log_files or s.base_file is None)
 
 
 def _orders(kind: pa.DataType) -> bool:

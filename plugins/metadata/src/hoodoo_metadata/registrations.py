@@ -61,13 +61,13 @@ def hoodoo_pruners() -> Iterable[Registration]:
         ),
         Registration(
             "by_record_index",
-            "hoodoo_metadata.pruner:KeyPruner.from_settings",
+            "hoodoo_metadata.pruners:KeyPruner.from_settings",
             summary="the file groups of the record keys that a filter asks for, by the record "
             "index",
         ),
         Registration(
             "by_column_stats",
-            "hoodoo_metadata.pruner:RangePruner.from_settings",
+            "hoodoo_metadata.pruners:RangePruner.from_settings",
             summary="the files whose ranges of columns let a filter be true, by the metadata table",
         ),
     ]
