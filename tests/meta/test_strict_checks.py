@@ -23,7 +23,7 @@ ROOTS = {
 }  # fmt: skip
 REFUSES = {
     "CorruptTableError", "UnsupportedTableError", "corrupt", "reading", "lost_file", "no_format", "bootstrapped",
-    "Undecodable", "Nonsense", "_Nonsense", "_unreadable", "_refused",
+    "Undecodable", "Nonsense", "_NotABlock", "_unreadable", "_refused",
 }  # fmt: skip
 OF_COLUMNS = "hoodoo.model.schema.avro"  # whose SchemaErrors are about what others wrote
 

@@ -73,7 +73,7 @@ def test_many_rows(kind: pa.DataType, distinct: int) -> None:
 
 def test_words_are_used_only_where_rows_fit_into_them(monkeypatch: pytest.MonkeyPatch) -> None:
     used = []
-    monkeypatch.setattr(placing, "_packed", lambda arrays: used.append(len(arrays)))
+    monkeypatch.setattr(placing, "_packed", lambda arrays, widths: used.append(len(arrays)))
     places([pa.array([0, 2**60 - 2]), pa.array([True, False])])
     assert used == [2]
     assert places([pa.array([0, 2**62]), pa.array([True, False])]).tolist() == [0, 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections import Counter
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hoodoo.errors import CorruptTableError, HoodooError
 from hoodoo.kernel.log_files import log_files
 from hoodoo.model.log_block import FRAME_BYTES, MAGIC, BlockKind, Header, LogBlock
 from hoodoo.testing.log_builders import INSTANT, opened, small_log, small_rows
+from hoodoo_formats.log.frames import frame
 from hoodoo_formats.log.parquet import ParquetBlocks
 from hoodoo_formats.log.scan import scan
 from hoodoo_formats.log.writer import LogWriter
@@ -307,3 +309,28 @@ def test_headers_that_name_everything(tmp_path: Path) -> None:
     assert block.compacted_times == ("1", "2")
     assert block.is_partial and block.instant == "3"
     assert (block.target_instant, block.schema_text) == ("", "")
+
+
+@pytest.mark.parametrize("kind", [BlockKind.AVRO, 77])
+def test_a_block_that_ends_where_a_cut_off_one_would(kind: int) -> None:
+    """An append was cut short, and the next block ends just where the first one would have ended."""
+    content = struct.pack(">ii", 1, 0)
+    appended = block(kind, content if kind == BlockKind.AVRO else b"x" * 30)
+    whole = block(BlockKind.AVRO, content + bytes(500))
+    cut = len(whole) - len(appended)
+    data = whole[:cut] + appended
+    found = frame(lambda start, stop: data[start:stop], 0, len(data), more=(77,))
+    assert found.block is None and "cut short" in found.damage
+    other = frame(lambda start, stop: data[start:stop], cut, len(data), more=(77,)).block
+    assert other is not None and (other.kind, other.size) == (kind, len(appended))
+
+
+def block(kind: int, content: bytes) -> bytes:
+    """One block by hand: magic, size, version, kind, headers, content, footers, trailing length."""
+    headers = {Header.INSTANT_TIME: INSTANT, Header.SCHEMA: '"string"'}
+    body = struct.pack(">iii", 1, int(kind), len(headers))
+    for key, text in headers.items():
+        body += struct.pack(">ii", int(key), len(text)) + text.encode()
+    body += struct.pack(">q", len(content)) + content + struct.pack(">i", 0)
+    size = len(body) + 8
+    return MAGIC + struct.pack(">q", size) + body + struct.pack(">q", size + 6)

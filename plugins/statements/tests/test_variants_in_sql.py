@@ -199,3 +199,8 @@ def test_statements(table: Any) -> None:
     assert table.to_arrow().sort_by("id")["v"].to_pylist() == [*rows[:4], {"m": 1}, 2]
     table.update({"v": "v:m"}, where="id = 9")
     assert table.read(where="id = 9").to_pylist()[0]["v"] == 1
+
+
+def test_a_key_with_both_quotes_is_refused(table: Any) -> None:
+    with pytest.raises(SchemaError, match="has both quotes"):
+        answers(table, """v:a['b"c''d']""")

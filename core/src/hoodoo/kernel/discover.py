@@ -24,7 +24,7 @@ DISABLE = "HOODOO_DISABLE"
 
 @frozen(eq=False)
 class Plugin:
-    """One imported entry point. ``module`` is its value, ``loaded`` what that names."""
+    """One imported entry point. ``module``: its text; ``loaded``: the module that it names."""
 
     name: str
     module: str
@@ -38,7 +38,7 @@ class Plugin:
 
 @frozen(eq=False)
 class Broken:
-    """A plugin that is left out, and why: nobody needs it until a table names what it offers."""
+    """A plugin that is left out, and why. It is an error only if a table needs the plugin."""
 
     plugin: Plugin
     error: PluginError
@@ -47,10 +47,8 @@ class Broken:
 @frozen(eq=False)
 class Found:
     """What an environment has: ``plugins`` that were imported, and those that could not be.
-
-    ``disabled`` are the names that ``HOODOO_DISABLE`` switched off; ``unknown`` those of its names
-    that nobody has.
-    """
+    ``disabled``: names of the entry points that ``HOODOO_DISABLE`` switched off; ``unknown``: names
+    in it that match no entry point and no distribution."""
 
     plugins: tuple[Plugin, ...] = ()
     broken: tuple[Broken, ...] = ()
@@ -64,20 +62,20 @@ def discover() -> Found:
     A plugin whose import fails is among the broken ones, with an error that names entry point,
     module and distribution. Those that ``HOODOO_DISABLE`` names are not imported. Raises
     :class:`~hoodoo.errors.PluginError` for two entry points with one name, naming both
-    distributions: which of them a table means, nobody can say.
+    distributions, because Hoodoo cannot know which of them a table means.
     """
     points = [(Plugin(p.name, p.value, *_origin(p)), p) for p in entry_points(group=GROUP)]
     off = {name.strip() for name in os.environ.get(DISABLE, "").split(",") if name.strip()}
     names = {name for one, _ in points for name in (one.name, one.distribution)}
-    wanted = [(o, p) for o, p in points if off.isdisjoint((o.name, o.distribution))]
+    without = [o for o, _ in points if o.name in off or o.distribution in off]
     plugins: list[Plugin] = []
     broken: list[Broken] = []
-    for plugin, point in _ordered(wanted):
+    for plugin, point in _ordered([(o, p) for o, p in points if o not in without]):
         try:
             plugins.append(_import(plugin, point))
         except PluginError as error:
             broken.append(Broken(plugin, error))
-    disabled = tuple(sorted(one.name for one, p in points if (one, p) not in wanted))
+    disabled = tuple(sorted(one.name for one in without))
     return Found(tuple(plugins), tuple(broken), disabled, tuple(sorted(off - names)))
 
 
@@ -100,7 +98,7 @@ def _ordered(points: list[tuple[Plugin, EntryPoint]]) -> list[tuple[Plugin, Entr
 def _import(plugin: Plugin, point: EntryPoint) -> Plugin:
     try:
         loaded = point.load()
-    except (Exception, SystemExit) as exc:  # a module that exits must not take the user along
+    except (Exception, SystemExit) as exc:  # a module that exits must not end the process
         raise PluginError(
             str(plugin),
             f"importing {point.value} failed: {type(exc).__name__}: {exc}.",
@@ -111,5 +109,5 @@ def _import(plugin: Plugin, point: EntryPoint) -> Plugin:
 
 
 def _origin(point: EntryPoint) -> tuple[str, str]:
-    said = None if point.dist is None else point.dist.metadata  # which is parsed each time
-    return ("unknown", "") if said is None else (str(said["Name"]), str(said["Version"]))
+    found = None if point.dist is None else point.dist.metadata  # each access parses the file
+    return ("unknown", "") if found is None else (str(found["Name"]), str(found["Version"]))

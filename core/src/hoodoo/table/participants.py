@@ -1,4 +1,4 @@
-"""How the participants of one table take part in what happens to it."""
+"""Creates the participants of one table, and calls them around its operations."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 class TableParticipants:
-    """The participants of ``table``, with what they need of it."""
+    """The participants of ``table``, with its storage and properties."""
 
     def __init__(self, table: TableHandle) -> None:
         self.table = table
         self._made: tuple[Settings, Participants] | None = None
-        # As of the last time that nothing stale was left.
+        # The settings for which :meth:`drop_stale` has run.
         self._fresh: Settings | None = None
 
     @property
@@ -36,7 +36,7 @@ class TableParticipants:
         now = self.table.settings
         made = self._made
         if made is None or made[0].table is not now.table or made[0].options != now.options:
-            # A copy of the options: who changes those of the handle gets others.
+            # A copy: if the options of the handle change, participants are made again.
             of = Settings(now.table, dict(now.options))
             made = self._made = (of, Participants.of(now))
         return made[1]
@@ -46,16 +46,15 @@ class TableParticipants:
         return self.each.reading(config)
 
     def join(self, timeline: Timeline, now: TableConfig | None = None) -> Joined | None:
-        """Who takes part in what is made of ``timeline``; None if nobody does.
-
-        The properties ``now`` are read after the timeline: of what came before it they tell, and
-        what comes later is found at the decision."""
+        """The participants in an action that begins with ``timeline``; None if there are none. The
+        properties ``now`` are read after the timeline, so they describe all that it has; a later
+        change is detected at the decision."""
         storage = self.table.storage
         return self.each.join(storage, evolve(timeline, config=now or properties.load(storage)))
 
     def drop_stale(self) -> None:
-        """What would be wrong after a write, as nobody keeps it, goes before the first one: across
-        a network, the first since the properties and options changed."""
+        """Remove data that no installed participant brings up to date, before the first write; if
+        the storage is remote, only after a change of the properties or options."""
         now = self.table.settings
         if at_once(self.table.storage) < 2 or now != self._fresh:
             self.table.use_properties(self.each.stale(self.table.storage, self.table.config))
@@ -67,8 +66,8 @@ class TableParticipants:
         self.repair()
 
     def repair(self, fresh: bool = False) -> bool:
-        """Complete what was begun to be made, by whomever, and nobody is at; whether that has
-        changed the properties. ``fresh``: they have just been read."""
+        """Complete what another process has begun to make, and left. True if this changed the
+        properties. ``fresh``: the properties have just been read."""
         if not fresh:
             self.table.refresh()
         before = self.table.config
@@ -84,8 +83,8 @@ class TableParticipants:
         is_index: bool = False,
         shape: Mapping[str, Any] | None = None,
     ) -> RebuildRequest:
-        """What is to be rebuilt for a participant. ``source``: asked where all keys lie; ``shape``:
-        how."""
+        """A request to rebuild the data of the participant ``name``. The arguments are those of
+        :class:`~hoodoo.hookspecs.participant.RebuildRequest`."""
         table = self.table
 
         def take_snapshot() -> TableState:
@@ -108,20 +107,22 @@ class TableParticipants:
     def after_rollback(self, held: bool) -> None:
         """Rebuild what could not follow the rollback. ``held``: the answer of
         :meth:`before_rollback`."""
-        if held:  # who has rebuilt it before may have seen what is undone
-            self.table.refresh()
-            self._retire()
+        if held:  # another process may have rebuilt it from the undone instant
+            self._refresh_and_retire()
         self.repair()
 
     def before_restore(self) -> None:
         """Stop the use of what participants store: a restore undoes more than they can follow."""
-        self.table.refresh()
-        self._retire()
+        self._refresh_and_retire()
 
     def after_restore(self) -> None:
         """Rebuild what participants store, from the table as it is after the restore."""
-        self.before_restore()
+        self._refresh_and_retire()
         self.repair()
+
+    def _refresh_and_retire(self) -> None:
+        self.table.refresh()
+        self._retire()
 
     def _retire(self) -> None:
         """The answers of participants must not be used until they are rebuilt."""

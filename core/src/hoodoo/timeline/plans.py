@@ -1,8 +1,8 @@
-"""Plans of services, as far as others heed them: which file slices become new files.
+"""Plans of services: which file slices become new files.
 
-Their form is Hudi's, whatever plugin has made one: who writes, reads or recovers needs none to heed
-it. Which instants have plans is said by the traits of their actions. What a plan says besides is a
-matter of the action's plugin.
+Writers, readers and recovery respect the plans of plugins that are not installed, so this module
+reads their common form, which is Hudi's. Traits of actions say which instants have plans. The
+action's plugin reads the rest of a plan.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline
 
-Groups = dict[tuple[str, str], str]  # path, file id -> the instant that a plan of it waits for
+Groups = dict[tuple[str, str], str]  # (path, file id) -> instant of the pending plan with it
 Metrics = Sequence[Mapping[str, float]]
 Sources = Mapping[str, str] | None
-# The service that a pending replacecommit may be.
+# Name of the service that a pending replacecommit may be.
 _REPLACING = next(a.name for a in ACTIONS.values() if a.is_service and a.replaces)
-# In the extra metadata of a plan: Hoodoo has made it.
+# Keys in the extra metadata of a plan: Hoodoo made it; the strategy that chose its slices.
 PLANNER = "hoodoo.clustering.plan"
 STRATEGY = "hoodoo.compaction.strategy"
 _VERSION = 2  # paths are names of files in their partition; before, they were absolute
@@ -37,8 +37,8 @@ _VERSION = 2  # paths are names of files in their partition; before, they were a
 
 @frozen
 class Plan:
-    """``slices``: the file slices that become other files; a plan has no sizes. ``strategy``: class
-    or name of the strategy that runs the plan; ``params``: all its parameters."""
+    """``slices``: the file slices that become other files, of size 0, as a plan has no sizes.
+    ``strategy``: class or name of the strategy that runs the plan; ``params``: its parameters."""
 
     instant: Instant
     slices: tuple[FileSlice, ...]
@@ -54,12 +54,12 @@ class Plan:
 
 # --- plans whose files begin a new slice of their file groups: compactions ------------------------
 def pending_compactions(timeline: Timeline) -> tuple[Instant, ...]:
-    """Return pending plans whose files begin a new slice of their groups, by requested time."""
+    """Pending plans whose files begin a new slice of their groups, by requested time."""
     return tuple(i for i in timeline.pending() if i.traits.begins_slices)
 
 
 def compactions(timeline: Timeline) -> tuple[Instant, ...]:
-    """Return completed compactions of a merge-on-read table: its plain commits."""
+    """Completed compactions of a merge-on-read table: its plain commits."""
     return tuple(i for i in timeline.writes() if i.traits.is_plain)
 
 
@@ -69,8 +69,8 @@ def is_compaction(write: Instant, config: TableConfig) -> bool:
 
 
 def read_plan(snapshot: Snapshot, instant: Instant) -> Plan:
-    """The plan of a compaction, pending or completed, from its requested file. CorruptTableError
-    naming the file, and InstantGoneError."""
+    """The plan of a compaction, pending or completed, from its requested file. Raises
+    CorruptTableError, which names the file, and InstantGoneError."""
     own = (a.name for a in ACTIONS.values() if a.begins_slices and a.completes_as == instant.action)
     instant = Instant(instant.requested, next(own, instant.action), instant.state)
     requested = instant.at(State.REQUESTED)
@@ -103,7 +103,7 @@ def encode_compaction(
 ) -> bytes:
     """The requested file of a compaction. ``strategy`` names what chose the slices; ``metrics``: of
     each of them, by Hudi's names; ``sources``: path of a base file -> URI of its columns (a
-    bootstrap); ``more``: fields as the plan of another action has them."""
+    bootstrap); ``more``: fields that replace these, for the plan of another action."""
     named = sources or {}
     record = {
         "operations": [
@@ -152,14 +152,14 @@ def is_clustering(snapshot: Snapshot, instant: Instant) -> bool:
 def clustering_record(snapshot: Snapshot, instant: Instant) -> Mapping[str, Any] | None:
     """The clustering plan in the requested file of ``instant``; None if it has none, or if the
     instant was archived or undone since the timeline was loaded."""
-    traits, filed = instant.traits, snapshot.layout.plans_as_writes
-    if not traits.replaces or not (traits.is_service or filed):
+    traits, may_be_a_write = instant.traits, snapshot.layout.plans_as_writes
+    if not traits.replaces or not (traits.is_service or may_be_a_write):
         return None
     try:
-        said = snapshot.contents(instant.at(State.REQUESTED))
+        content = snapshot.contents(instant.at(State.REQUESTED))
     except FileNotFoundError:
         return None
-    found: Mapping[str, Any] | None = said.get("clusteringPlan")
+    found: Mapping[str, Any] | None = content.get("clusteringPlan")
     return found
 
 
@@ -197,9 +197,9 @@ def _slice(raw: Mapping[str, Any], where: str, service: str) -> FileSlice:
     partition = str(raw.get("partitionPath") or "")
     named = [raw.get("dataFilePath") or None, *(raw.get("deltaFilePaths") or ())]
     files = list(_files(partition, named, where, service))
-    base = next((f for f in files[:1] if isinstance(f, BaseFile) and named[0]), None)
+    base = files[0] if named[0] and isinstance(files[0], BaseFile) else None
     logs = sorted((f for f in files if isinstance(f, LogFile)), key=reading_order)
-    # The plan of a clustering does not say it.
+    # The plan of a clustering has no baseInstantTime.
     begin = next((f.instant for f in (base, *logs) if f is not None), "")
     instant = str(raw["baseInstantTime"]) if "baseInstantTime" in raw else begin
     return FileSlice(partition, str(raw.get("fileId")), instant, base, tuple(logs))
@@ -222,10 +222,10 @@ def _files(
 
 
 def reading_order(log: LogFile) -> tuple[str, int, str]:
-    """Format page 4.4."""
+    """Sort key: completion order, version, write token (Hudi's specification, log format)."""
     return (order_key(log.instant), log.version, log.write_token)
 
 
 def texts(raw: Mapping[str, str | None] | None) -> dict[str, str]:
-    """Return a map of JSON or Avro as texts, without keys whose value is null."""
+    """A map of JSON or Avro as texts, without keys whose value is null."""
     return {str(key): str(value) for key, value in (raw or {}).items() if value is not None}

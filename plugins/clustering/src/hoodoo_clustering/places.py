@@ -1,4 +1,4 @@
-"""Places: in which order rows come, by their keys."""
+"""Places: the positions of rows in the order of their keys."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Places = npt.NDArray[np.int64]
-# Text of which so many of a few rows are distinct is compared as it is.
+# Text is not encoded if more than this part of so many sampled rows is distinct: ranks of mostly
+# distinct texts cost as much as sorting the texts themselves.
 _LOOK, _MOSTLY = 16_384, 0.5
 _WORD = 64
 
@@ -20,14 +21,19 @@ def places(keys: Sequence[pa.ChunkedArray | pa.Array]) -> Places:
     first, NaN last, equal rows as they came.
 
     Where few bits tell the values apart, they and the row's number are put into one word, and words
-    are sorted: a third of the time that comparing column by column takes.
+    are sorted: about a third of the time of a sort by several columns.
     """
     arrays = [_ranked(_one(key)) for key in keys]
     rows = len(arrays[0]) if arrays else 0
-    arrays = [array for array in arrays if array.null_count < rows]  # what is null says nothing
+    arrays = [array for array in arrays if array.null_count < rows]  # nulls do not change the order
     if not arrays:
         return np.arange(rows)
-    return _packed(arrays) if _fits(arrays) else _compared(arrays)
+    whole = [_whole(array) for array in arrays]
+    widths = [_bits(array) for array in whole]
+    known = [width for width in widths if width is not None]
+    if len(known) == len(arrays) and sum(bits for _, bits in known) + rows.bit_length() <= _WORD:
+        return _packed(whole, known)
+    return _compared(arrays)
 
 
 def _one(key: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -39,7 +45,7 @@ def _one(key: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 
 def _ranked(key: pa.Array) -> pa.Array:
-    """Text that repeats becomes numbers in the order of the texts; the rest stays."""
+    """Dictionaries, and text that repeats, as numbers in the order of the values."""
     kind = key.type
     if not pa.types.is_dictionary(kind):
         if not (pa.types.is_string(kind) or pa.types.is_binary(kind)) or len(key) < _LOOK:
@@ -56,8 +62,8 @@ def _ranked(key: pa.Array) -> pa.Array:
 
 
 def _bits(key: pa.Array) -> tuple[int, int] | None:
-    """The least value, and the bits that the others need above it, with one for null below; None
-    for what is not a whole number."""
+    """The least value, and the bits of ``value - least + 1`` (0 is for null). None if values are not
+    whole numbers. Dates and times come from :func:`_whole`."""
     kind = key.type
     if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
         return None
@@ -74,19 +80,11 @@ def _whole(key: pa.Array) -> pa.Array:
     return key
 
 
-def _fits(arrays: Sequence[pa.Array]) -> bool:
-    widths = [_bits(_whole(array)) for array in arrays]
-    known = [width[1] for width in widths if width is not None]
-    return len(known) == len(arrays) and sum(known) + len(arrays[0]).bit_length() <= _WORD
-
-
-def _packed(arrays: Sequence[pa.Array]) -> Places:
+def _packed(arrays: Sequence[pa.Array], widths: Sequence[tuple[int, int]]) -> Places:
+    """The positions, from words of ``arrays`` and each row's number, which are below ``2**64``."""
     count = len(arrays[0])
     words = np.zeros(count, np.uint64)
-    for array in map(_whole, arrays):
-        found = _bits(array)
-        assert found is not None
-        low, bits = found
+    for array, (low, bits) in zip(arrays, widths, strict=True):
         if bits:
             words <<= np.uint64(bits)
             words |= _above(array, low)
@@ -99,7 +97,7 @@ def _packed(arrays: Sequence[pa.Array]) -> Places:
 
 
 def _above(key: pa.Array, low: int) -> npt.NDArray[np.uint64]:
-    """How far each value is above one below ``low``; null is 0."""
+    """``value - low + 1`` of each value; null is 0."""
     valid = None
     if key.null_count:
         valid = key.is_valid().to_numpy(zero_copy_only=False)
@@ -107,7 +105,7 @@ def _above(key: pa.Array, low: int) -> npt.NDArray[np.uint64]:
     values = key.to_numpy(zero_copy_only=False)
     # Wraps around as two's complement does: the difference is right whatever the sign.
     words = values.astype(np.int64).view(np.uint64) if values.dtype != np.uint64 else values
-    words = words - np.array(low - 1 & (1 << _WORD) - 1, np.uint64)
+    words = words - np.array((low - 1) & ((1 << _WORD) - 1), np.uint64)
     return words if valid is None else np.where(valid, words, np.uint64(0))
 
 

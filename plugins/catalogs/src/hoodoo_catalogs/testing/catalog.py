@@ -11,18 +11,19 @@ Usage::
         name = "db.t"  # a name that it can have
         bad_name = "a b/c"  # one that it cannot have
 
-Members that are optional are tested where the catalog has them.
+Partitions, locations of new tables and limits of readers are tested where the catalog has them.
 """
 
 from __future__ import annotations
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from attrs import evolve
 from hoodoo.errors import ConfigError
 from hoodoo.kernel.resolve import resolve
+from hoodoo.model.config import TableConfig
 
 from hoodoo_catalogs.hookspecs.catalog import CatalogTable, Column
 
@@ -31,14 +32,14 @@ KEYS = (Column("day", "string"),)
 
 
 class CatalogContract:
-    """Give the fixture ``catalog``."""
+    """Override the fixture ``catalog``."""
 
     name = "db.t"
     bad_name = "a b/c"
-    # Whether the catalog itself refuses to replace a version that is not the newest.
+    # Whether the catalog itself refuses to replace a version that is not the newest one.
     compares = True
     location = "s3://bucket/t"
-    # Of its entries.
+    # The provider in its entries.
     provider = "hudi"
     keys = KEYS
 
@@ -104,30 +105,40 @@ class CatalogContract:
         assert catalog.tables() == ()
 
     def test_one_of_many_creates_it(self, catalog: Any) -> None:
-        done: list[bool] = []
+        def create(n: int) -> bool:
+            return bool(catalog.put(self.table(location=f"{self.location}-{n}")))
 
-        def create(n: int) -> None:
-            done.append(catalog.put(self.table(location=f"{self.location}-{n}")))
-
-        threads = [threading.Thread(target=create, args=(n,)) for n in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert sorted(done) == [False, False, False, True]
+        with ThreadPoolExecutor(4) as threads:
+            assert sorted(threads.map(create, range(4))) == [False, False, False, True]
 
     def test_partitions(self, catalog: Any) -> None:
-        if not hasattr(catalog, "add_partitions"):
+        members = ("partitions", "add_partitions", "drop_partitions")
+        lacks = [name for name in members if not hasattr(catalog, name)]
+        if len(lacks) == len(members):
             pytest.skip("it has no partitions")
+        assert not lacks, "a catalog with partitions has all members of HasPartitions"
         assert catalog.put(self.table())
         table = catalog.find(self.name)
         days = {(f"2024-01-{n:02d}",): f"{self.location}/{n}" for n in range(1, 29)}
         catalog.add_partitions(table, days)
-        catalog.add_partitions(table, dict([*days.items()][:2]))
+        catalog.add_partitions(table, dict([*days.items()][:2]))  # again: not an error
         assert dict(catalog.partitions(self.name)) == days
         some = [("2024-01-02",), ("2024-02-01",)]
         assert dict(catalog.partitions(self.name, some)) == {some[0]: days[some[0]]}
         catalog.add_partitions(table, {some[0]: f"{self.location}/moved"})
         assert dict(catalog.partitions(self.name, some)) == {some[0]: f"{self.location}/moved"}
         catalog.drop_partitions(self.name, some)
-        assert len(catalog.partitions(self.name)) == 27
+        assert len(catalog.partitions(self.name)) == len(days) - 1
+
+    def test_what_readers_cannot_do(self, catalog: Any) -> None:
+        if not hasattr(catalog, "limits"):
+            pytest.skip("it says nothing of its readers")
+        for version in ("6", "9"):
+            properties = {"hoodie.table.name": "t", "hoodie.table.version": version}
+            found = catalog.limits(TableConfig(properties))
+            assert isinstance(found, tuple) and not any(text.endswith(".") for text in found)
+
+    def test_a_place_for_new_tables(self, catalog: Any) -> None:
+        if not hasattr(catalog, "location_of"):
+            pytest.skip("it does not say where new tables are created")
+        assert isinstance(catalog.location_of(self.name), str | None)

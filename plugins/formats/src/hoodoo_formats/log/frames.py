@@ -6,16 +6,14 @@ headers, content length and footers leads from the magic to the trailing length.
 all three agree. If two of them agree it is whole as well, on these conditions, because a damage
 would have to produce the same 64 bits by chance:
 
-* trailing and chain agree: the size field is damaged. Trailing is tied to the offset of the magic,
-  so
-  no other block can have lent it.
+* trailing and chain agree: the size field is damaged. The trailing length fits to the offset of the
+  magic, so it cannot be that of another block.
 * size and trailing agree, headers make sense and the content begins (and Parquet's ends) as its
-  kind
-  does: the content length is damaged, and follows from the others.
+  kind does: the content length is damaged, and follows from the others.
 * size and chain agree, the content begins and ends as its kind does, the footer is as it should be,
   and a magic or the end of the file follows: the trailing length is damaged; *unless* the block was
-  cut short and what was appended ends just there. Then the trailing length is that of another whole
-  block, which begins within; so that one is looked for, and taken.
+  cut short, and another whole block, which was appended, begins inside and ends at the same byte.
+  Then the other block is read.
 
 Where size and trailing agree and the headers make no sense, the block is lost, but its extent is
 known: nothing inside is taken for a block. Headers make sense if their keys are known and occur
@@ -44,7 +42,7 @@ _INT = struct.Struct(">i")
 _FIXED = struct.Struct(">qii")  # size, format version, kind
 _PAIR = struct.Struct(">ii")
 _VERSION = 1
-_MAX_HEADERS = 64
+_MAX_HEADERS = 64  # more than Hudi has; a damaged count must not lead to a long loop
 # Avro and delete blocks begin with the version of their content, which has not passed 3.
 _CONTENT_VERSIONS = range(1, 4)
 _HFILE = (b"DATABLK", b"METABLK", b"IDXROOT", b"FILEINF", b"TRABLK", b"BLMFBLK")
@@ -73,8 +71,8 @@ class Frame:
     damage: str = ""
 
 
-class _Nonsense(Exception):
-    """The headers, or what they lead to, are none."""
+class _NotABlock(Exception):
+    """The headers, or the content that they announce, cannot be those of a block."""
 
 
 def frame(
@@ -93,7 +91,7 @@ def frame(
     extent = size + 14 if agreed else 0
     try:
         if version != _VERSION and not agreed:
-            raise _Nonsense(f"its format version is {version}, not {_VERSION}")
+            raise _NotABlock(f"its format version is {version}, not {_VERSION}")
         kind = _kind(ordinal, more)
         headers, at = _headers(fetch, start + 22, end, kind)
         length = _LONG.unpack(_some(fetch, at, at + 8, end))[0]
@@ -102,10 +100,10 @@ def frame(
         footer = chained and fetch(at + length, at + length + 4) == bytes(4)
         last = _LONG.unpack(fetch(at + length + 4, at + length + 12))[0] if footer else -1
         if not (footer and at + length + 4 - start == last):
-            found = _without_chain(fetch, start, end, kind, headers, at, length, size, agreed)
+            found = _without_chain(fetch, start, end, kind, headers, at, length, size, agreed, more)
             return found if magic else Frame(None, 0, found.damage)
         check_content(fetch, kind, at, length)
-    except _Nonsense as error:
+    except _NotABlock as error:
         return Frame(None, extent, str(error))
     block = LogBlock(kind, start, last + 8, headers, at, length)
     if size != last - 6:
@@ -128,8 +126,10 @@ def _without_chain(
     length: int,
     size: int,
     agreed: bool,
+    more: Container[int],
 ) -> Frame:
-    """Headers are good, and the content length does not lead to a trailing length that fits."""
+    """The frame if its headers are good, and its content length does not lead to a trailing length
+    that fits."""
     stop = start + size + 14
     if agreed:
         rest = stop - 12 - at
@@ -138,7 +138,7 @@ def _without_chain(
             return Frame(None, size + 14, "its content length and footer are wrong")
         try:
             check_content(fetch, kind, at, rest)
-        except _Nonsense as error:
+        except _NotABlock as error:
             return Frame(None, size + 14, f"its content length is wrong, and {error}")
         block = LogBlock(kind, start, size + 14, headers, at, rest)
         if rest == length:
@@ -152,23 +152,23 @@ def _without_chain(
         return Frame(None, 0, "its size, content length and trailing length contradict each other")
     try:
         check_content(fetch, kind, at, length)
-    except _Nonsense as error:
+    except _NotABlock as error:
         return Frame(None, 0, f"its trailing length is wrong, and {error}")
     follows = stop == end or fetch(stop, min(stop + 6, end)) == MAGIC
     if not follows or fetch(stop - 12, stop - 8) != bytes(4):
         return Frame(None, 0, "its trailing length is wrong and nothing that fits follows it")
-    if _ends_another(fetch, start, stop):
+    if _ends_another(fetch, start, stop, more):
         return Frame(None, 0, "it was cut short: another block begins within its length")
     block = LogBlock(kind, start, size + 14, headers, at, length)
     return Frame(block, 0, "its trailing length is wrong; its size and its contents agree")
 
 
-def _ends_another(fetch: Fetch, start: int, stop: int) -> bool:
+def _ends_another(fetch: Fetch, start: int, stop: int, more: Container[int]) -> bool:
     """Whether a whole block that begins after ``start`` ends at ``stop``."""
     within = stop - 8 - _LONG.unpack(fetch(stop - 8, stop))[0]
     if not start < within <= stop - FRAME_BYTES or fetch(within, within + 6) != MAGIC:
         return False
-    found = frame(fetch, within, stop).block
+    found = frame(fetch, within, stop, more=more).block
     return found is not None and found.offset + found.size == stop
 
 
@@ -176,13 +176,13 @@ def _kind(ordinal: int, more: Container[int]) -> int:
     if ordinal in _NEEDS:
         return BlockKind(ordinal)
     if ordinal not in more:
-        raise _Nonsense(f"{ordinal} is no kind of block")
+        raise _NotABlock(f"{ordinal} is no kind of block")
     return ordinal
 
 
 def _some(fetch: Fetch, start: int, stop: int, end: int) -> bytes:
     if stop > end:
-        raise _Nonsense("its headers run past the end of the file")
+        raise _NotABlock("its headers run past the end of the file")
     return fetch(start, stop)
 
 
@@ -191,19 +191,19 @@ def _headers(fetch: Fetch, at: int, end: int, kind: int) -> tuple[dict[int, str]
     (count,) = _INT.unpack(_some(fetch, at, at + 4, end))
     at += 4
     if not 0 <= count <= _MAX_HEADERS:
-        raise _Nonsense(f"it claims {count} headers")
+        raise _NotABlock(f"it claims {count} headers")
     found: dict[int, str] = {}
     for _ in range(count):
         key, length = _PAIR.unpack(_some(fetch, at, at + 8, end))
         at += 8
         if key in found or key not in _KNOWN:
-            raise _Nonsense(f"a header's key is {key}")
+            raise _NotABlock(f"a header's key is {key}")
         if not 0 <= length <= end - at:
-            raise _Nonsense(f"a header claims {length} bytes")
+            raise _NotABlock(f"a header claims {length} bytes")
         try:
             found[key] = fetch(at, at + length).decode()
         except UnicodeDecodeError as error:
-            raise _Nonsense("a header is no text") from error
+            raise _NotABlock("a header is no text") from error
         at += length
     _check_headers(found, kind)
     return found, at
@@ -212,19 +212,19 @@ def _headers(fetch: Fetch, at: int, end: int, kind: int) -> tuple[dict[int, str]
 def _check_headers(headers: dict[int, str], kind: int) -> None:
     for key in _NEEDS.get(kind, _DATA_NEEDS):
         if key not in headers:
-            raise _Nonsense(f"its header {key.name} is missing")
+            raise _NotABlock(f"its header {key.name} is missing")
     for key in (Header.INSTANT_TIME, Header.TARGET_INSTANT_TIME):
         if key in headers and not _digits(headers[key]):
-            raise _Nonsense(f"its header {key.name} is no instant")
+            raise _NotABlock(f"its header {key.name} is no instant")
     if kind is BlockKind.COMMAND and not _digits(headers[Header.COMMAND_TYPE]):
-        raise _Nonsense("its command is none")
+        raise _NotABlock("its command is none")
     if Header.SCHEMA in headers:
         try:
             decoded: Any = json.loads(headers[Header.SCHEMA])
         except (ValueError, RecursionError) as error:
-            raise _Nonsense("its schema is not JSON") from error
+            raise _NotABlock("its schema is not JSON") from error
         if not isinstance(decoded, (dict, str)):
-            raise _Nonsense("its schema is no Avro schema")
+            raise _NotABlock("its schema is no Avro schema")
 
 
 def _digits(text: str) -> bool:
@@ -236,21 +236,21 @@ def check_content(fetch: Fetch, kind: int, at: int, length: int) -> None:
     stop = at + length
     if kind is BlockKind.PARQUET:
         if length < 12 or fetch(at, at + 4) != b"PAR1" or fetch(stop - 4, stop) != b"PAR1":
-            raise _Nonsense("its content is no Parquet file")
+            raise _NotABlock("its content is no Parquet file")
     elif kind is BlockKind.HFILE:
         if not fetch(at, min(at + 8, stop)).startswith(_HFILE):
-            raise _Nonsense("its content is no HFile")
+            raise _NotABlock("its content is no HFile")
     elif kind is BlockKind.COMMAND:
         if length:
-            raise _Nonsense("a command has no content")
+            raise _NotABlock("a command has no content")
     elif kind in _NEEDS:
         if length < 8:
-            raise _Nonsense("its content is too short")
+            raise _NotABlock("its content is too short")
         version, count = _PAIR.unpack(fetch(at, at + 8))
         if version not in _CONTENT_VERSIONS or count < 0:
-            raise _Nonsense(f"the version of its content is {version}")
+            raise _NotABlock(f"the version of its content is {version}")
         if kind is BlockKind.DELETE:
             if count + 8 != length:
-                raise _Nonsense("the length of its list of deletes is wrong")
-        elif 4 * count > length - 8:
-            raise _Nonsense(f"its content can't hold {count} rows")
+                raise _NotABlock("the length of its list of deletes is wrong")
+        elif 4 * count > length - 8:  # the length of a row has 4 bytes
+            raise _NotABlock(f"its content can't hold {count} rows")

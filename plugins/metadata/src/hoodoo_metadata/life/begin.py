@@ -169,7 +169,7 @@ def begin_growing(
 
 
 def asked_of(target: TableState, found: pa.Table) -> tuple[Stream, list[tuple[int, str, str, int]]]:
-    """INDEX_ROWS, and the places of their files, of ``found``, where the keys of the table lie."""
+    """KEY_CHANGES, and the places of their files, of ``found``, where the keys of the table lie."""
     groups = found.group_by(["partition_path", "file_id"]).aggregate([]).to_pylist()
     zone = target.config.timezone
     instants = {(s.partition_path, s.file_id): s.instant for s in target.slices}

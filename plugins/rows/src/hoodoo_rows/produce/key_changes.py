@@ -19,8 +19,7 @@ from hoodoo.model.commit import WriteStat
 from hoodoo_rows.produce.stats import STATS_SCHEMA, read_stats, stats_batch
 
 # ``file`` numbers the files of one write. ``deleted``: the key was removed from the file.
-INDEX_ROWS = KEY_CHANGES
-WRITTEN = pa.schema([("stat", pa.binary()), *INDEX_ROWS])
+WRITTEN = pa.schema([("stat", pa.binary()), *KEY_CHANGES])
 # File groups that one task of an index write tells apart; a task writes far fewer files.
 _FILES_PER_TASK = 1 << 24
 
@@ -81,8 +80,8 @@ def _rows(stats: pa.Array, keys: pa.Array, number: int, deleted: bool | None) ->
 
 @frozen
 class WriteResult:
-    """What a write made. ``keys``: a stream of INDEX_ROWS, None if no participant asked; ``files``:
-    the file of each number in it. ``direct``: tasks wrote new files, and reported no keys."""
+    """What a write made. ``keys``: a stream of KEY_CHANGES, or None if no participant needs it;
+    ``files``: the file of each number in it. ``direct``: tasks wrote new files, and reported no keys."""
 
     stats: tuple[WriteStat, ...]
     keys: Stream | None = None
@@ -128,10 +127,10 @@ class OnlyKeys:
     @property
     def out_schema(self) -> pa.Schema:
         """The rows of an index."""
-        return INDEX_ROWS
+        return KEY_CHANGES
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             keys = batch.column("record_key")
             kept = batch if not keys.null_count else batch.filter(pc.is_valid(keys))
-            yield kept.select(INDEX_ROWS.names)
+            yield kept.select(KEY_CHANGES.names)

@@ -1,4 +1,4 @@
-"""Commit: what a write answers, and the way from written files to a published instant."""
+"""Commit, the result of a write, and the metadata of its instant."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from hoodoo_rows.write.target import WriteTarget
 
 @frozen
 class Commit(Shown):
-    """The outcome of a write that is on the timeline.
+    """The outcome of a write.
 
-    Counts are rows; ``unmerged`` of the updated and deleted ones are in log files, where they are
-    counted as they are written: readers merge them with the stored rows. ``files`` are the paths of
-    the new files, relative to the table. ``notes`` are sentences about what a clustering left out.
-    An empty ``instant`` means that there was nothing to write and that the timeline did not
-    change."""
+    Counts are rows. ``unmerged``: how many of the updated and deleted rows are in log files, where
+    they are counted as they are written; readers merge them with the stored rows. ``files`` are the
+    paths of the new files, relative to the table. ``notes`` are sentences about what a clustering
+    left out. An empty ``instant`` means that there was nothing to write, and that the timeline did
+    not change."""
 
     instant: str
     action: str
@@ -96,6 +96,7 @@ def profile(
         WriteStat(path, "", "", "null", num_inserts=rows) for path, rows in sorted(puts.items())
     ]
     stats += [
+        # The number is not known yet: 1 says that the file group gets updates.
         WriteStat(s.partition_path, s.file_id, "", s.base.instant, num_updates=1)
         for s in slots
         if s.base is not None
@@ -106,7 +107,7 @@ def profile(
 def replaced_groups(
     slices: Iterable[FileSlice], partitions: Iterable[str] | None
 ) -> dict[str, tuple[str, ...]]:
-    """Partition path -> file ids that a replacecommit leaves behind; None means all partitions."""
+    """Partition path -> file ids that a replacecommit replaces; None means all partitions."""
     chosen = None if partitions is None else set(partitions)
     found: dict[str, list[str]] = {}
     for item in slices:
@@ -122,8 +123,9 @@ def begin_joined(
     written: WriteResult,
     schema: pa.Schema,
 ) -> CoupledCommit | None:
-    """What is decided together with the commit ``metadata`` of ``instant``; None where nobody takes
-    part. ``written.stats`` are those of ``metadata``; ``schema`` is the table's with it."""
+    """Ask the participants for what they publish together with the commit ``metadata`` of
+    ``instant``; None if there are no participants. ``written.stats`` are those of ``metadata``;
+    ``schema`` is that of the table after the commit."""
     if target.joined is None:
         return None
     change = ActionChange(
@@ -144,6 +146,8 @@ def begin_joined(
 
 
 def _keys(target: WriteTarget, metadata: CommitMetadata, written: WriteResult) -> ChangedKeys:
+    """The keys that came and went: those that tasks collected; or all keys of the new files, where
+    files were written as they are; or none, where only whole file groups went."""
     rows, files = written.keys, {}
     if rows is not None:
         files = {n: (s.partition_path, s.file_id) for n, s in written.files.items()}
@@ -161,5 +165,5 @@ def _keys(target: WriteTarget, metadata: CommitMetadata, written: WriteResult) -
 
 def _slice_of(stat: WriteStat) -> FileSlice:
     base = parse_path(stat.path, stat.file_size)
-    assert isinstance(base, BaseFile)
+    assert isinstance(base, BaseFile)  # a write without changed keys makes base files only
     return FileSlice(stat.partition_path, stat.file_id, base.instant, base)

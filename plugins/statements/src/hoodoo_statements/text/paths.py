@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 
+from hoodoo.errors import SchemaError
 from sqlglot import exp
 
 _STEP = re.compile(
-    r"""\.(?P<name>[^.\[\]'"\s]+)|\[(?P<place>\d+)\]|\['(?P<one>[^']*)'\]|\["(?P<two>[^"]*)"\]"""
+    r"""\.(?P<name>[^.\[\]'"\s]+)|\[(?P<position>\d+)\]"""
+    r"""|\['(?P<single>[^']*)'\]|\["(?P<double>[^"]*)"\]"""
 )
 Step = str | int
 
 
 def steps_of(path: str) -> list[Step] | None:
-    """The keys and places of a path such as ``$.a[0]['b c']``; None for what is none."""
+    """The keys and positions of a path such as ``$.a[0]['b c']``; None if it is not one."""
     found: list[Step] = []
     at = 1
     if not path.startswith("$"):
@@ -22,21 +24,30 @@ def steps_of(path: str) -> list[Step] | None:
         match = _STEP.match(path, at)
         if match is None:
             return None
-        name, place, one, two = match.group("name", "place", "one", "two")
-        found.append(int(place) if place is not None else name or one or two or "")
+        name, position, single, double = match.group("name", "position", "single", "double")
+        # A key in quotes may be empty.
+        found.append(name or single or double or "" if position is None else int(position))
         at = match.end()
     return found
 
 
 def call_of(tree: exp.JSONExtract) -> exp.Anonymous:
-    """``v:a.b`` as the call of ``variant_get``. A star, say, is no path that it takes."""
+    """``v:a.b`` as the call of ``variant_get``, which refuses paths with ``*``.
+
+    Raises SchemaError for a key that has both quotes, as a path can't name it."""
     path = "$"
-    for part in tree.expression.expressions[1:]:
+    for part in tree.expression.expressions[1:]:  # the first one is the root, ``$``
         name = str(part.this)
         if isinstance(part, exp.JSONPathSubscript):
             path += f"[{part.this if isinstance(part.this, int) else '*'}]"
         elif re.fullmatch(r"\w+", name):
             path += f".{name}"
+        elif "'" in name and '"' in name:
+            raise SchemaError(
+                f"the key {name} in the path of a variant",
+                "has both quotes, and a path can't name such a key.",
+                "Read the variant without it, and take the key in Python.",
+            )
         else:
             quote = '"' if "'" in name else "'"
             path += f"[{quote}{name}{quote}]"

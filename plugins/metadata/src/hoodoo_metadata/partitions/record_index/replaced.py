@@ -27,7 +27,7 @@ from hoodoo_metadata.table.slice import layers, merged
 def told_rows(
     table: MetadataTable, partition: str, gone: Sequence[FileSlice], first: int = 0
 ) -> pa.Table:
-    """INDEX_ROWS, deleted, of the keys in the file groups of ``gone``, numbered from ``first`` on.
+    """KEY_CHANGES, deleted, of the keys in the file groups of ``gone``, numbered from ``first`` on.
     Reads the whole index in ``partition``, one batch of entries at a time. Raises
     CorruptTableError."""
     each = (_of_growing if partition == GROWING_INDEX else _of_groups)(table, partition)

@@ -1,9 +1,8 @@
-"""Index rows: what writes tell of record keys, on their way into the file groups of
-``record_index``.
+"""Index rows: the key changes of a write, on their way into the file groups of ``record_index``.
 
-An index row carries no row data (RFC-84). The tasks that write data files emit one for each key
-that came in or went; they meet by file group of the index, which one task then writes as a
-whole."""
+An index row carries no row data (RFC-84). The tasks that write data files make one for each key
+that came or went. Index rows are exchanged so that one task has all rows of a file group of the
+index, and writes it as a whole."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ from hoodoo_metadata.table.layout import RECORD_INDEX
 from hoodoo_metadata.table.log_places import LogPlaces
 
 _ROUTED = pa.schema([(PART, pa.int32()), (SLOT, pa.int32()), *KEY_CHANGES])
-# The file groups of the data table that index rows are of, by the number ``file``. ``millis``: when
+# File groups of the data table, to which index rows refer by the number ``file``. ``millis``: when
 # the keys came, since the epoch.
 PLACES = pa.schema(
     [
@@ -45,7 +44,7 @@ PLACES = pa.schema(
 )
 _REPEATED = "repeated"
 _DONE = pa.schema([*NewFiles.STATS, pa.field(_REPEATED, pa.int64())])
-_TASKS_PER_CORE = 2
+_TASKS_PER_CORE = 2  # so that a large file group does not leave the other cores idle
 
 
 @frozen
@@ -61,15 +60,14 @@ class GroupFiles:
     # Slots of groups that are new, and written though nothing comes into them.
     new: frozenset[int] = frozenset()
     partition: str = RECORD_INDEX
-    # Of an index whose buckets get more file groups: those that each has, and how many entries one
-    # takes.
+    # Of an index that grows: its file groups by bucket, and how many entries one of them takes.
     buckets: tuple[tuple[FileSlice, ...], ...] | None = None
     cap: int = 0
-    # File groups by slot, where it has to be told which keys lie elsewhere already.
+    # File groups by slot, if keys must be counted that have another location already.
     known: tuple[tuple[FileSlice, ...], ...] | None = None
-    # What all entries say, where it is no place.
+    # The value of each entry, if it is not a location.
     value: bytes | None = None
-    # Where log files go, in version 6.
+    # The places of log files, in version 6.
     places: LogPlaces | None = None
     # For the task: it reads the log files of the metadata table.
     logs: LogFiles = field(factory=log_files, eq=False, repr=False)
@@ -89,11 +87,11 @@ def write_index_rows(
     files: GroupFiles,
     serializer: Serializer | None = None,
 ) -> tuple[tuple[WriteStat, ...], int]:
-    """The stats of the files, and how many keys were found in more than one place: always for a new
-    index, else where ``files`` says which groups know of older places.
+    """The stats of the files, and how many keys have more than one location: counted for a new
+    index, and if ``files.known`` is set.
 
-    ``rows``: of INDEX_ROWS, whose files are in ``places`` (PLACES). Of a key that comes more than
-    once, the one that is not deleted counts."""
+    ``rows``: KEY_CHANGES, whose numbers ``file`` are in ``places`` (PLACES). Of a key that comes
+    more than once, the row that is not deleted counts."""
     side = engine.side(places)
     parts = max(1, min(len(files.groups.file_ids), engine.parallelism * _TASKS_PER_CORE))
     routed = engine.map(rows, _Route(files.groups, parts, side))
@@ -117,7 +115,7 @@ class _Route:
         for batch in batches:
             if batch.num_rows:
                 slot = self.groups.slots(batch.column("record_key"), self._paths(batch))
-                # Rows of a path without groups are gone from where nobody was told of them.
+                # Slot -1: the index has no groups for this partition path, and no rows to write.
                 part = pa.array(slot % np.int32(self.parts), pa.int32())
                 columns = [part, pa.array(slot, pa.int32()), *batch.columns]
                 routed = pa.RecordBatch.from_arrays(columns, schema=_ROUTED)
@@ -169,13 +167,13 @@ class _WriteGroups:
             known = self._known(group, one_each)
             repeated = self._elsewhere(rows, known) if known is not None else 0
             if known is not None:
-                one_each = self._gone_from_there(one_each, known)
+                one_each = self._without_foreign_deletes(one_each, known)
         return _done(self._put(group, one_each), repeated)
 
     def _known(self, slot: int, rows: pa.Table) -> pa.Table | None:
         """Where the index says that keys of ``rows``, one row each, lie: ``record_key``,
         ``deleted`` as in the row, and whether the place is that of the row (``same``), or its
-        partition path (``same_path``). None: nobody asks."""
+        partition path (``same_path``). None if ``files.known`` is not set."""
         if self.files.known is None:
             return None
         keys = rows.column("record_key").combine_chunks()
@@ -189,15 +187,16 @@ class _WriteGroups:
         columns = [found.column("record_key"), row.column("deleted"), same, same_path]
         return pa.table(columns, names=["record_key", "deleted", "same", "same_path"])
 
-    def _gone_from_there(self, rows: pa.Table, known: pa.Table) -> pa.Table:
+    def _without_foreign_deletes(self, rows: pa.Table, known: pa.Table) -> pa.Table:
         """``rows`` without deletes of keys that lie in another partition path: a write whose index
         computes the file group of a key puts deletes without knowing whether there is a row."""
         stays = known.filter(pc.and_not(known.column("deleted"), known.column("same_path")))
         if not stays.num_rows:
             return rows
-        left = _flat(stays.column("record_key"))
-        kept = pc.and_(rows.column("deleted"), pc.is_in(rows.column("record_key"), value_set=left))
-        return rows.filter(pc.invert(kept)).combine_chunks()
+        elsewhere = _flat(stays.column("record_key"))
+        is_foreign = pc.is_in(rows.column("record_key"), value_set=elsewhere)
+        foreign_deletes = pc.and_(rows.column("deleted"), is_foreign)
+        return rows.filter(pc.invert(foreign_deletes)).combine_chunks()
 
     def _elsewhere(self, rows: pa.Table, known: pa.Table) -> int:
         """How many keys come into one place and lie in another one already, or come into two."""
@@ -205,9 +204,8 @@ class _WriteGroups:
         distinct = came.group_by(["record_key", "file"]).aggregate([]).num_rows
         within = distinct - pc.count_distinct(came.column("record_key")).as_py()
         gone = rows.filter(rows.column("deleted")).column("record_key").combine_chunks()
-        moved = pc.is_in(
-            known.column("record_key"), value_set=gone
-        )  # also keys that are only deleted
+        # Also keys that are only deleted.
+        moved = pc.is_in(known.column("record_key"), value_set=gone)
         elsewhere = known.filter(pc.invert(pc.or_(known.column("same"), moved)))
         return int(within + elsewhere.num_rows)
 
