@@ -162,7 +162,7 @@ class ActionContract:
         first = self.open(prepared.path).run(action, **prepared.options)
         before = _files(prepared.path)
         again = self.open(prepared.path).run(action, **prepared.options)
-        assert type(again) is type(first)
+        assert type(again) is type(first), "run returns one type, whether or not it did something"
         if self.effect == "each time":
             return
         assert _files(prepared.path) == before
