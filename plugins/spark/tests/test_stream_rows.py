@@ -1,4 +1,4 @@
-"""Rows of PySpark 4.0 as Arrow batches: values of all forms, and times in the zone of the process."""
+"""Rows of PySpark 4.0 as Arrow batches: all forms of values, and times in any zone."""
 
 from __future__ import annotations
 

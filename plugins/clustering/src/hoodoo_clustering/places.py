@@ -62,8 +62,8 @@ def _ranked(key: pa.Array) -> pa.Array:
 
 
 def _bits(key: pa.Array) -> tuple[int, int] | None:
-    """The least value, and the bits of ``value - least + 1`` (0 is for null). None if values are not
-    whole numbers. Dates and times come from :func:`_whole`."""
+    """The least value, and the bits of ``value - least + 1`` (0 is for null); None if the values
+    are not whole numbers. Dates and times come from :func:`_whole`."""
     kind = key.type
     if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
         return None

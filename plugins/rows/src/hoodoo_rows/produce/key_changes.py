@@ -81,7 +81,7 @@ def _rows(stats: pa.Array, keys: pa.Array, number: int, deleted: bool | None) ->
 @frozen
 class WriteResult:
     """What a write made. ``keys``: a stream of KEY_CHANGES, or None if no participant needs it;
-    ``files``: the file of each number in it. ``direct``: tasks wrote new files, and reported no keys."""
+    ``files``: the file of each number in it. ``direct``: tasks wrote new files, without keys."""
 
     stats: tuple[WriteStat, ...]
     keys: Stream | None = None
