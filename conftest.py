@@ -25,7 +25,7 @@ _REPO = Path(__file__).resolve().parent
 _GOLDEN = "HOODOO_GOLDEN"
 # Helper modules of plugins' tests, which are no package.
 sys.path += map(str, sorted(_REPO.glob("plugins/*/tests")))
-sys.path.append(str(_REPO / "contrib/rest-catalogs/tests"))
+sys.path += [str(_REPO / "contrib" / name / "tests") for name in ("rest-catalogs", "zookeeper-lock")]
 
 _MEMORY = "/dev/shm"
 _ROOM = 4 << 30  # bytes; a whole run needs less than one GiB

@@ -132,8 +132,8 @@ CREATES = Group(
             "CREATE TABLE locked (id INT) USING hudi TBLPROPERTIES (primaryKey = 'id', "
             "hoodie.write.lock.provider = "
             '"org.apache.hudi.client.transaction.lock.ZookeeperBasedLockProvider")',
-            "a lock of Hoodoo, such as that in the storage: `docs/many-writers.md`",
-            "installed plugin",
+            "`pip install hoodoo-zookeeper-lock`, or another lock: `docs/many-writers.md`",
+            "pip install hoodoo-zookeeper-lock",
         ),
         Statement(
             "CREATE TABLE shaped LIKE parted",

@@ -52,10 +52,13 @@ def crashes(
 ) -> Iterator[tuple[Path, str]]:  # fmt: skip
     """``target``, a copy of ``base`` in which ``act`` has ended at one of its steps, and which, for messages.
 
-    At each step before, after and in the middle of it, if all is tried; or at ``moments``; or at one of them.
+    At each step after and in the middle of it, and before the first one, if all is tried; or at ``moments``; or at one
+    of them.
     """
     for at in chosen(len(steps), chance, most):
-        for when in moments or (WHEN if ALL else (chance.choice(WHEN),)):
+        # What a store is before a step, it is after the one that precedes it.
+        every = WHEN if at == 1 else tuple(when for when in WHEN if when != "before")
+        for when in moments or (every if ALL else (chance.choice(WHEN),)):
             crash(copied(base, target), act, at, when)
             yield target, f"{when} operation {at}: {steps[at - 1]}, seed {SEED}"
 

@@ -86,6 +86,7 @@ CONTRIBS = (
             "validators",
             "commit-callback",
             "rest-catalogs",
+            "zookeeper-lock",
         )
     ),
 )

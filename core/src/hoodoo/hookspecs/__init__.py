@@ -65,6 +65,10 @@ MEMBERS = {
     ("clustering", "route_geography"): "hoodoo-route-geography",
     ("index", "sqlite"): "hoodoo-sqlite-index",
     ("key_generator", "folded"): "hoodoo-folded-key",
+    ("lock", "zookeeper"): "hoodoo-zookeeper-lock",
+    ("lock", "org.apache.hudi.client.transaction.lock.ZookeeperBasedLockProvider"): (
+        "hoodoo-zookeeper-lock"
+    ),
     ("merger", "keep_first"): "hoodoo-keep-first",
     ("serializer", "arrow_lz4"): "hoodoo-lz4-serializer",
     ("file_format", "LANCE"): "hoodoo-lance",
