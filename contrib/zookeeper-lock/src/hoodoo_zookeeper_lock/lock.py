@@ -155,10 +155,8 @@ class _Session:
         """The lock; None where it was not had within ``wait`` seconds. Raises what kazoo raises."""
         end = time.monotonic() + wait
         who = f"application_id=hoodoo {socket.gethostname()} {os.getpid()}".encode()
-        made = self.write(
-            "create", f"{self.node}/_c_{uuid.uuid4()}-{_NAME}", who,
-            ephemeral=True, sequence=True, makepath=True,
-        )  # fmt: skip
+        ours = f"{self.node}/_c_{uuid.uuid4()}-{_NAME}"
+        made = self.write("create", ours, who, ephemeral=True, sequence=True, makepath=True)
         name = made.rpartition("/")[2]
         while True:
             names = self.read("get_children", self.node)

@@ -222,8 +222,7 @@ class Transaction:
         return evolve(outcome, followed=together(self.storage, outcome.mark, *after)[0])
 
     def tidy(self) -> None:
-        """Take away the markers and the staged rows, once the end is settled. What is left is the
-        next writer's sweep's."""
+        """Take away markers and staged rows, once the end is settled (:func:`tidy`)."""
         tidy(self.storage, self.requested)
 
     @contextmanager
@@ -252,8 +251,7 @@ def tidy(storage: Storage, requested: str) -> None:
 def leftovers(
     storage: Storage, requested: str, staged: bool = True, markers: bool = True
 ) -> list[Callable[[], object]]:
-    """What takes away the ``markers`` and the rows that were ``staged``, to be called when the end
-    is settled."""
+    """What takes away ``markers`` and ``staged`` rows, to be called when the end is settled."""
     left = [f"{STAGED}{requested}"] * staged + [f"{MARKERS}/{requested}"] * markers
     return [partial(_delete, storage, prefix) for prefix in left]
 
@@ -262,10 +260,11 @@ def not_named(storage: Storage, requested: str, named: Collection[str]) -> dict[
     """Base files that tasks of the instant ``requested`` have put, or are about to put, and that
     are not ``named``; with the store's time of their markers."""
     markers = storage.list(f"{MARKERS}/{requested}", recursive=True)
-    marked = {created(entry.path, requested): entry.modified for entry in markers}
-    files = (parse_path(path) for path in marked if path and path not in named)
+    marked = ((created(entry.path, requested), entry.modified) for entry in markers)
+    others = {path: modified for path, modified in marked if path and path not in named}
+    files = (parse_path(path) for path in others)
     found = [f.path for f in files if isinstance(f, BaseFile) and f.instant == requested]
-    return {path: marked[path] for path in found}
+    return {path: others[path] for path in found}
 
 
 def _delete(storage: Storage, prefix: str) -> None:

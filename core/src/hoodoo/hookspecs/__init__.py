@@ -23,8 +23,7 @@ from hoodoo.hookspecs.registration import (
     hookspec,
 )
 
-# The families of core, each a module, in the order in which a row meets them on its way into a
-# table.
+# The families of core, each a module, in the order in which a row that is written meets them.
 _ORDER = (
     "family storage creation logical_type rows engine key_generator merger index layout serializer "
     "file_format log_format log_block change_log conflict lock participant pruner query_type "
@@ -66,9 +65,7 @@ MEMBERS = {
     ("index", "sqlite"): "hoodoo-sqlite-index",
     ("key_generator", "folded"): "hoodoo-folded-key",
     ("lock", "zookeeper"): "hoodoo-zookeeper-lock",
-    ("lock", "org.apache.hudi.client.transaction.lock.ZookeeperBasedLockProvider"): (
-        "hoodoo-zookeeper-lock"
-    ),
+    ("lock", "ZookeeperBasedLockProvider"): "hoodoo-zookeeper-lock",
     ("merger", "keep_first"): "hoodoo-keep-first",
     ("serializer", "arrow_lz4"): "hoodoo-lz4-serializer",
     ("file_format", "LANCE"): "hoodoo-lance",

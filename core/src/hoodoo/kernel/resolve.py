@@ -220,7 +220,7 @@ def _unknown(registry: Kernel, family: str, wanted: str) -> PluginError:
     if registry.disabled:
         left_out += f" Switched off by {DISABLE}: {', '.join(registry.disabled)}."
     there = {plugin.distribution for plugin in registry.plugins}
-    known = MEMBERS.get((family, wanted))
+    known = MEMBERS.get((family, wanted.rpartition(".")[2]))  # of a class its last word
     absent = [known] if known else [n for n in USUAL.get(family, ()) if n not in there]
     hint = f" ({'' if known else 'the usual ones: '}{install(absent)})" if absent else ""
     return PluginError(

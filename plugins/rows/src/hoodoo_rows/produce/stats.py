@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -10,6 +11,9 @@ import pyarrow as pa
 from hoodoo.model.change_data import STATS
 from hoodoo.model.commit import WriteStat
 
+# What the stats of many files have in common is there once: a commit may have a hundred thousand.
+_REPEATED = ("partition_path", "prev_commit")
+_NONE: dict[str, object] = {}
 _AT_ONCE = 256  # files; a batch costs as much as the rows of dozens of them
 
 STATS_SCHEMA = pa.schema(
@@ -55,10 +59,13 @@ def stats_batches(stats: Iterator[WriteStat]) -> Iterator[pa.RecordBatch]:
 def read_stats(table: pa.Table) -> tuple[WriteStat, ...]:
     """Sorted by path, so that metadata does not depend on which task finished first."""
     some = table.sort_by("path").to_batches(max_chunksize=_AT_ONCE)
+    del table  # the caller may have no other use for it
     return tuple(_stat(row) for batch in some for row in batch.to_pylist())
 
 
 def _stat(row: dict[str, Any]) -> WriteStat:
     log, size = row.pop("change_log"), row.pop("change_log_size")
-    extra = {} if log is None else {STATS: {log: size}}
-    return WriteStat(**{**row, "log_files": tuple(row["log_files"] or ())}, extra=extra)
+    row["log_files"] = tuple(row["log_files"] or ())
+    for name in _REPEATED:
+        row[name] = sys.intern(row[name])
+    return WriteStat(**row, extra=_NONE if log is None else {STATS: {log: size}})
