@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -73,9 +74,11 @@ class _Footers:
     def __call__(self, batches: skeletons.Batches, task: Task) -> skeletons.Batches:
         with self.step.file_format.reader(self.step.source, "part=00000/f000000.parquet") as reader:
             rows, text = reader.num_rows, reader.schema.serialize().to_pybytes()
-        for file, number in skeletons._files(batches):
-            columns = [[file.path], [rows], [b"" if number % _A_FOLDER else text]]
-            yield pa.record_batch(columns, schema=self.out_schema)
+        files = skeletons._files(batches)
+        # As many in a batch as the step itself yields: a batch of one row takes some KiB.
+        while some := list(islice(files, skeletons._AT_ONCE)):
+            found = [(f.path, rows, b"" if n % _A_FOLDER else text) for f, n in some]
+            yield pa.record_batch(list(zip(*found, strict=True)), schema=self.out_schema)
 
 
 @frozen

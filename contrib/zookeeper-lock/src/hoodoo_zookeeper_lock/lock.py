@@ -7,7 +7,8 @@ lock; the others wait for the one before them.
 
 The lock of kazoo's own recipes names its nodes otherwise: Curator, which orders nodes by what
 follows `lock-`, would order them after all of its own. Its calls also wait without an end for a
-server that is gone. So kazoo gives sessions, nodes and watches here, and the order is ours.
+server that does not answer. So kazoo gives sessions, nodes and watches here, and the order is this
+module's.
 
 Each lock has a session of its own. ZooKeeper deletes its node when the session ends, by its holder
 or because the holder is silent, and says neither. So a holder writes its mark into the node above
@@ -120,7 +121,7 @@ class ZookeeperLock:
 
 @define
 class _Session:
-    """``node``: that of the lock. What it makes is gone when it ends."""
+    """``node``: that of the lock. ZooKeeper deletes what it makes when it ends."""
 
     lock: ZookeeperLock
     node: str

@@ -257,8 +257,7 @@ def leftovers(
 
 
 def not_named(storage: Storage, requested: str, named: Collection[str]) -> dict[str, float]:
-    """Base files that tasks of the instant ``requested`` have put, or are about to put, and that
-    are not ``named``; with the store's time of their markers."""
+    """Base files, not ``named``, that tasks of ``requested`` put or will put; when marked."""
     markers = storage.list(f"{MARKERS}/{requested}", recursive=True)
     marked = ((created(entry.path, requested), entry.modified) for entry in markers)
     others = {path: modified for path, modified in marked if path and path not in named}

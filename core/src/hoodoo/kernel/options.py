@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 
 from hoodoo.calls import noted
 from hoodoo.errors import ConfigError, HoodooWarning, OptionConflictError, UnknownOptionError
-from hoodoo.hookspecs import Option
+from hoodoo.hookspecs import MEMBERS, Option, install
 from hoodoo.kernel.deprecations import old_names, warn_of_old
 from hoodoo.kernel.registry import Kernel, kernel
 from hoodoo.kernel.resolve import declared_options
@@ -109,19 +109,20 @@ def _check_plugin(key: str, family: str, name: str, registry: Kernel) -> None:
         return
     near = registry.nearest(family, name)
     names = ", ".join(sorted(offer.name for offer in registry.offers(family)))
+    brings = MEMBERS.get((family, name.rpartition(".")[2]))
     raise ConfigError(
         f"option {key}",
         f"must name an installed plugin of the family {family}, not {name!r}.",
         (f"Did you mean {' or '.join(map(repr, near))}? " if near else "")
-        + f"Names: {names or 'none'}; or install the distribution that offers it.",
+        + f"Names: {names or 'none'}; or install the distribution that offers it"
+        + (f" ({install([brings])})." if brings else "."),
     )
 
 
 def _stored(
     table: TableConfig | None, names: Iterable[str], declared: Mapping[str, Option]
 ) -> tuple[str, str, str] | None:
-    """What an existing table says under one of ``names``, the first that is there: the name, the
-    text, and how it says it."""
+    """What an existing table says under the first of ``names`` that it has: name, text, and how."""
     if table is None or not table.properties:
         return None
     for name in names:
