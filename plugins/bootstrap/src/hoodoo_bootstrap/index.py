@@ -172,9 +172,13 @@ def write(
 
     paths = sorted(f"part={path}".encode() for path in folders)
     _put(storage, PARTITIONS, base, now, len(paths), ((key, of_path(key)) for key in paths))
-    keys = [f"part={file.partition_path};fileid={file.file_id}".encode() for file, _source in files]
-    order = sorted(range(len(keys)), key=keys.__getitem__)
-    _put(storage, FILES, base, now, len(keys), ((keys[n], of_file(n)) for n in order))
+
+    def key(number: int) -> bytes:
+        file, _source = files[number]
+        return f"part={file.partition_path};fileid={file.file_id}".encode()
+
+    order = sorted(range(len(files)), key=key)
+    _put(storage, FILES, base, now, len(files), ((key(n), of_file(n)) for n in order))
 
 
 def remove(storage: Storage) -> None:
