@@ -164,6 +164,17 @@ def test_a_first_upsert_imports_no_parser(tmp_path: Path) -> None:
     assert added.isdisjoint({"sqlglot", "rich", "typer", "pyspark", "polars", "duckdb"})
 
 
+def test_a_first_upsert_imports_no_index_and_no_format_that_the_table_lacks(tmp_path: Path) -> None:
+    rows = "pyarrow.table({'id': [1], 'v': [2]})"
+    created = f"hoodoo.create({str(tmp_path / 't')!r}, {rows}.schema, record_key='id')"
+    _python(f"import hoodoo, pyarrow; {created}")
+    added = _added(f"import hoodoo; hoodoo.open({str(tmp_path / 't')!r}).upsert({rows})")
+    assert added.isdisjoint({"hoodoo_metadata.hfile", "hoodoo_metadata.partitions.known"})
+    assert added.isdisjoint({"hoodoo_publishing.iceberg", "hoodoo_erasure.erase"})
+    # This number only goes down.
+    assert len([n for n in added if n.startswith("hoodoo")]) <= 550
+
+
 def test_a_first_read_imports_little(tmp_path: Path) -> None:
     """Reading a small table may be the only thing that a process does. pyarrow imports pandas, where there is one, at
     its first array of Python values: a third of a second."""

@@ -9,11 +9,10 @@ from attrs import frozen
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.registration import Settings
 
-from hoodoo_erasure.erase import Erasure
-from hoodoo_erasure.outcome import Erased
-
 if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle
+
+    from hoodoo_erasure.outcome import Erased
 
 _LEAST = 16
 
@@ -42,4 +41,7 @@ class Erase:
                 f"has {len(prove)} bytes: shorter ones can be guessed.",
                 f"Use at least {_LEAST} random bytes: secrets.token_bytes(32).",
             )
+        # Here, as each write makes each action, and seldom runs this one.
+        from hoodoo_erasure.erase import Erasure
+
         return Erasure(table, where, keys, look_for).run(drop_savepoints, prove)

@@ -76,14 +76,13 @@ class MetadataParticipant:
         return options_of.ENABLED.given(self.settings.options) is not False
 
     def join(self, storage: Storage, timeline: Timeline) -> Participation | None:
-        from hoodoo_metadata.life.partition_state import current_partitions
-        from hoodoo_metadata.writer import MetadataWriter
-
         if not self.enabled:
             return None
-        partitions = current_partitions(Snapshot(storage, timeline))
+        partitions = _current(storage, timeline)
         if not partitions:
             return None
+        from hoodoo_metadata.writer import MetadataWriter
+
         return MetadataWriter(partitions, self._file_format, self.settings.options)
 
     def _file_format(self) -> BaseFileFormat:
@@ -123,9 +122,11 @@ class MetadataParticipant:
             define(storage, config, [RECORD_INDEX], (), by_paths(config, self.settings.options))
 
     def stale(self, storage: Storage, config: TableConfig) -> TableConfig:
-        from hoodoo_metadata.life.partition_state import drop_stale_partitions
+        config = self._adopted(storage, config)
+        if _has_partitions(config) or _has_files(storage):
+            from hoodoo_metadata.life.partition_state import drop_stale_partitions
 
-        config = drop_stale_partitions(storage, self._adopted(storage, config), self.enabled)
+            config = drop_stale_partitions(storage, config, self.enabled)
         dropped = options_of.DROPPED.given(self.settings.options)
         if not dropped:
             return config
@@ -179,20 +180,22 @@ class MetadataParticipant:
         return retire(storage, self._adopted(storage, config))
 
     def _adopted(self, storage: Storage, config: TableConfig) -> TableConfig:
+        if not self.enabled or not listed(config):
+            return config
         from hoodoo_metadata.life.adopt import adopt
 
-        return adopt(storage, config) if self.enabled else config
+        return adopt(storage, config)
 
     def repair(self, request: RebuildRequest) -> TableConfig:
+        storage, config = request.storage, request.config
+        if not self.enabled or not _has_partitions(config):
+            return config
         from hoodoo_metadata.life.adopt import adopt
         from hoodoo_metadata.life.build import finish, finish_retiring, without_times
         from hoodoo_metadata.life.partition_state import built, half_retired
         from hoodoo_metadata.partitions.column_stats.from_files import columns_of
         from hoodoo_metadata.partitions.known import is_kept
 
-        storage, config = request.storage, request.config
-        if not self.enabled:
-            return config
         request = evolve(request, config=(config := adopt(storage, config)))
         begun = [p for p in building(config) if is_kept(config, p)]
         if not begun and not half_retired(storage, config):
@@ -232,13 +235,12 @@ class MetadataParticipant:
     def service(
         self, storage: Storage, timeline: Timeline, engine: Callable[[], Engine], due: bool
     ) -> tuple[str, ...]:
-        from hoodoo_metadata.life.partition_state import current_partitions
+        partitions = _current(storage, timeline)
+        if not partitions:
+            return ()
         from hoodoo_metadata.table import compact
         from hoodoo_metadata.table.commit import NEWEST
 
-        partitions = current_partitions(Snapshot(storage, timeline))
-        if not partitions:
-            return ()
         if due:
             every = options_of.COMPACT_EVERY.read(self.settings.options)
             noted = timeline.noted.pop(NEWEST, None)
@@ -439,3 +441,23 @@ class MetadataParticipant:
         from hoodoo_metadata.life.keys_check import keys_check
 
         return keys_check(Snapshot(storage, timeline), self._file_format, self.settings)
+
+
+# --- tables without a metadata table, for which nothing else is imported --------------------------
+def _has_partitions(config: TableConfig) -> bool:
+    """Whether a partition may be read, or is being built."""
+    return bool(listed(config) or building(config))
+
+
+def _has_files(storage: Storage) -> bool:
+    """Whether a metadata table is there, perhaps one that the properties call gone."""
+    return any(entry.path == FOLDER for entry in storage.list(".hoodie"))
+
+
+def _current(storage: Storage, timeline: Timeline) -> tuple[str, ...]:
+    """The partitions that whoever decides upon ``timeline`` has to keep."""
+    if not _has_partitions(timeline.config):
+        return ()
+    from hoodoo_metadata.life.partition_state import current_partitions
+
+    return current_partitions(Snapshot(storage, timeline))

@@ -9,15 +9,9 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.storage.together import discard
 
 from hoodoo_publishing import options
-from hoodoo_publishing.catalogs.faces import Faces, faces
-from hoodoo_publishing.files import Head
-from hoodoo_publishing.formats import FORMATS, named
-from hoodoo_publishing.participant import publish
 
 if TYPE_CHECKING:
     from hoodoo.table.handle import TableHandle
-
-_NOTHING = (Head(), Head(0))
 
 
 @frozen
@@ -31,8 +25,15 @@ class Renewal:
 
     def run(self, table: TableHandle) -> None:
         """Raises what ``table.publish`` raises: older states are there then."""
+        # Here, as each write makes each action, and seldom runs this one.
+        from hoodoo_publishing.catalogs.faces import Faces, faces
+        from hoodoo_publishing.files import Head
+        from hoodoo_publishing.formats import FORMATS, named
+        from hoodoo_publishing.participant import publish
+
         storage, config = table.storage, table.config
-        forms = [form for form in named(FORMATS) if form.head(storage) not in _NOTHING]
+        nothing = (Head(), Head(0))
+        forms = [form for form in named(FORMATS) if form.head(storage) not in nothing]
         if not forms:
             return
         publish(table.participants.request(), forms)
