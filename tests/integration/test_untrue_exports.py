@@ -12,6 +12,7 @@ import hoodoo
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import SchemaError
@@ -53,7 +54,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "DuckDB long integer": (_duckdb("10::BIGNUM"), "extension type arrow.opaque"),
     "DuckDB interval": (_duckdb("INTERVAL 1 MONTH"), "no type"),
     "DuckDB union": (_duckdb("union_value(a := 1)"), "no type"),
-    "pandas UUID": (_pandas([UUID]), "extension type arrow.uuid"),
+    "pandas UUID": (_pandas([UUID]), "is binary in the table, and UUIDs came"),
     "pandas period": (
         _pandas(pd.period_range("2020", periods=1, freq="M")),
         "extension type pandas.period",
@@ -64,7 +65,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "dictionaries of UUIDs": (
         lambda: [{"id": 1, "x": UUID}],
-        "extension type arrow.uuid|values don't fit",
+        "is binary in the table, and UUIDs came|values don't fit",
     ),
 }
 
@@ -100,16 +101,42 @@ def test_a_schema_of_polars_with_objects_makes_no_table(tmp_path: Path) -> None:
     assert not (tmp_path / "t").exists()
 
 
+UUIDS: dict[str, Callable[[], Any]] = {
+    "Arrow": lambda: pa.table({"id": [1], "x": pa.array([UUID], pa.uuid())}),
+    "pandas": _pandas([UUID]),
+    "DuckDB": _duckdb(f"'{UUID}'::UUID"),
+    "dictionaries": lambda: [{"id": 1, "x": UUID}],
+}
+
+
+@pytest.mark.parametrize("what", UUIDS)
+def test_uuids_are_stored_as_text(tmp_path: Path, what: str) -> None:
+    data = UUIDS[what]()
+    schema = pa.schema([("id", pa.int64()), ("x", pa.uuid())])
+    table = hoodoo.create(tmp_path / "t", schema, record_key="x")
+    table.upsert(data)
+    table.upsert(UUIDS["dictionaries"]())
+    rows = [{"id": 1, "x": str(UUID)}]
+    assert table.read().to_pylist() == rows
+    assert table.to_polars().to_dicts() == table.to_pandas().to_dict("records") == rows
+    other = uuid.UUID(int=6)
+    for where in (pc.field("x") == UUID, pc.field("x").isin([other, UUID]), f"x = '{UUID}'"):
+        assert table.read(where=where).to_pylist() == rows
+    for where in (pc.field("x") == other, pc.field("x").isin([other])):
+        assert not table.read(where=where).to_pylist()
+    table.delete(where=pc.field("x") == UUID)
+    assert not table.read().to_pylist()
+
+
 def test_uuids_of_files_are_not_bare_bytes_in_silence(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
-    column = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([UUID.bytes], pa.binary(16)))
+    column = pa.array([UUID], pa.uuid())
     pq.write_table(pa.table({"id": [1], "x": column}), source / "a.parquet")
-    with pytest.raises(SchemaError, match=r"extension type arrow\.uuid"):
-        hoodoo.convert(source, tmp_path / "t", record_key="id")
-    assert not (tmp_path / "t").exists()
-    # What the message says leads out.
+    table = hoodoo.convert(source, tmp_path / "t", record_key="id")
+    assert table.read().to_pylist() == [{"id": 1, "x": str(UUID)}]
+    # Bytes for who asks for them.
     plain = pa.table({"id": [1], "x": column.cast(pa.binary(16))})
-    table = hoodoo.create(tmp_path / "t", plain.schema, record_key="id")
+    table = hoodoo.create(tmp_path / "bytes", plain.schema, record_key="id")
     table.upsert(plain)
     assert table.read(["x"]).to_pylist() == [{"x": UUID.bytes}]

@@ -138,7 +138,7 @@ def _tried() -> list[Tried]:
         Tried(pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [pa.array([1, 2]), pa.array(["a", "b"])])),
     ]  # fmt: skip
     uuids = _extension(pa.uuid(), pa.array([bytes(range(16)), None], pa.binary(16)))
-    return [*tried, Tried(uuids)]
+    return [*tried, Tried(uuids, "its text")]
 
 
 def _extension(kind: pa.DataType, storage: pa.Array) -> pa.Array:

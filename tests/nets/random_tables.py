@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import random
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -206,6 +207,7 @@ LOGICAL: dict[str, tuple[pa.DataType, list[Any]]] = {
         {"type": "OUT_OF_LINE", "data": None, "reference": {
             "external_path": "f/é", "offset": 0, "length": None, "managed": False}},
     ]),
+    "uid": (pa.string(), [str(uuid.UUID(int=n << 64)) for n in (0, 1, 2**63)]),
 }  # fmt: skip
 
 
@@ -364,7 +366,7 @@ class RandomTable:
         keys = self.setup.key
         fields = [f for f in self.schema if only is None or f.name in only or f.name in keys]
         columns = {f.name: self._column(f, number) for f in fields}
-        return pa.table({f.name: _array(f.type, columns[f.name]) for f in fields})
+        return pa.table({f.name: _array(f, columns[f.name]) for f in fields})
 
     def _column(self, field: pa.Field, number: int) -> list[Any]:
         rng, name = self.rng, field.name
@@ -425,7 +427,10 @@ _REFUSALS = {"ConfigError", "UnsupportedTableError", "CommitConflictError"}
 _KEYS = ["a", "b", "c", "d:e", "é𝄞", " x y ", "-0", "a b", *(f"key{n}" for n in range(14))]
 
 
-def _array(kind: pa.DataType, values: list[Any]) -> pa.Array:
+def _array(field: pa.Field, values: list[Any]) -> pa.Array:
+    if field.name == "uid":  # stored as text
+        return pa.array([text and uuid.UUID(text) for text in values], pa.uuid())
+    kind = field.type
     return hoodoo.variants(values) if kind == LOGICAL["event"][0] else pa.array(values, kind)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import random
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ KINDS: dict[str, Callable[[random.Random], Any]] = {
     "moment": lambda r: dt.datetime(2024, 1, 1 + r.randrange(4), tzinfo=dt.timezone.utc),
     "decimal": lambda r: decimal.Decimal(r.randrange(-3, 4)).scaleb(-2),
     "time": lambda r: dt.time(r.randrange(3), 0, 0, 1),
+    "uuid": lambda r: str(uuid.UUID(int=r.randrange(4) << 100)),
     "vector": lambda r: [r.randrange(4) / 2, -1.0],
     "bytes vector": lambda r: [r.randrange(-3, 4), 0, 127],
     "variant": lambda r: r.choice([1, "a", [1, None, "x"], {"k": {"l": r.randrange(3)}}, {}, True]),
@@ -36,16 +38,20 @@ KINDS: dict[str, Callable[[random.Random], Any]] = {
     ]),
 }  # fmt: skip
 # Kinds that a filter compares with a value.
-COMPARED = ("long", "string", "double", "ntz", "ntz millis", "moment", "decimal", "time")
+COMPARED = ("long", "string", "double", "ntz", "ntz millis", "moment", "decimal", "time", "uuid")
 _ROW = pa.struct([("x", pa.int64()), ("y", pa.string())])
 ARROW = {
     "long": pa.int64(), "string": pa.string(), "double": pa.float64(), "struct": _ROW,
     "array<struct>": pa.list_(_ROW), "ntz": pa.timestamp("us"), "ntz millis": pa.timestamp("ms"),
     "moment": pa.timestamp("us", "UTC"), "decimal": pa.decimal128(9, 2), "time": pa.time64("us"),
     "vector": hoodoo.vector(2), "bytes vector": hoodoo.vector(3, "INT8"), "variant": hoodoo.variant(),
-    "blob": hoodoo.blob(),
+    "blob": hoodoo.blob(), "uuid": pa.uuid(),
 }  # fmt: skip
 Rows = dict[int, dict[str, Any]]
+
+
+def _uuids(texts: list[str | None]) -> pa.Array:
+    return pa.array([text and uuid.UUID(text) for text in texts], pa.uuid())
 
 
 @define
@@ -259,10 +265,9 @@ class Trial:
         named, columns = [self.state.named(row) for row in rows], {}
         for one in self.table.schema:
             values = [row[one.name] for row in named]
-            is_variant = self.state.columns.get(one.name) == "variant"
-            columns[one.name] = (
-                hoodoo.variants(values) if is_variant else pa.array(values, one.type)
-            )
+            kind = self.state.columns.get(one.name)
+            make = {"variant": hoodoo.variants, "uuid": _uuids}.get(str(kind))
+            columns[one.name] = pa.array(values, one.type) if make is None else make(values)
         return pa.table(columns)
 
     # --- what should be there ---------------------------------------------------------------
@@ -274,7 +279,8 @@ class Trial:
             tried = [(pc.field(name).is_null(), lambda v: v is None)]
             if kind in COMPARED:
                 value = KINDS[kind](self.random)
-                same = pc.field(name) == pa.scalar(value, ARROW[kind])
+                given = uuid.UUID(value) if kind == "uuid" else value
+                same = pc.field(name) == pa.scalar(given, ARROW[kind])
                 tried.append((same, lambda v, w=value: v == w))
             for where, true in tried:
                 found = table.read(["id"], where=where).to_pylist()

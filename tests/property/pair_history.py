@@ -28,7 +28,7 @@ from hoodoo_rows.write.commit import Commit
 from pair_checks import check_hudi, check_rows, same
 from pair_model import PairModel, PairSetup
 from pair_space import DEAD
-from table_checks import table_of
+from table_checks import as_uuids, table_of
 from table_model import Row, Stored
 
 KEYS = 9
@@ -214,7 +214,11 @@ class History:
         ]
         fields = pa.schema([self.schema.field(name) for name in names])
         values = [{name: row.values[name] for name in names} for row in rows]
-        return table_of(values, fields)
+        table = table_of(values, fields)
+        for at, name in enumerate(names):
+            if name.split("_")[0] == "uid":
+                table = table.set_column(at, name, as_uuids(table[name]))
+        return table
 
     def _add(self, name: str, kind: pa.DataType) -> None:
         if name in self.schema.names:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ IN_PATHS = ("simple", "bloom", "bucket", HASHED, "partitioned_record_index")
 RECORDS = ("record_index", "partitioned_record_index", "growing_record_index")
 GLOBAL = ("global_simple", "global_bloom", "record_index", "growing_record_index")
 DEFAULT, ON, OFF = "default", "on", "off"
+# Drawn where hoodoo-lance is installed.
+LANCE = "LANCE"
 CREATE, BOOTSTRAP, COPIED = "create", "bootstrap", "bootstrap, some copied"
 
 # Factor -> its values; the first one is what nobody has to say.
@@ -67,7 +70,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "conflicts": (DEFAULT, "log_appends", "prefer_writer"),
     "lock": (NONE, "in_process", "filesystem", "conditional_put"),
     "partition columns": ("in files", "dropped"),
-    "base files": ("PARQUET", "ORC"),
+    "base files": ("PARQUET", LANCE, "ORC"),
     "columns": ("plain", "of Hudi 1.2"),
     "made by": (CREATE, BOOTSTRAP, COPIED),
 }  # fmt: skip
@@ -195,6 +198,11 @@ NOT_DRAWN = (
         "the files of a source are plain Parquet, which has none of these types",
     ),
     Left(
+        {"base files": (LANCE,), "columns": ("of Hudi 1.2",)},
+        "Lance files have neither blobs nor vectors of INT8",
+    ),
+    Left({"base files": (LANCE,), "made by": _BOOTSTRAPS}, "the files of a source are Parquet"),
+    Left(
         {STEP: ("stored keys again",), "record keys": (RFC, HUDI)},
         "the files do not have the keys: refused as soon as there is one file",
     ),
@@ -229,7 +237,7 @@ PAYLOAD = {"w": pa.int32(), "text": pa.string(), "f": pa.float64(), "inner": INN
 # Beside these, of Hudi 1.2's types: what rows hold of them follows from a number.
 OF_HUDI_1_2 = {
     "wall": pa.timestamp("us"), "emb": hoodoo.vector(2), "small": hoodoo.vector(3, "INT8"),
-    "photo": hoodoo.blob(), "event": hoodoo.variant(),
+    "photo": hoodoo.blob(), "event": hoodoo.variant(), "uid": pa.string(),
 }  # fmt: skip
 
 
@@ -244,6 +252,7 @@ def of_hudi_1_2(config: Config, number: int) -> dict[str, Any]:
         "small": [number % 100, -128, 0],
         "photo": {"type": "INLINE", "data": b"%d" % number, "reference": None},
         "event": [number, "text", {"k": [number, None, {}]}, [], None][number % 5],
+        "uid": str(uuid.UUID(int=number << 90)) if number % 4 else None,  # comes as arrow.uuid
     }
 
 
@@ -276,7 +285,8 @@ def schema(config: Config) -> pa.Schema:
     columns = [(name, kinds[name]) for name in names]
     columns += [(name, ORDERED[config["ordering"]]) for name in ordering_columns(config)]
     more = {} if config["columns"] == "plain" else OF_HUDI_1_2
-    return pa.schema([*columns, *PAYLOAD.items(), *more.items()])
+    payload = [one for one in PAYLOAD.items() if one[1] != INNER or config["base files"] != LANCE]
+    return pa.schema([*columns, *payload, *more.items()])  # Lance's structs are never null
 
 
 PARTS = ("x", "with space", None, "é")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,11 @@ def table_of(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
         is_variant = one.type == hoodoo.variant()
         found[one.name] = hoodoo.variants(values) if is_variant else pa.array(values, one.type)
     return pa.table(found, schema)
+
+
+def as_uuids(texts: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Texts of UUIDs in Arrow's type."""
+    return pa.array([t and uuid.UUID(t) for t in texts.to_pylist()], pa.uuid())
 
 
 def compare(

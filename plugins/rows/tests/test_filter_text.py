@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from pathlib import Path
 
 import hoodoo
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import SchemaError
-from hoodoo_rows.model.filter_text import text_of, whole
+from hoodoo_rows.model.filter_text import text_of, whole, without_uuids
 
 LONG = ["€" * 200, "x" + "€" * 200, "xx" + "€" * 200]  # one of them is cut between characters
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("ts", pa.int64())])
@@ -68,3 +69,18 @@ def test_filters_that_are_printed_alike_are_not_equal(table: hoodoo.Table) -> No
     assert spec != table.read(where=other).plan.spec
     again = pc.field("city").isin(["x" * 100 + "a" + "x" * 100, "b"])
     assert spec == table.read(where=again).plan.spec
+
+
+def test_uuids_in_filters_are_texts() -> None:
+    one, other = uuid.UUID(int=5), uuid.UUID(int=6)
+    rows = pa.table({"u": [str(one), str(other), None], "n": [1, 2, 3]})
+    u, n = pc.field("u"), pc.field("n")
+    for where, found in (
+        (u == one, [1]),
+        (u != one, [2]),
+        (u.isin([one, other]) & (n > 1), [2]),
+        ((n == 3) | (pa.scalar(other.bytes, pa.uuid()) == u), [2, 3]),
+        (u == pa.scalar(None, pa.uuid()), []),
+        (n < 3, [1, 2]),
+    ):
+        assert rows.filter(without_uuids(where))["n"].to_pylist() == found, str(where)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import os
+import uuid
 import zipfile
 from datetime import date, datetime, timezone
 from pathlib import Path
@@ -15,7 +16,7 @@ from hoodoo.errors import ConfigError, SchemaError
 from hoodoo.model.meta import with_meta
 from hoodoo.model.schema.avro import arrow_schema, avro_text
 from hoodoo_rows.model.conform import conform
-from hoodoo_rows.model.normalize import normalise_schema, plain_schema
+from hoodoo_rows.model.normalize import known_type, normalise_schema, plain_schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -134,7 +135,6 @@ REFUSED = [
     (pa.duration("s"), "int64"),
     (pa.decimal256(40, 2), "at most 38 digits"),
     (pa.decimal128(5, -2), "scale of 0 or more"),
-    (pa.uuid(), "extension type arrow.uuid"),
     (pa.opaque(pa.binary(), "bignum", "DuckDB"), "extension type arrow.opaque"),
     (pa.sparse_union([pa.field("x", pa.int32())]), "no type"),
     (pa.month_day_nano_interval(), "no type"),
@@ -169,6 +169,45 @@ def test_values_of_bool8_are_true_and_false() -> None:
     batch = pa.record_batch({"a": values})
     found = conform(batch, normalise_schema(batch.schema, {}))
     assert found.column(0).to_pylist() == [True, False, None, True]
+
+
+def test_uuids_become_their_texts_at_any_depth() -> None:
+    values = [uuid.UUID(int=5), None, uuid.UUID(int=2**128 - 1), uuid.uuid4(), uuid.uuid4()]
+    array = pa.array(values, pa.uuid())
+    batch = pa.record_batch(
+        {
+            "u": array,
+            "s": pa.StructArray.from_arrays([array], ["u"]),
+            "l": pa.ListArray.from_arrays([0, 2, 2, 3, 4, 5], array),
+        }
+    )
+    texts = [None if value is None else str(value) for value in values]
+    expected = {
+        "u": texts,
+        "s": [{"u": text} for text in texts],
+        "l": [texts[:2], [], *([text] for text in texts[2:])],
+    }
+    schema = normalise_schema(batch.schema, {})
+    for start, count in ((0, 5), (1, 3), (1, 1), (5, 0)):
+        found = conform(batch.slice(start, count), schema)
+        assert found.validate(full=True) is None
+        assert found.to_pydict() == {n: v[start : start + count] for n, v in expected.items()}
+
+
+def test_uuids_come_for_a_column_of_bytes_as_bytes_only() -> None:
+    field = pa.field("u", pa.uuid())
+    assert known_type(field, pa.string()) == field.type
+    for arriving, known in ((field, pa.binary()), (_struct(field), _struct_of(pa.binary()))):
+        with pytest.raises(SchemaError, match=r"column u: is binary in the table, and UUIDs came"):
+            known_type(arriving, known)
+
+
+def _struct(field: pa.Field) -> pa.Field:
+    return pa.field("s", pa.struct([field]))
+
+
+def _struct_of(kind: pa.DataType) -> pa.DataType:
+    return _struct(pa.field("u", kind)).type
 
 
 def test_times_with_a_zone_do_not_fit_a_column_without() -> None:

@@ -84,8 +84,9 @@ def _typed(name: str, values: Any, schema: pa.Schema) -> pa.Array | pa.ChunkedAr
             # Fields that the table lacks, and zones, would go without a word: the door judges them.
             return pa.array(values) if _has_more(values, kind) else made
         found = pa.array(values)
-        # Whole floating numbers, and timestamps without a zone, are for the door to judge.
+        # Whole floating numbers, timestamps without a zone, and UUIDs are for the door to judge.
         judged = pa.types.is_floating(found.type) or pa.types.is_timestamp(found.type)
+        judged = judged or isinstance(found.type, pa.BaseExtensionType)
         if kind is None or found.type == kind or not is_python or judged:
             return found
         return pa.array(values, kind)

@@ -10,6 +10,7 @@ import hoodoo
 import pyarrow as pa
 from hoodoo.errors import CallError, ConfigError, DuplicateKeyError, SchemaError
 from hoodoo_rows.api import ArrivingRows
+from hoodoo_rows.model.conform import texts_for_uuids, uuids_as_texts
 from hoodoo_rows.model.normalize import plain_schema
 
 from hoodoo_frames.convert.sources import Source, found_at
@@ -67,7 +68,7 @@ def convert(
     path = _target(found, to)
     _refuse_overlap(found, path)
     parts = found.partition_by if partition_by is None else partition_by
-    schema = plain_schema(found.schema, check=True)
+    schema = plain_schema(texts_for_uuids(found.schema), check=True)
     for name in keys:
         if name not in schema.names:
             raise SchemaError(
@@ -135,7 +136,7 @@ def _refuse_overlap(found: Source, path: str) -> None:
 
 def _plain(batch: pa.RecordBatch, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """``batch`` in the types of the new table: dictionaries and large texts become plain."""
-    table = pa.Table.from_batches([batch])
+    table = pa.Table.from_batches([uuids_as_texts(batch)])
     columns = [_cast(table.column(f.name), f) for f in schema]
     yield from pa.table(columns, schema=schema).to_batches()
 

@@ -18,7 +18,7 @@ from hoodoo.model.meta import IS_DELETED, META_COLUMNS, OPERATION
 from hoodoo.model.schema import logical
 from hoodoo.options import table
 
-from hoodoo_rows.model.conform import conform, is_list_like
+from hoodoo_rows.model.conform import conform, is_list_like, is_uuid
 
 __all__ = ["conform", "normalise_schema", "plain_schema", "without_index"]
 
@@ -27,8 +27,8 @@ _LEGAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 Leaf = Callable[[pa.DataType, str], pa.DataType]
 
-# Arrow's extension types whose values are those of their storage; bool8 becomes boolean. Others
-# mean more than that.
+# Arrow's extension types whose values are those of their storage; bool8 becomes boolean, a UUID its
+# text. Others mean more than that.
 _AS_STORED = ("arrow.json", "arrow.fixed_shape_tensor")
 _EXTENSION = b"ARROW:extension:name"  # of a field whose type nobody has registered
 
@@ -74,11 +74,18 @@ NO_VALUES = b"hoodoo.no.values"
 def known_type(field: pa.Field, kind: pa.DataType) -> pa.DataType:
     """The type of ``field``, which arrives for a column of ``kind``, at any depth that of the
     column where its own says nothing (nulls alone, a struct without fields) or is one that no table
-    has (uint64, wider decimals): what fits is cast then."""
+    has (uint64, wider decimals): what fits is cast then. SchemaError for UUIDs in place of bytes,
+    which would be those of their texts."""
     t, found = pa.types, field.type
     wide = t.is_decimal(found) and not (t.is_decimal128(found) and found.scale >= 0)
     if t.is_null(found) or NO_VALUES in (field.metadata or ()) or logical.text_of(kind):
         return kind
+    if is_uuid(found) and t.is_binary(kind):
+        raise SchemaError(
+            f"column {field.name}",
+            "is binary in the table, and UUIDs came, which are stored as text.",
+            "Write their bytes, cast to fixed_size_binary[16], or add a column of text.",
+        )
     if (t.is_decimal(kind) and (wide or t.is_uint64(found))) or (
         t.is_integer(kind) and t.is_uint64(found)
     ):
@@ -174,6 +181,8 @@ def _type(field: pa.Field, path: str, leaf: Leaf, check: bool) -> pa.DataType:
         return own
     if extension == "arrow.bool8":
         return pa.bool_()
+    if is_uuid(field.type) and (text := leaf(field.type, path)) != field.type:
+        return text
     if extension and check and extension not in _AS_STORED:
         raise SchemaError(
             f"column {path}",
@@ -240,7 +249,7 @@ _FAMILIES: dict[str, Callable[[pa.DataType], bool]] = {
 
 
 def _stored_leaf(kind: pa.DataType, path: str, utc: bool) -> pa.DataType:
-    found = _BECOMES.get(kind)
+    found = pa.string() if is_uuid(kind) else _BECOMES.get(kind)
     if found is not None:
         return found
     if pa.types.is_fixed_size_binary(kind) and not pa.types.is_decimal(kind):

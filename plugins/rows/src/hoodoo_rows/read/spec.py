@@ -17,7 +17,7 @@ from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.kernel.functions import function
 from hoodoo.model.meta import META_COLUMNS
 
-from hoodoo_rows.model.filter_text import text_of, whole
+from hoodoo_rows.model.filter_text import text_of, whole, without_uuids
 
 _MISSING = re.compile(r"No match for FieldRef\.(?P<ref>.+?) in ", re.DOTALL)
 
@@ -81,6 +81,7 @@ def row_spec(
             f"is a {type(where).__name__}, not a pyarrow compute expression",
             """write for example pyarrow.compute.field("city") == "paris", or "city = 'paris'".""",
         )
+    where = without_uuids(where)
     read = _among(where, stored, _check_filter(stored, where))
     needed = {*wanted, *read}
     # Order of the stored schema: the projection reorders at the very end.
