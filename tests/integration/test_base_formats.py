@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import base_formats
 import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 from hoodoo import Table
@@ -175,6 +177,16 @@ def test_a_column_whose_range_nobody_knows_is_not_told_to_be_null(tmp_path: Path
     table.rebuild_index("column_stats")
     asked = table.read(["id"], where=pc.field("at") >= pa.scalar(0, pa.timestamp("us", "UTC")))
     assert asked.count() == 5
+
+
+def test_arrow_writes_no_footer_of_hudi_into_orc() -> None:
+    """Why nobody offers ORC: its footer has Hudi's key range, bloom filter and schema. If this
+    fails, Arrow writes them now."""
+    footer = {"hoodie_min_record_key": "1", "orc.avro.schema": "{}"}
+    sink = pa.BufferOutputStream()
+    orc.write_table(pa.table({"a": [1]}).replace_schema_metadata(footer), sink)
+    assert not orc.ORCFile(pa.BufferReader(sink.getvalue())).metadata
+    assert not any("metadata" in name for name in signature(orc.ORCWriter).parameters)
 
 
 def test_a_table_of_orc_files_is_refused(tmp_path: Path) -> None:
