@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
 from itertools import combinations, islice, product
 from multiprocessing import get_context
 from pathlib import Path
@@ -35,15 +36,21 @@ _REFUSED = 25
 
 
 _SPARK = ".spark"
+_HAS_LANCE = all(find_spec(name) is not None for name in ("hoodoo_lance", "lance"))
 # A cell is to be drawn so often.
 _LEAST = 3
 
 
-def configurations(seed: str) -> Iterator[dict[str, str]]:
-    """Without end; the same for the same seed, which says the engine. The value of space.STEP is a step that the
+def configurations(seed: str, only: str = "") -> Iterator[dict[str, str]]:
+    """Without end; the same for the same seed, which says the engine. ``only``: ``FACTOR=VALUE`` of all. The value of space.STEP is a step that the
     history takes for sure."""
     engine = "spark" if seed.endswith(_SPARK) else "local"
     factors = {**space.FACTORS, "engine": (engine,), space.STEP: tuple(STEPS)}
+    if not _HAS_LANCE:
+        files = factors["base files"]
+        factors["base files"] = tuple(one for one in files if one != space.LANCE)
+    name, _, value = only.partition("=")
+    factors |= {name: (value,)} if name else {}
     cover = Cover(factors, space.broken, random.Random(seed))
     while True:
         yield cover.next()
@@ -83,10 +90,16 @@ def all_cells() -> Iterator[tuple[str, str]]:
     for one, other in combinations(space.FACTORS, 2):
         for values in product(space.FACTORS[one], space.FACTORS[other]):
             cell = dict(zip((one, other), values, strict=True))
-            yield _pair(cell.items()), space.why_not(cell)
+            yield _pair(cell.items()), _why_not(cell)
     for step, (name, values) in product(STEPS, space.FACTORS.items()):
         for value in values:
-            yield f"{step} | {name} = {value}", space.why_not({space.STEP: step, name: value})
+            yield f"{step} | {name} = {value}", _why_not({space.STEP: step, name: value})
+
+
+def _why_not(cell: dict[str, str]) -> str:
+    if space.LANCE in cell.values() and not _HAS_LANCE:
+        return "hoodoo-lance is not installed"
+    return space.why_not(cell)
 
 
 def _refused(seed: str, number: int, folder: Path, drawn: Counter[str]) -> None:
@@ -108,14 +121,14 @@ def _session() -> None:
     made.getOrCreate().sparkContext.setLogLevel("OFF")
 
 
-def _part(job: tuple[str, int, float]) -> tuple[int, int, Counter[str]]:
-    seed, histories, minutes = job
+def _part(job: tuple[str, int, float, str]) -> tuple[int, int, Counter[str]]:
+    seed, histories, minutes, only = job
     drawn: Counter[str] = Counter()
     wrong = done = 0
     if seed.endswith(_SPARK):
         _session()
     start, processor = time.time(), time.process_time()
-    for number, config in enumerate(islice(configurations(seed), histories)):
+    for number, config in enumerate(islice(configurations(seed, only), histories)):
         if minutes and time.time() - start > 60 * minutes:
             break
         said = run(seed, number, config, drawn)
@@ -169,6 +182,9 @@ def main(given: list[str]) -> int:
     parser.add_argument("--spark", type=int, default=40, help="how many of them on Spark")
     parser.add_argument("--minutes", type=float, default=0, help="no history begins later")
     parser.add_argument("--cells", type=Path, help="a file for the count of each cell")
+    parser.add_argument(
+        "--only", default="", help="FACTOR=VALUE, of all histories, such as 'base files=LANCE'"
+    )
     parser.add_argument("--replay", help="SEED-NUMBER of one history")
     parser.add_argument("--count", nargs="*", type=Path, help="files of --cells, added up")
     wanted = parser.parse_args(given)
@@ -176,7 +192,7 @@ def main(given: list[str]) -> int:
         seed, _, number = wanted.replay.rpartition("-")
         if seed.endswith(_SPARK):
             _session()
-        config = next(islice(configurations(seed), int(number), None))
+        config = next(islice(configurations(seed, wanted.only), int(number), None))
         said = run(seed, int(number), config, Counter())
         print(said or "no difference")
         return 1 if said else 0
@@ -189,8 +205,9 @@ def main(given: list[str]) -> int:
     on_spark = min(wanted.spark, wanted.histories)
     each = -(-(wanted.histories - on_spark) // wanted.processes)
     seeds = [f"{wanted.seed}.{n}" for n in range(wanted.processes) if each]
-    jobs = [(f"{wanted.seed}{_SPARK}", on_spark, wanted.minutes)] if on_spark else []
-    jobs += [(seed, each, wanted.minutes) for seed in seeds]
+    how = wanted.minutes, wanted.only
+    jobs = [(f"{wanted.seed}{_SPARK}", on_spark, *how)] if on_spark else []
+    jobs += [(seed, each, *how) for seed in seeds]
     histories, wrong, drawn = 0, 0, Counter[str]()
     with get_context("spawn").Pool(len(jobs)) as pool:
         for done, failed, counted in pool.imap_unordered(_part, jobs):
