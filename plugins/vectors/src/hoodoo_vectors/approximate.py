@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,9 @@ from hoodoo_vectors.hookspecs.vector_index import NearRequest, VectorIndex
 from hoodoo_vectors.nearest import Nearest
 from hoodoo_vectors.stored import KEY
 
-# Of each query so many times k rows are compared: stored numbers of an index are rounded.
-_MORE = 2
+# Of each query so many times k rows are compared: stored numbers of an index are rounded. Each
+# takes a page of a file, which is most of the time.
+_MORE = 1.2
 # A filter leaves few of them, so more are asked for; and again, so many times in all.
 _FILTERED, _GROWTH, _ROUNDS = 4, 8, 3
 Fresh = Callable[[NDArray[np.floating]], Nearest]
@@ -76,7 +78,7 @@ class _Search:
 
     def of(self, queries: NDArray[np.floating]) -> Nearest | None:
         """What is nearest to ``queries``; None where the indexes do not suffice."""
-        count = self.k * _MORE
+        count = ceil(self.k * _MORE)
         if self.scan.plan.spec.where is not None:
             count *= _FILTERED
         for _ in range(_ROUNDS):
