@@ -22,7 +22,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SELECTIONS = (
-    ("-m", "spark", "plugins/spark/tests", "tests/golden", "tests/meta", "tests/integration", "tests/property"),
+    ("-m", "spark", "plugins/spark/tests", "tests/golden", "tests/meta", "tests/integration", "tests/property",
+     "plugins/rows/tests", "plugins/formats/tests", "plugins/metadata/tests"),
     ("-m", "not spark", "tests/concurrency", "tests/integration/test_beside_each_other.py",
      "plugins/standard/tests/test_locks.py", "core/tests/test_heartbeat.py"),
 )  # fmt: skip

@@ -1,10 +1,8 @@
-"""One Spark session for all tests that need a JVM: two cores, and tasks that are tried four times."""
+"""What the tests of the Spark engine share, beside the session of all tests."""
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from hoodoo_standard.storage.local import LocalStorage
 
 # For the driver: what Spark adds to the path is lost where a test before has put the path back.
 sys.path.append(str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).parents[3] / "tests/crash"))  # how much is tried
 
 # What PySpark 3.5 itself does on a Python of today, and nobody here can change.
 OLD_PYSPARK = [
@@ -31,28 +30,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
-    from pyspark import SparkContext
-    from pyspark.sql import SparkSession
-
-    running = SparkContext._active_spark_context
-    if running is not None and running.master != "local[2,4]":
-        # A test without this fixture made Hoodoo start a session of its own, whose tasks are tried once.
-        SparkSession.builder.getOrCreate().stop()
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = (
-        SparkSession.builder.master("local[2,4]")
-        .appName("hoodoo-tests")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("OFF")
-    # Workers import the failing steps from here, and so does the driver.
-    session.sparkContext.addPyFile(str(Path(__file__).with_name("spark_helpers.py")))
-    assert session.sparkContext.master == "local[2,4]", session.sparkContext.master
-    yield session
-    session.stop()
+def spark(spark: Any) -> Any:
+    """The session of all tests; its workers import the failing steps from here, and so does the driver."""
+    spark.sparkContext.addPyFile(str(Path(__file__).with_name("spark_helpers.py")))
+    return spark
 
 
 @pytest.fixture

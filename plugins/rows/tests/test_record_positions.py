@@ -17,11 +17,11 @@ from attrs import evolve
 from hoodoo import Table
 from hoodoo.kernel.log_files import log_files
 from hoodoo.model.log_block import BlockKind, Header, LogBlock
+from hoodoo.model.meta import RECORD_KEY
 from hoodoo_formats.log.writer import LogWriter
 from hoodoo_rows.api import Reads
 from hoodoo_rows.merge import log_rows
 from hoodoo_rows.write import tagging
-from hudi_columns import RECORD_KEY
 from met_by_number import met_by_number
 from pyroaring import BitMap64
 

@@ -22,7 +22,7 @@ from spark_cluster import PATIENCE, submit, submitted, two_hosts
 
 pytestmark = [pytest.mark.spark, pytest.mark.trial]
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 JOB = Path(__file__).with_name("spark_object_store_job.py")
 LATE = Path(__file__).with_name("spark_late_task_job.py")
 sys.path.append(str(ROOT / "plugins/cloud/tests"))

@@ -14,8 +14,8 @@ import hoodoo
 import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import ConfigError, HoodooWarning
+from hoodoo.model.meta import META_COLUMNS
 from hoodoo_metadata.table.layout import is_own
-from hudi_columns import META_COLUMNS
 from indexed_tables import create, rows
 
 pytestmark = pytest.mark.sampled(4)

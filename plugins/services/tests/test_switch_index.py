@@ -19,9 +19,9 @@ from hoodoo.errors import (
     OptionConflictError,
     UnsupportedTableError,
 )
+from hoodoo.model.meta import META_COLUMNS
 from hoodoo.timeline import properties
 from hoodoo_standard.index.simple import SimpleIndex
-from hudi_columns import META_COLUMNS
 from indexed_tables import create, lying, rows
 
 pytestmark = pytest.mark.sampled(4)

@@ -16,8 +16,8 @@ from hoodoo.errors import (
     SchemaError,
     UnsupportedTableError,
 )
+from hoodoo.model.meta import META_COLUMNS
 from hoodoo.testing.stores import RecordingStorage
-from hudi_columns import META_COLUMNS
 
 T1, T2, T3 = "20260101000000001", "20260101000000002", "20260101000000003"
 Make = Callable[..., Any]

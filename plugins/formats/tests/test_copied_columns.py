@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from hoodoo.model.meta import FILE_NAME, META_COLUMNS
 from hoodoo.testing.contracts import file_format_rows as contract
 from hoodoo.testing.contracts.crash import CrashTrials
 from hoodoo_formats.parquet import in_place
 from hoodoo_formats.parquet.in_place import InPlaceWriter
-from hudi_columns import FILE_NAME, META_COLUMNS
 from hypothesis import given, settings
 
 pytestmark = pytest.mark.sampled(4)
