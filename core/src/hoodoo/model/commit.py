@@ -8,8 +8,10 @@ from collections.abc import Mapping
 
 from attrs import Factory, field, frozen
 
-from hoodoo.model.change_data import STATS
 from hoodoo.model.outcome import Figures
+
+# Of a write stat: path of each log of change data -> its bytes.
+CHANGE_LOGS = "cdcStats"
 
 
 class Operation(str, enum.Enum):
@@ -97,7 +99,7 @@ class WriteStat:
     @property
     def paths(self) -> tuple[str, ...]:
         """The file, and the logs of change data beside it."""
-        logs = self.extra.get(STATS)
+        logs = self.extra.get(CHANGE_LOGS)
         return (self.path, *logs) if isinstance(logs, dict) else (self.path,)
 
 

@@ -37,6 +37,10 @@ class BaseFile:
         return path_of(self.partition_path, self.name)
 
 
+# Of a log of change data, at the end of its name.
+CHANGE_SUFFIX = ".cdc"
+
+
 @frozen(order=True)
 class LogFile:
     """One log file. ``instant`` is the base instant (version 6) or the delta commit's (8, 9)."""

@@ -28,7 +28,7 @@ from hoodoo.errors import CorruptTableError, SchemaError
 from hoodoo.hookspecs.log_block import DecodesSome, LogBlockFormat
 from hoodoo.hookspecs.log_format import LogFileWriter
 from hoodoo.kernel.log_files import LogFiles, log_files
-from hoodoo.model.change_data import SUFFIX
+from hoodoo.model.filegroup import CHANGE_SUFFIX
 from hoodoo.model.log_block import BlockKind, Header, LogBlock
 from hoodoo.model.schema.avro import avro_text
 from hoodoo.testing.contracts.file_format_rows import FLAT, rows
@@ -148,7 +148,7 @@ class LogBlockContract:
         """Between other blocks, found again by what scans the file."""
         table, text = sample
         files = LogFiles(log_files().format, {int(log_block.kind): log_block})
-        name = f"x.log{SUFFIX}" if log_block.kind == BlockKind.CDC else "x.log"
+        name = f"x.log{CHANGE_SUFFIX}" if log_block.kind == BlockKind.CDC else "x.log"
         with files.writer(str(tmp_path / name)) as writer:
             writer.rollback_block(_INSTANT, _INSTANT)
             written = self.block(writer, log_block, table, text)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 
 import pyarrow as pa
-from hoodoo.model.change_data import SUFFIX
+from hoodoo.model.filegroup import CHANGE_SUFFIX
 from hoodoo.model.log_block import MAGIC, BlockKind, Damage, LogBlock, kind_name
 
 from hoodoo_formats.log.frames import frame
@@ -80,7 +80,7 @@ def scan(
 def _misplaced(block: LogBlock, path: str) -> bool:
     """Whether the kind of ``block`` is damaged: changes are in files of their own, which have no
     rows."""
-    return block.is_data if path.endswith(SUFFIX) else block.kind == BlockKind.CDC
+    return block.is_data if path.endswith(CHANGE_SUFFIX) else block.kind == BlockKind.CDC
 
 
 def _candidates(window: ScanWindow, start: int, end: int) -> Iterator[int]:

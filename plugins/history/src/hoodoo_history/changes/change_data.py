@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo.errors import CorruptTableError
 from hoodoo.kernel.log_files import LogFiles
-from hoodoo.model.change_data import STATS
-from hoodoo.model.commit import WriteStat
+from hoodoo.model.commit import CHANGE_LOGS, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import LogFile
 from hoodoo.model.log_block import BlockKind
@@ -55,7 +54,7 @@ def noted(
         return None
     found: list[LogFile] = []
     for stat in stats:
-        logs = stat.extra.get(STATS)
+        logs = stat.extra.get(CHANGE_LOGS)
         if not isinstance(logs, dict) or not logs or stat.log_version is not None:
             return None
         for path, size in logs.items():

@@ -8,8 +8,7 @@ from itertools import islice
 from typing import Any
 
 import pyarrow as pa
-from hoodoo.model.change_data import STATS
-from hoodoo.model.commit import WriteStat
+from hoodoo.model.commit import CHANGE_LOGS, WriteStat
 
 # What the stats of many files have in common is there once: a commit may have a hundred thousand.
 _REPEATED = ("partition_path", "prev_commit")
@@ -43,7 +42,7 @@ def stats_batch(stats: Iterable[WriteStat]) -> pa.RecordBatch:
     rows = []
     for stat in stats:
         row = {name: getattr(stat, name, None) for name in STATS_SCHEMA.names}
-        change_logs: dict[str, int] = stat.extra.get(STATS) or {}  # type: ignore[assignment]
+        change_logs: dict[str, int] = stat.extra.get(CHANGE_LOGS) or {}  # type: ignore[assignment]
         for path, size in change_logs.items():
             row |= {"change_log": path, "change_log_size": size}
         rows.append(row)
@@ -68,4 +67,4 @@ def _stat(row: dict[str, Any]) -> WriteStat:
     row["log_files"] = tuple(row["log_files"] or ())
     for name in _REPEATED:
         row[name] = sys.intern(row[name])
-    return WriteStat(**row, extra=_NONE if log is None else {STATS: {log: size}})
+    return WriteStat(**row, extra=_NONE if log is None else {CHANGE_LOGS: {log: size}})

@@ -25,9 +25,8 @@ from hoodoo.hookspecs.file_format import (
     RewritesInPlace,
 )
 from hoodoo.hookspecs.merger import Merger
-from hoodoo.model.change_data import STATS, SUFFIX
-from hoodoo.model.commit import WriteStat
-from hoodoo.model.filegroup import LogFile, path_of
+from hoodoo.model.commit import CHANGE_LOGS, WriteStat
+from hoodoo.model.filegroup import CHANGE_SUFFIX, LogFile, path_of
 from hoodoo.model.meta import FILE_NAME, META_COLUMNS, RECORD_KEY
 from hoodoo.storage.api import Storage, of_size
 from hoodoo.storage.temporaries import scratch_file
@@ -140,7 +139,7 @@ class MergeFile:
             kind = CREATE if target["base_path"] is None else MERGE
             size = self.pending.put(self.storage, partition, name, local, kind, size)
             stat = _stat(target, path_of(partition, name), counts, size)
-            return evolve(stat, extra={STATS: logged}) if logged else stat
+            return evolve(stat, extra={CHANGE_LOGS: logged}) if logged else stat
 
     def _log(self, stack: ExitStack) -> tuple[ChangeLog | None, str]:
         """The log of change data, and the local file that it is in."""
@@ -155,7 +154,7 @@ class MergeFile:
         """Before its base file: whoever sees that has the log. Path and size, as stats name it."""
         base = parse_path(name)
         assert base is not None
-        file = LogFile(partition, base.file_id, base.instant, 1, base.write_token, SUFFIX)
+        file = LogFile(partition, base.file_id, base.instant, 1, base.write_token, CHANGE_SUFFIX)
         size = self.pending.put(self.storage, partition, file.name, local, CREATE, size)
         return {file.path: size}
 

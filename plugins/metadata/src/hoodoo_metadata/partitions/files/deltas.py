@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 from attrs import Factory, frozen
-from hoodoo.model.change_data import STATS
-from hoodoo.model.commit import WriteStat
+from hoodoo.model.commit import CHANGE_LOGS, WriteStat
 
 from hoodoo_metadata.hfile import ENTRIES
 from hoodoo_metadata.partitions.files.rows import ALL_PARTITIONS, encode_files, encode_partitions
@@ -31,7 +30,7 @@ class FileChange:
         for stat in stats:
             files = added.setdefault(stat.partition_path, {})
             files[stat.path.rpartition("/")[2]] = stat.file_size
-            logs = stat.extra.get(STATS)
+            logs = stat.extra.get(CHANGE_LOGS)
             for path, size in logs.items() if isinstance(logs, dict) else ():
                 files[path.rpartition("/")[2]] = int(size)
         return cls(added)
