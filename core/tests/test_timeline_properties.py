@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from hoodoo.errors import (
@@ -255,3 +255,31 @@ def test_partition_metadata(tmp_path: Path, path: str, depth: int) -> None:
     assert found == partitions.PartitionMetadata("20240101000000000", depth)
     with pytest.raises(CorruptTableError):
         partitions.parse(b"commitTime=1")
+
+
+def test_properties_are_there_at_every_step_of_an_update(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer that looks for remains of an update takes the backup of one that is going on."""
+    here = store(tmp_path)
+    made = create.init_table(here, config())
+    storage = type(here)
+
+    def looked(name: str) -> None:
+        real = getattr(storage, name)
+
+        def step(self: Any, *args: Any) -> Any:
+            done = real(self, *args)
+            if args[0] == properties.BACKUP and name == "put_if_absent":
+                monkeypatch.undo()
+                properties.recover(self)  # another writer
+                looked("delete")
+            elif name == "delete":
+                properties.load(self)
+            return done
+
+        monkeypatch.setattr(storage, name, step)
+
+    looked("put_if_absent")
+    changed = properties.update(here, made, {"hoodoo.x": "1"})
+    assert changed.get("hoodoo.x") == properties.load(here).get("hoodoo.x") == "1"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hoodoo
 import pytest
-from hoodoo.calls import elsewhere, noted
+from hoodoo.calls import elsewhere, nearest, noted
 from hoodoo.errors import CallError
 from hoodoo.table.table import Table
 
@@ -46,3 +46,19 @@ def test_an_import_and_a_call_say_it_too() -> None:
         from hoodoo import wave  # type: ignore[attr-defined]  # noqa: F401
     with pytest.raises(CallError, match=r"opens no table\. Fix: hoodoo\.open\(path\)"):
         Table("trips")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("given", "names", "found"),
+    [
+        ("tpi", ["fare", "tip", "trip"], "tip"),
+        ("Fare", ["fare"], "fare"),
+        ("custmer_id", ["customer_id", "id"], "customer_id"),
+        ("amuont", ["amount", "count"], "amount"),
+        ("ts", ["id", "tip"], None),
+        ("x", ["y"], None),
+        ("x", [], None),
+    ],
+)
+def test_the_nearest_name(given: str, names: list[str], found: str | None) -> None:
+    assert nearest(given, names) == found

@@ -14,11 +14,10 @@ from attrs import frozen
 from hoodoo import hookimpl
 from hoodoo.errors import CorruptTableError
 from hoodoo.hookspecs import Registration, Settings
-from hoodoo.hookspecs.file_format import ColumnBounds
+from hoodoo.hookspecs.file_format import BaseFileFormat, BaseFileReader, ColumnBounds
 from hoodoo.model.meta import encoded_as
 from hoodoo.storage.api import Storage
-from hoodoo_formats.parquet.format import ParquetFormat
-from hoodoo_formats.parquet.reader import ParquetReader
+from hoodoo.testing.distributions import made
 from hoodoo_rows.model.normalize import conform, plain_schema
 
 __version__ = "1.0"
@@ -136,7 +135,7 @@ class IpcWriter:
 class VeiledFormat:
     """What an encrypting format does: its files end with ``.parquet``, and no reader of Parquet reads them."""
 
-    inner: ParquetFormat
+    inner: BaseFileFormat
 
     @property
     def extension(self) -> str:
@@ -144,10 +143,10 @@ class VeiledFormat:
 
     @staticmethod
     def from_settings(settings: Settings) -> VeiledFormat:
-        return VeiledFormat(ParquetFormat.from_settings(settings))
+        return VeiledFormat(made("file_format", "PARQUET", settings.options))
 
-    def reader(self, storage: Storage, path: str) -> ParquetReader:
-        return ParquetReader(_Unveiled(storage), path)  # type: ignore[arg-type]
+    def reader(self, storage: Storage, path: str) -> BaseFileReader:
+        return self.inner.reader(_Unveiled(storage), path)  # type: ignore[arg-type]
 
     def writer(
         self, local: str, schema: pa.Schema, expected_rows: int | None = None, base: Any = None

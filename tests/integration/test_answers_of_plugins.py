@@ -11,10 +11,9 @@ import pyarrow as pa
 import pytest
 from attrs import frozen
 from hoodoo.errors import ConfigError, DataError, PluginError
-from hoodoo.hookspecs import Settings
 from hoodoo.hookspecs.index import LOCATIONS_SCHEMA
 from hoodoo.hookspecs.merger import Merged
-from hoodoo.kernel.resolve import resolve
+from hoodoo.testing.distributions import made
 from hoodoo_clustering.hookspecs.clustering import ClusteredGroup
 from hoodoo_rows.testing.tables import Maker
 
@@ -219,7 +218,7 @@ class _WrongEntries:
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        self.simple = resolve("index", "simple", Settings()).instance
+        self.simple = made("index", "simple")
 
     def locate(self, keys: Any, context: Any) -> Any:
         return self.simple.locate(keys, context)

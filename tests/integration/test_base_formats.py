@@ -17,10 +17,8 @@ import pytest
 from hoodoo import Table
 from hoodoo.errors import HoodooError, PluginError
 from hoodoo.hookspecs.file_format import ColumnBounds
-from hoodoo.kernel.registry import kernel
 from hoodoo.testing.contracts.file_format import FileFormatContract
-from hoodoo.testing.distributions import fake_distribution
-from hoodoo_clustering.layout.files import table_layout
+from hoodoo.testing.distributions import fake_distribution, found_anew
 from hoodoo_rows.testing.tables import Maker
 from noted_sizes import restat
 
@@ -41,9 +39,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(folder))
-        kernel.cache_clear()
-        yield
-    kernel.cache_clear()
+        with found_anew():
+            yield
 
 
 rows = Maker(
@@ -119,7 +116,7 @@ def test_ranges_prune_where_the_format_knows_them(tmp_path: Path, base: str, pru
     scan = table.read(where=pc.field("v") >= 50)
     assert scan.count() == 5
     assert scan.plan.pruned_by_metadata == pruned
-    known = [file.bounds[0] for file in table_layout(table.handle.source(), ["v"]).files]
+    known = [file.bounds[0] for file in table.report("layout", columns=["v"]).files]
     assert (known.count(None) == len(known)) == (base == "ipc")
 
 

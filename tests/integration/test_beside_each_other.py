@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from datetime import datetime, timedelta, timezone
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ import pyarrow as pa
 import pytest
 from hoodoo import Table
 from hoodoo.errors import CommitConflictError
-from hoodoo.timeline import properties, publish
+from hoodoo.testing.steps import around, before, clock
+from hoodoo.testing.tables import change_properties
 from hoodoo_rows.testing.tables import tuples
 
 pytestmark = pytest.mark.sampled(4)
@@ -51,24 +52,6 @@ def data(ids: Any, v: int, day: str = "a") -> pa.Table:
 
 
 rows = partial(tuples, columns=["id", "day", "v"])
-
-
-@contextmanager
-def before(step: str, others: Callable[[], object]) -> Iterator[list[str]]:
-    """``others`` come right before the first publish.``step``; the list says so."""
-    real = getattr(publish, step)
-    came: list[str] = []
-
-    def gated(*args: Any, **kwargs: Any) -> Any:
-        if not came:
-            came.append(step)
-            others()
-        return real(*args, **kwargs)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publish, step, gated)
-        yield came
-    assert came
 
 
 @pytest.mark.parametrize("version", [9, 6])
@@ -173,7 +156,6 @@ def test_a_clock_that_is_behind_makes_no_hole(
     archived and younger would be gone, for readers, while the write is pending."""
     create(tmp_path).upsert(data([0], 0))
     ahead = timedelta(0)
-    monkeypatch.setattr(publish, "_at", lambda now: now or datetime.now(timezone.utc) + ahead)
 
     def others() -> None:
         nonlocal ahead
@@ -186,15 +168,13 @@ def test_a_clock_that_is_behind_makes_no_hole(
 
     with_gate: list[int] = []
     seen = []
-    complete = publish.complete
 
-    def looked(*args: Any, **kwargs: Any) -> Any:
+    def looked(complete: Callable[[], Any]) -> Any:
         if with_gate:
             seen.append(len(rows(tmp_path)))
-        return complete(*args, **kwargs)
+        return complete()
 
-    monkeypatch.setattr(publish, "complete", looked)
-    with before("request", others):
+    with clock(lambda: ahead), around("complete", looked), before("request", others):
         opened(tmp_path).append(data([100], 0))
     assert seen[0] == 9 and len(rows(tmp_path)) == 10
 
@@ -220,7 +200,7 @@ def test_several_writers_remove_the_metadata_table(tmp_path: Path) -> None:
     for n in range(4):
         table.upsert(data([n], 0, f"d{n}"))
     changes = {"hoodie.table.metadata.partitions": "files"}
-    properties.update(table.handle.storage, table.config, changes)
+    change_properties(table.handle.storage, changes)
     (tmp_path / ".hoodie/metadata/files").mkdir(parents=True)
     failed: list[BaseException] = []
     start = threading.Barrier(4)
@@ -244,33 +224,6 @@ def test_several_writers_remove_the_metadata_table(tmp_path: Path) -> None:
     assert not os.path.exists(tmp_path / ".hoodie/metadata")
 
 
-def test_properties_are_there_at_every_step_of_an_update(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A writer that looks for remains of an update takes the backup of one that is going on."""
-    table = create(tmp_path)
-    storage = type(table.handle.storage)
-
-    def looked(name: str) -> None:
-        real = getattr(storage, name)
-
-        def step(self: Any, *args: Any) -> Any:
-            done = real(self, *args)
-            if args[0] == properties.BACKUP and name == "put_if_absent":
-                monkeypatch.undo()
-                properties.recover(self)  # another writer
-                looked("delete")
-            elif name == "delete":
-                properties.load(self)
-            return done
-
-        monkeypatch.setattr(storage, name, step)
-
-    looked("put_if_absent")
-    changed = properties.update(table.handle.storage, table.config, {"hoodoo.x": "1"})
-    assert changed.get("hoodoo.x") == properties.load(table.handle.storage).get("hoodoo.x") == "1"
-
-
 @pytest.mark.parametrize("version", [9, 6])
 @pytest.mark.parametrize("kind", [COW, MOR])
 @pytest.mark.parametrize("seen", ["request", "recovery"])
@@ -282,29 +235,28 @@ def test_nothing_is_written_on_what_is_about_to_be_undone(
     create(tmp_path, table_type=kind, table_version=version).upsert(data(range(5), 0))
     last = opened(tmp_path).upsert(data([1], 1)).instant
     announced, decided = threading.Event(), threading.Event()
-    request, inflight = publish.request, publish.inflight
 
     def undo() -> None:
         opened(tmp_path).rollback(last)
 
     undoing = threading.Thread(target=undo)
 
-    def requested(*args: Any, **kwargs: Any) -> Any:
+    def requested(request: Callable[[], Any]) -> Any:
         if threading.current_thread() is not undoing and not undoing.is_alive():
             undoing.start()
             assert announced.wait(60)
-        return request(*args, **kwargs)
+        return request()
 
-    def begun(*args: Any, **kwargs: Any) -> Any:
+    def begun(inflight: Callable[[], Any]) -> Any:
         if threading.current_thread() is undoing:
             announced.set()
             assert decided.wait(60)
-        return inflight(*args, **kwargs)
+        return inflight()
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publish, "inflight", begun)
+    with ExitStack() as stack:
+        stack.enter_context(around("inflight", begun))
         if seen == "request":
-            patch.setattr(publish, "request", requested)
+            stack.enter_context(around("request", requested))
         else:
             undoing.start()
             assert announced.wait(60)

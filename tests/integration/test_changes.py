@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hoodoo.errors import ConfigError, CorruptTableError, SchemaError
-from hoodoo.kernel.log_files import log_files
+from hoodoo.testing import log_builders
 from hoodoo.testing.directory import DirectoryStorage
-from hoodoo_history.changes import plan as changes_plan
 from small_histories import SCHEMA, Change, History, Kind, Row
 from test_incremental import KINDS, create, data
 
@@ -161,23 +160,6 @@ def test_keys_that_are_there_twice(tmp_path: Path) -> None:
     assert sorted(op[1] for op in ops[1:]) == [1.0, 2.0][: changed.updated]
 
 
-def test_a_large_replacement_is_compared_in_parts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table = create(tmp_path / "t", hoodoo__layout="new_files")
-    for n in range(3):
-        table.upsert(data(*((i, "oslo", float(n)) for i in range(n * 40, n * 40 + 40))))
-    before = table.insert_overwrite(data(*((i, "oslo", 9.0) for i in range(20, 140))))
-    whole = pa.table(table.changes("earliest")).to_pylist()
-    monkeypatch.setattr(changes_plan, "UNIT_BYTES", 2000)
-    parts = table.changes("earliest")
-    assert max(unit.parts for unit in parts.plan.units) > 3
-    assert sorted(map(repr, pa.table(parts).to_pylist())) == sorted(map(repr, whole))
-    last = [row["op"] for row in whole if row["instant"] == before.instant]
-    counted = {op: last.count(op) for op in ("delete", "update", "insert")}
-    assert counted == {"delete": 20, "update": 100, "insert": 20}
-
-
 @pytest.mark.parametrize("version", [9, 6])
 @pytest.mark.parametrize("merged", [False, True])
 def test_a_state_before_that_was_cleaned_is_an_error(
@@ -198,10 +180,10 @@ def test_a_state_before_that_was_cleaned_is_an_error(
 # --- logs of change data ------------------------------------------------------------------------------
 def logs_of(path: Path) -> dict[str, list[dict[str, Any]]]:
     """Path of each log -> its rows."""
-    storage, found = DirectoryStorage(str(path)), {}
+    found = {}
     for log in sorted(path.rglob(".*.cdc")):
         name = log.relative_to(path).as_posix()
-        with log_files().reader(storage, name) as reader:
+        with log_builders.opened(log) as reader:
             assert not reader.damages
             found[name] = [row for block in reader.blocks for row in reader.rows(block).to_pylist()]
     return found

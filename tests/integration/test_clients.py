@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -14,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pytest
-from hoodoo.errors import EngineError
 
 TABLE = "cow_v9_txns_simple_nometa"
 
@@ -74,16 +72,3 @@ def test_a_requested_schema_is_cast_to(scan: Any) -> None:
 
 def test_pandas(scan: Any) -> None:
     assert len(scan.to_reader().read_pandas()) == 12
-
-
-def test_without_spark_the_distribution_to_install_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What answers is whichever plugin is there: here, none."""
-    from hoodoo_rows.read import scan
-
-    table = hoodoo.create(str(tmp_path / "t"), pa.schema([("id", pa.int64())]), record_key="id")
-    nothing = SimpleNamespace(implementations=lambda hook: [])
-    monkeypatch.setattr(scan, "kernel", lambda: nothing)
-    with pytest.raises(EngineError, match="hoodoo-spark"):
-        table.read().to_spark()

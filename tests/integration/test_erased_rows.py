@@ -10,7 +10,7 @@ import hudi
 import pyarrow as pa
 import pytest
 from hoodoo.hookspecs.merger import Merged
-from hoodoo.timeline import publish
+from hoodoo.testing.steps import before
 
 SCHEMA = pa.schema([("id", pa.int64()), ("ts", pa.int64()), ("v", pa.string())])
 DEAD = "_hoodie_is_deleted"
@@ -157,23 +157,10 @@ def test_writers_that_append_beside_each_other_erase_as_well(
         table = hoodoo.open(path, options)
         table.delete([1]) if first == "delete" else table.upsert([late])
 
-    complete, came = publish.complete, list[str]()
-
-    def gated(*args: Any, **named: Any) -> Any:
-        if not came:
-            came.append(first)
-            other()
-        return complete(*args, **named)
-
-    monkeypatch.setattr(publish, "complete", gated)
     table = hoodoo.open(path, options)
-    if first == "delete":
-        table.upsert([late])
-        assert seen(table) == ["late", "other"]
-    else:
-        table.delete([1])
-        assert seen(table) == ["other"]
-    assert came
+    with before("complete", other):
+        table.upsert([late]) if first == "delete" else table.delete([1])
+    assert seen(table) == (["late", "other"] if first == "delete" else ["other"])
 
 
 def test_services_insert_nothing(tmp_path: Path) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import hoodoo
@@ -16,9 +15,8 @@ from hoodoo.errors import CommitConflictError, ConfigError, DataError, HoodooErr
 from hoodoo.hookspecs import Registration
 from hoodoo.hookspecs.action import AfterWrite
 from hoodoo.hookspecs.observer import Event
-from hoodoo.kernel import registry
-from hoodoo.kernel.discover import Plugin, discover
-from hoodoo.kernel.registry import Kernel
+from hoodoo.testing.distributions import installed
+from hoodoo.testing.steps import around
 from hoodoo.timeline.batches import Batch
 from hoodoo_rows.testing.tables import Maker
 
@@ -63,18 +61,11 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Event]]:
     """What an observer and the actions above are told, as plugins like any other."""
     seen: list[Event] = []
 
-    @hookimpl
     def hoodoo_event(event: Event) -> None:
         seen.append(event)
 
-    plugin = SimpleNamespace(hoodoo_event=hoodoo_event, hoodoo_actions=hoodoo_actions)
-    mine = Plugin("mine", "mine", "mine", "1", plugin)
-    made = Kernel([*discover().plugins, mine])
-    monkeypatch.setattr(registry, "discover", lambda: SimpleNamespace(
-        plugins=[*made.plugins], broken=(), disabled=(), unknown=()))  # fmt: skip
-    registry.kernel.cache_clear()
-    yield seen
-    registry.kernel.cache_clear()
+    with installed("mine", hoodoo_event=hoodoo_event, hoodoo_actions=hoodoo_actions):
+        yield seen
 
 
 SCHEMA = pa.schema([("k", pa.int64()), ("p", pa.string()), ("v", pa.int64())])
@@ -255,18 +246,15 @@ def test_an_action_of_a_third_party_has_events_for_nothing(table: Table, told: l
 def test_a_lost_attempt_is_repeated_in_one_run(
     table: Table, told: list[Event], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hoodoo_rows.write.transaction import WriteTransaction
-
     conflicts = [CommitConflictError("instant", "was not published.")]
-    decide = WriteTransaction.decide
 
-    def conflicting(write: WriteTransaction) -> Any:
+    def conflicting(complete: Callable[[], Any]) -> Any:
         if conflicts:
             raise conflicts.pop()
-        return decide(write)
+        return complete()
 
-    monkeypatch.setattr(WriteTransaction, "decide", conflicting)
-    table.insert(rows(1))
+    with around("complete", conflicting):
+        table.insert(rows(1))
     assert end(told, "write").kind == "write.committed"
     steps = [e.step for e in of(told, "write")]
     assert steps == [

@@ -25,7 +25,7 @@ from hoodoo.errors import (
     PluginError,
     SchemaError,
 )
-from hoodoo_cli.commandline import main
+from hoodoo_cli.testing.command import run_command
 from hoodoo_rows.api import Rows
 
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("day", pa.date32())])
@@ -374,15 +374,13 @@ def test_fault_c_create_on_a_file(tmp_path: Path) -> None:
 
 
 def test_fault_c_commands_look_before_they_ask(
-    table: hoodoo.Table, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    table: hoodoo.Table, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for command in (
         ["restore", table.path, "123"], ["rollback", table.path, "123"],
         ["cluster", table.path, "--cancel", "123"],
     ):  # fmt: skip
-        monkeypatch.setattr("sys.argv", ["hoodoo", *command])
-        with pytest.raises(SystemExit) as ended:
-            main()
+        code = run_command(*command)
         said = capsys.readouterr().err
-        assert ended.value.code == 2
+        assert code == 2
         assert "123: is no" in said and "[y/N]" not in said

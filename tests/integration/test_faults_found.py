@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from attrs import frozen
-from hoodoo import Table
 from hoodoo.errors import (
     CommitConflictError,
     CommitUnknownError,
@@ -32,10 +31,8 @@ from hoodoo.errors import (
 )
 from hoodoo.hookspecs.merger import Merged
 from hoodoo.storage.api import Storage
-from hoodoo.table.settings import open_storage
 from hoodoo.testing.stores import Delegating
-from hoodoo.timeline import properties
-from hoodoo.timeline.codec import avro
+from hoodoo.testing.tables import opened_in, plan
 
 pytestmark = pytest.mark.sampled
 
@@ -487,7 +484,7 @@ def _planned(table: hoodoo.Table, action: str, name: str, record: dict[str, Any]
     """A plan that somebody else has put on the timeline, the newest there."""
     folder = Path(table.path.removeprefix("file://")) / ".hoodie/timeline"
     path = folder / f"20990101000000000.{action}.requested"
-    path.write_bytes(avro.encode(name, record))
+    path.write_bytes(plan(name, record))
     return path
 
 
@@ -682,9 +679,9 @@ def test_a_table_that_is_moved_in_mid_write_is_not_made_again_at_its_old_path(
     """Half a table was there before, and a write whose decision lay in it was acknowledged."""
     old, new = tmp_path / "old", tmp_path / "new"
     hoodoo.create(str(old), NUMBERS, record_key="id").upsert([{"id": 1, "n": 1}])
-    store = MovedBefore(open_storage(str(old), {}), STEPS[step], lambda: old.rename(new))
+    store = MovedBefore(hoodoo.open(str(old)).handle.storage, STEPS[step], lambda: old.rename(new))
     with pytest.raises(HoodooError) as error:
-        Table(store, properties.load(store), {}).upsert([{"id": 1, "n": 2}])
+        opened_in(store).upsert([{"id": 1, "n": 2}])
     assert store.moved and not old.exists(), error.value
     decided = step == "commit"
     assert isinstance(error.value, CommitUnknownError) is decided

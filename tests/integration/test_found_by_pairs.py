@@ -8,11 +8,10 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 import pytest
-from hoodoo import Table
 from hoodoo.errors import ConfigError, HoodooError, OptionConflictError
 from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import GatedStorage
-from hoodoo.timeline import properties
+from hoodoo.testing.tables import opened_in
 from hoodoo_rows.testing.tables import Tuples
 from hoodoo_standard.engine.local import LocalEngine
 from hudi_columns import META_COLUMNS
@@ -436,6 +435,6 @@ def test_an_overwrite_beside_a_group_that_a_write_has_begun(tmp_path: Path) -> N
             hoodoo.open(found.path).insert_overwrite_table(rows(("b", "x", 2)))
 
     store = GatedStorage(DirectoryStorage(str(tmp_path / "t")), gate)
-    Table(store, properties.load(store), {}, LocalEngine(1)).upsert(rows(("c", "new", 3)))
+    opened_in(store, engine=LocalEngine(1)).upsert(rows(("c", "new", 3)))
     assert ended
     assert stored(hoodoo.open(found.path)) == [("b", "x", 2), ("c", "new", 3)]

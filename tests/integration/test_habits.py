@@ -23,6 +23,7 @@ from hoodoo.errors import (
     SchemaError,
     TableExistsError,
 )
+from hoodoo.testing.steps import around
 from hoodoo.timeline.batches import Batch
 
 KINDS = [("cow", 6), ("cow", 9), ("mor", 6), ("mor", 9)]
@@ -133,19 +134,14 @@ def test_rows_that_are_marked_as_deleted_double_no_key(
     [(True, "is there, and has the rows"), (False, r"may have the rows: table\.history\(\)")],
 )
 def test_a_commit_that_is_not_known_leaves_no_empty_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lands: bool, said: str
+    tmp_path: Path, lands: bool, said: str
 ) -> None:
-    from hoodoo_rows import writes
-
-    upsert = writes.upsert
-
-    def lost(*given: Any, **named: Any) -> Any:
+    def lost(complete: Callable[[], Any]) -> Any:
         if lands:
-            upsert(*given, **named)
+            complete()
         raise CommitUnknownError("commit", "may have been published.", "Look at the timeline.")
 
-    monkeypatch.setattr(writes, "upsert", lost)
-    with pytest.raises(CommitUnknownError, match=said):
+    with around("complete", lost), pytest.raises(CommitUnknownError, match=said):
         hoodoo.create(tmp_path / "t", RIDES, record_key="id")
     assert hoodoo.open(tmp_path / "t").count() == 3 * lands
 

@@ -12,9 +12,8 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hoodoo.actions.transaction import Transaction
+from hoodoo.testing.steps import before
 from hoodoo_rows.testing.tables import Maker
-from hoodoo_standard.storage.local import LocalStorage
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -36,17 +35,18 @@ def made(path: Path, options: dict[str, str], index: str = "simple", kind: str =
 
 
 @pytest.fixture
-def listed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The directories outside of ``.hoodie`` that were listed."""
     found: list[str] = []
-    before = LocalStorage.list
+    store = type(hoodoo.create(str(tmp_path / "other"), SCHEMA, record_key="id").handle.storage)
+    before = store.list
 
-    def counted(self: LocalStorage, prefix: str = "", recursive: bool = False) -> Any:
+    def counted(self: Any, prefix: str = "", recursive: bool = False) -> Any:
         if not prefix.startswith(".hoodie"):
             found.append(prefix)
         return before(self, prefix, recursive)
 
-    monkeypatch.setattr(LocalStorage, "list", counted)
+    monkeypatch.setattr(store, "list", counted)
     return found
 
 
@@ -83,29 +83,24 @@ def test_other_partition_paths_are_not_listed(
     ],
 )
 def test_files_that_a_clean_takes_away_before_they_are_listed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, index: str, metadata: int
+    tmp_path: Path, kind: str, index: str, metadata: int
 ) -> None:
     """A writer has looked at the timeline. Before it is on it, another one rewrites the file group, and a clean takes
     the file that the first one would have seen."""
     more = {"hoodie.bucket.index.num.buckets": "2"} if index == "bucket" else {}
     quiet = {"hoodie.clean.automatic": "false"}
     table = made(tmp_path / "t", {**METADATA[metadata], **more, **quiet}, index, kind)
-    before, looks = Transaction.begin, 0
 
-    def begin(*args: Any, **named: Any) -> Any:
-        nonlocal looks
-        looks += 1
-        if looks == 1:
-            other = hoodoo.open(table.path, quiet)
-            for v in (2, 3):
-                other.upsert(rows([10, 11], "p1", v))
-                if kind == "MERGE_ON_READ":
-                    other.compact()
-            assert other.clean(commits_retained=1).instant
-        return before(*args, **named)
+    def others() -> None:
+        other = hoodoo.open(table.path, quiet)
+        for v in (2, 3):
+            other.upsert(rows([10, 11], "p1", v))
+            if kind == "MERGE_ON_READ":
+                other.compact()
+        assert other.clean(commits_retained=1).instant
 
-    monkeypatch.setattr(Transaction, "begin", begin)
-    table.upsert(rows([11, 97], "p1", 4))
+    with before("request", others):
+        table.upsert(rows([11, 97], "p1", 4))
     found = table.read(where=pc.field("part") == "p1").to_arrow().sort_by("id").to_pydict()
     assert found["id"] == [10, 11, 12, 13, 14, 97]
     assert found["v"] == [3, 4, 1, 1, 1, 4]

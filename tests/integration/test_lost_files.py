@@ -12,7 +12,6 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.errors import CorruptTableError
-from hoodoo.participants import lost
 from hoodoo_rows.testing.tables import Maker
 
 pytestmark = pytest.mark.sampled(4)
@@ -150,31 +149,6 @@ def test_a_file_that_came_after_a_clean_of_its_partition_is_missed(
     refused(lambda: table.read().to_arrow(), file.name)
     refused(lambda: table.upsert(rows([1], 3)), file.name)
     assert "file.missing" in table.verify().kinds
-
-
-def test_each_commit_is_read_once_and_no_more_than_so_many(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table = made(tmp_path / "t", "COPY_ON_WRITE", 9, "plain")
-    for value in range(9):
-        table.upsert(rows([1], value))
-    monkeypatch.setattr(lost, "MOST_COMMITS", 4)
-    seen: list[str] = []
-    real = lost._read
-
-    def counted(snapshot: Any, instant: Any) -> Any:
-        seen.append(instant.requested)
-        return real(snapshot, instant)
-
-    monkeypatch.setattr(lost, "_read", counted)
-    table = hoodoo.open(table.path)
-    for _ in range(3):
-        assert table.read().count() == 1
-    writes = [w.requested for w in table.timeline().writes()]
-    assert sorted(seen) == writes[-4:]
-    table.upsert(rows([1], 10))
-    table.read().count()
-    assert len(seen) == len(set(seen)) == 5
 
 
 @pytest.mark.sampled(3, among="on Spark")

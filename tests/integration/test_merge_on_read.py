@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 import pytest
 from hoodoo import Table
 from hoodoo.errors import DuplicateKeyError
-from hoodoo.kernel.log_files import log_files
 from hoodoo.model.log_block import BlockKind, LogBlock
+from hoodoo.testing import log_builders
 from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import RecordingStorage
-from hoodoo_formats.parquet.reader import ParquetReader
+from hoodoo_rows.api import StoredFiles
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -82,12 +82,7 @@ def bases(path: Path) -> dict[str, bytes]:
 
 
 def blocks(path: Path, files: Sequence[str]) -> list[LogBlock]:
-    found: list[LogBlock] = []
-    for file in files:
-        with log_files().reader(DirectoryStorage(str(path)), file) as reader:
-            assert not reader.damages
-            found += reader.blocks
-    return found
+    return log_builders.blocks(*(path / file for file in files))
 
 
 # --- updates --------------------------------------------------------------------------------------
@@ -356,14 +351,17 @@ def test_filters_see_merged_rows(wide: hoodoo.Table, where: Any) -> None:
 def test_row_groups_are_skipped_only_where_no_stored_row_could_win(
     wide: hoodoo.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    inner, rows = ParquetReader.batches, []
+    (base, *_) = (one.base_file for one in wide.file_slices() if one.base_file)
+    with StoredFiles.format(wide.handle.source()).reader(wide.handle.storage, base.path) as opened:
+        kind = type(opened)
+    inner, rows = kind.batches, []
 
-    def batches(reader: ParquetReader, *given: Any, **more: Any) -> Iterator[pa.RecordBatch]:
+    def batches(reader: Any, *given: Any, **more: Any) -> Iterator[pa.RecordBatch]:
         for batch in inner(reader, *given, **more):
             rows.append(batch.num_rows)
             yield batch
 
-    monkeypatch.setattr(ParquetReader, "batches", batches)
+    monkeypatch.setattr(kind, "batches", batches)
     assert wide.read(columns=["id"], where=pc.field("id") == 17).count() == 1
     assert sum(rows) < 50  # rows of other keys meet none of this one
     rows.clear()

@@ -12,7 +12,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hoodoo.calls import nearest
 from hoodoo.errors import CallError, MissingColumnError, SchemaError
 
 SCHEMA = pa.schema(
@@ -213,19 +212,3 @@ def test_nested_values_without_a_type_have_that_of_the_table(
 def test_an_empty_list_of_sql_has_the_type_of_the_table(table: hoodoo.Table, empty: str) -> None:
     hoodoo.sql(f"INSERT INTO t (id, tags) SELECT 2, {empty}", {"t": table})
     assert table.read(["tags"], where="id = 2").to_pylist() == [{"tags": []}]
-
-
-@pytest.mark.parametrize(
-    ("given", "names", "found"),
-    [
-        ("tpi", ["fare", "tip", "trip"], "tip"),
-        ("Fare", ["fare"], "fare"),
-        ("custmer_id", ["customer_id", "id"], "customer_id"),
-        ("amuont", ["amount", "count"], "amount"),
-        ("ts", ["id", "tip"], None),
-        ("x", ["y"], None),
-        ("x", [], None),
-    ],
-)
-def test_the_nearest_name(given: str, names: list[str], found: str | None) -> None:
-    assert nearest(given, names) == found

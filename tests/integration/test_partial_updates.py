@@ -10,9 +10,8 @@ import hudi
 import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, MissingColumnError
-from hoodoo.kernel.log_files import log_files
 from hoodoo.model.log_block import LogBlock
-from hoodoo.testing.directory import DirectoryStorage
+from hoodoo.testing import log_builders
 
 SCHEMA = pa.schema(
     [("id", pa.int64()), ("ts", pa.int64()), ("price", pa.float64()), ("note", pa.string())]
@@ -45,12 +44,7 @@ def _theirs(path: Path) -> dict[int, tuple[Any, ...]]:
 
 
 def _blocks(path: Path) -> list[LogBlock]:
-    storage = DirectoryStorage(str(path))
-    found: list[LogBlock] = []
-    for file in sorted(path.glob(".*.log.*")):
-        with log_files().reader(storage, file.name) as reader:
-            found += reader.blocks
-    return found
+    return log_builders.blocks(*sorted(path.glob(".*.log.*")))
 
 
 @pytest.mark.sampled(1)

@@ -10,8 +10,7 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.errors import DataError, HoodooWarning
-from hoodoo.kernel.registry import kernel
-from hoodoo.testing.distributions import fake_distribution
+from hoodoo.testing.distributions import fake_distribution, found_anew
 from hoodoo_rows.testing.tables import Maker
 
 # Says in a file of its own, decided with the commit, what each commit has added; refuses more than 100 rows.
@@ -124,9 +123,8 @@ def _installed(
         tmp_path / "installed", "acme", entry_points={"acme": module}, modules={module: source}
     )
     monkeypatch.syspath_prepend(str(folder))
-    kernel.cache_clear()
-    yield
-    kernel.cache_clear()
+    with found_anew():
+        yield
 
 
 def said(table: Path) -> dict[str, int]:

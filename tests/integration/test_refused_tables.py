@@ -22,7 +22,7 @@ import pytest
 from attrs import Factory, frozen
 from hoodoo.errors import HoodooError, HoodooWarning, UnsupportedTableError
 from hoodoo.model.log_block import BlockKind
-from hoodoo_formats.log.writer import LogWriter
+from hoodoo.testing.log_builders import new_log
 from pyarrow.parquet import encryption
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -108,14 +108,14 @@ def commits(path: Path, change: Callable[[dict[str, Any]], None]) -> Made:
     return Made(path)
 
 
-def with_block(path: Path, write: Callable[[LogWriter], object]) -> Made:
+def with_block(path: Path, write: Callable[[Any], object]) -> Made:
     """The newest log file has that block, and no other."""
     table(path, version=6)
     (log,) = path.glob("eu/.*.log.*")
     local = path.with_suffix(".log")
-    with LogWriter(str(local)) as writer:
-        write(writer)
-        writer.close()
+    writer = new_log(local)
+    write(writer)
+    writer.close()
     log.write_bytes(local.read_bytes())
     size = log.stat().st_size
 
@@ -127,7 +127,7 @@ def with_block(path: Path, write: Callable[[LogWriter], object]) -> Made:
     return commits(path, sized)
 
 
-def hfile_block(writer: LogWriter) -> None:
+def hfile_block(writer: Any) -> None:
     schema = json.dumps(
         {"type": "record", "name": "r", "fields": [{"name": "id", "type": "string"}]}
     )
@@ -136,7 +136,7 @@ def hfile_block(writer: LogWriter) -> None:
     )
 
 
-def java_deletes(writer: LogWriter) -> None:
+def java_deletes(writer: Any) -> None:
     content = struct.pack(">ii", 2, 4) + b"java"
     writer.block(BlockKind.DELETE, "20200101000000000", "{}", lambda file: file.write(content))
 

@@ -10,8 +10,7 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, PluginError
-from hoodoo.hookspecs.registration import Settings
-from hoodoo.kernel.resolve import resolve
+from hoodoo.testing.distributions import made
 from hoodoo.testing.samples import nested
 from hoodoo_rows.testing.metered import MeteredEngine
 from hoodoo_rows.testing.tables import whole
@@ -82,7 +81,7 @@ def test_a_serializer_that_nobody_offers(tmp_path: Path) -> None:
 
 # --- what crosses ---------------------------------------------------------------------------------
 def metered(table: hoodoo.Table, write: str, data: pa.Table, name: str = "arrow") -> MeteredEngine:
-    engine = MeteredEngine(LocalEngine(2), resolve("serializer", name, Settings()).instance)
+    engine = MeteredEngine(LocalEngine(2), made("serializer", name))
     getattr(table, write)(data, engine=engine)
     return engine
 

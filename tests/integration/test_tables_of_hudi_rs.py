@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import CorruptTableError, HoodooWarning, UnsupportedTableError
 from hoodoo.testing.directory import DirectoryStorage
-from hoodoo.timeline import properties
+from hoodoo.testing.distributions import made
+from hoodoo.testing.tables import change_properties
 from hoodoo_metadata.hfile import Checksum
 from hoodoo_metadata.hfile.format import DATA, HEADER, HEADER_BYTES, INFO, ROOT
-from hoodoo_standard.index.bucket_rows import SEEN, BucketRows
 
 SCHEMA = pa.schema(
     [("v", pa.string()), ("id", pa.int64()), ("ts", pa.int64()), ("city", pa.string())]
@@ -37,7 +37,7 @@ def test_the_first_rows_of_a_table_that_says_no_schema_bring_it(
         path, SCHEMA, record_key="id", ordering="ts", partition_by=partition, table_type=kind
     )
     store = DirectoryStorage(path)
-    properties.update(store, properties.load(store), {"hoodie.table.create.schema": None})
+    change_properties(store, {"hoodie.table.create.schema": None})
     table = hoodoo.open(path)
     assert table.read().to_arrow().num_rows == 0 and table.verify().ok
     assert table.schema.names == []
@@ -55,7 +55,7 @@ def test_the_first_rows_bring_the_column_of_a_secondary_index(tmp_path: Path, ki
     path = str(tmp_path / "t")
     hoodoo.create(path, SCHEMA, record_key="id", index="record_index", table_type=kind)
     store = DirectoryStorage(path)
-    properties.update(store, properties.load(store), {"hoodie.table.create.schema": None})
+    change_properties(store, {"hoodie.table.create.schema": None})
     written = hoodoo.open(path).upsert(ROWS)
     hoodoo.open(path).create_index("by_city", "city")
     hoodoo.open(path).rollback(written.instant)
@@ -71,7 +71,7 @@ def test_a_root_that_is_not_marked_is_a_note_and_the_next_write_marks_it(tmp_pat
     table = hoodoo.create(str(path), SCHEMA, record_key="id", ordering="ts")
     table.upsert(ROWS)
     store = DirectoryStorage(str(path))
-    properties.update(store, properties.load(store), {"hoodie.table.create.schema": None})
+    change_properties(store, {"hoodie.table.create.schema": None})
     mark = path / ".hoodie_partition_metadata"
     mark.unlink()
     report = hoodoo.open(str(path)).verify()
@@ -86,11 +86,11 @@ def by_a_program_without_buckets(path: Path, rows: pa.Table) -> None:
     """Upsert ``rows`` as hudi-rs does: it finds keys in files, gives new ones to a small file or to a new file group, and
     its files say that it wrote them."""
     store, before = DirectoryStorage(str(path)), set(path.rglob("*.parquet"))
-    config = properties.load(store)
+    config = hoodoo.open(str(path)).config
     kept = {k: v for k, v in config.properties.items() if "index" in k}
-    properties.update(store, config, dict.fromkeys(kept))
+    change_properties(store, dict.fromkeys(kept))
     hoodoo.open(str(path)).upsert(rows)
-    properties.update(store, properties.load(store), kept)
+    change_properties(store, kept)
     for file in set(path.rglob("*.parquet")) - before:
         data = file.read_bytes()
         assert b"parquet-cpp-arrow" in data
@@ -164,19 +164,26 @@ def test_what_others_put_into_the_right_buckets_is_looked_at_once(tmp_path: Path
     table = hoodoo.open(str(path))
     table.upsert(keyed(range(3), "again"))
     timeline = table.timeline()
-    seen = timeline.metadata(table.handle.storage, timeline.writes()[-1]).extra[SEEN]
+    seen = timeline.metadata(table.handle.storage, timeline.writes()[-1]).extra[
+        "hoodoo.bucket.rows.seen"
+    ]
     assert timeline.writes()[-2].requested in seen
     assert table.read().count() == 6 and table.verify().ok
 
 
 @pytest.fixture
-def unnoted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContextManager[None]]:
+def unnoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[], AbstractContextManager[None]]:
     """Within it commits are as those of Spark Hudi: their writer knows buckets, and notes nothing of what it has seen."""
+
+    table = with_buckets(tmp_path / "other", 2)
+    noting = made("participant", "bucket_rows").join(table.handle.storage, table.timeline())
 
     @contextmanager
     def within() -> Iterator[None]:
         with monkeypatch.context() as patched:
-            patched.setattr(BucketRows, "begin", lambda self, change: None)
+            patched.setattr(type(noting), "begin", lambda self, change: None)
             yield
 
     return within

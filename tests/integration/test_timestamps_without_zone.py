@@ -17,8 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from hoodoo.errors import DataError, SchemaError
-from hoodoo_cli.commandline import main
-from hoodoo_rows.write.truncate import truncated
+from hoodoo_cli.testing.command import run_command
 
 US, MS, UTC = pa.timestamp("us"), pa.timestamp("ms"), pa.timestamp("us", "UTC")
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
@@ -469,9 +468,7 @@ def test_files_make_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def _run(*words: Any, code: int = 0) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main([str(word) for word in words])
-    assert int(caught.value.code or 0) == code
+    assert run_command(*words) == code
 
 
 # --- Spark ------------------------------------------------------------------------------------------
@@ -633,25 +630,3 @@ def test_nanoseconds(tmp_path: Path, zone: str | None) -> None:
     assert found["at"].cast(pa.int64()).to_pylist() == whole
     inner = pc.struct_field(pc.list_flatten(found["deep"]), "x")
     assert inner.cast(pa.int64()).to_pylist() == whole
-
-
-def test_truncated_at_any_depth() -> None:
-    ns, us = pa.timestamp("ns"), US
-    pairs = [
-        (pa.map_(pa.string(), ns), pa.map_(pa.string(), us), [[("a", 1_999)], None, []]),
-        (pa.large_list(ns), pa.list_(us), [[1_999, None], None, []]),
-        (pa.list_view(ns), pa.list_(us), [[-1], None, [5]]),
-        (pa.struct([("x", ns), ("y", pa.int64())]), pa.struct([("x", us)]), [{"x": 1_999, "y": 1}, None, {"x": None, "y": 2}]),
-        (pa.timestamp("us"), pa.timestamp("ms"), [1_999, None, -1]),
-    ]  # fmt: skip
-    for found, kind, values in pairs:
-        batch = pa.record_batch({"v": pa.array(values, found), "other": pa.array([1, 2, 3])})
-        for start in range(3):  # of slices, too
-            cut = truncated(batch.slice(start), pa.schema([("v", kind)]))
-            assert (
-                cut.num_rows == 3 - start
-                and cut["v"].is_valid().to_pylist() == batch["v"].is_valid().to_pylist()[start:]
-            )
-            cut.validate(full=True)
-    one = truncated(pa.record_batch({"v": pa.array([-1, 1_999], ns)}), pa.schema([("v", us)]))["v"]
-    assert one.cast(pa.int64()).to_pylist() == [-1_000, 1_000]

@@ -19,7 +19,6 @@ from hoodoo.errors import (
     OptionConflictError,
     SchemaError,
 )
-from hoodoo.model.config import STORED_UNTIL
 from hudi_columns import COMMIT_TIME, META_COLUMNS, RECORD_KEY
 from noted_sizes import restat
 from virtual_tables import (
@@ -34,6 +33,7 @@ from virtual_tables import (
     ON,
     POPULATE,
     SCHEMA,
+    STORED_UNTIL,
     VERSIONS,
     VIRTUAL,
     base_files,

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import NullKeyError, SchemaError
 from hoodoo.options.table import WIDEN_INTEGERS
+from hoodoo_rows.api import ArrivingRows
 from hoodoo_rows.testing.tables import dicts
-from hoodoo_rows.write.prepare import arriving_schema
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -326,8 +326,8 @@ def test_an_index_that_a_table_has_as_a_column_goes_on_to_be_filled() -> None:
     said = incoming.with_metadata(
         {"pandas": '{"index_columns": ["__index_level_0__", {"kind": "range"}]}'}
     )
-    assert arriving_schema(said, incoming, {}) == incoming
-    assert arriving_schema(said, pa.schema([("id", pa.int64())]), {}).names == ["id"]
+    assert ArrivingRows.schema(said, incoming, {}) == incoming
+    assert ArrivingRows.schema(said, pa.schema([("id", pa.int64())]), {}).names == ["id"]
 
 
 def test_a_column_that_is_called_like_an_index_and_is_none(tmp_path: Path) -> None:

@@ -196,12 +196,41 @@ def _undocumented() -> int:
     return lacking
 
 
-# What tests of distributions together may use: the rest is inside core, or inside a distribution.
-_PUBLIC = ("api", "engine", "errors", "hookspecs", "options", "testing")
+# Packages that are public as a whole: of core, and of any distribution.
+_PUBLIC = ("errors", "hookspecs", "options", "testing")
+_OFFERED = re.compile(r"^\| `plugins/(\w+)` \|.*\|([^|]*)\|$", re.M)
+
+
+@cache
+def offered() -> frozenset[str]:
+    """What distributions offer to others, by the table of docs/architecture.md."""
+    rows = _OFFERED.findall((REPO / "docs/architecture.md").read_text("utf-8"))
+    return frozenset(
+        f"hoodoo_{name}.{one}" for name, cell in rows for one in re.findall(r"`(\w+)`", cell)
+    )
+
+
+@cache
+def documented() -> frozenset[str]:
+    """Modules, and names in them, that a page tells readers to import, or says to be what a call
+    returns: `hoodoo.model.commit.WriteStat`. A room of core alone, such as `hoodoo.model`, is none.
+    Decisions (docs/adr) tell how things are done inside."""
+    found = set[str]()
+    for page in (REPO / "docs").rglob("*.md"):
+        if "adr" not in page.parts:
+            said = page.read_text("utf-8")
+            for module, names in re.findall(r"^ *from (hoodoo[\w.]*) import ([\w, ]+)", said, re.M):
+                found.update(f"{module}.{name.strip()}" for name in names.split(","))
+            found.update(re.findall(r"\bhoodoo(?:_\w+)?(?:\.\w+){2,}", said))
+    return frozenset(found)
 
 
 def insides(module: ast.Module) -> list[str]:
-    """Names that a test imports from the inside of core or of a distribution, and private ones."""
+    """Names that a test imports from the inside of core or of a distribution, and private ones.
+
+    Public is what the page of the architecture says that distributions offer, and what the pages
+    of the guide and the reference name.
+    """
     found = []
     for node in ast.walk(module):
         if isinstance(node, ast.Import):
@@ -210,12 +239,19 @@ def insides(module: ast.Module) -> list[str]:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
-        for name in names:
-            top, *inside = name.split(".")
-            ours = re.fullmatch(r"hoodoo(_\w+)?", top) and inside
-            if ours and ((inside[1:] and inside[0] not in _PUBLIC) or inside[-1].startswith("_")):
-                found.append(name)
+        found += [name for name in names if re.match(r"hoodoo(_\w+)?\.", name) and _is_inside(name)]
     return found
+
+
+def _is_inside(name: str) -> bool:
+    top, *inside = name.split(".")
+    if inside[-1].startswith("_"):
+        return True
+    if inside[0] in _PUBLIC or f"{top}.{inside[0]}" in offered():
+        return False
+    if not inside[1:]:  # a name of the package itself is public, a module in it is not
+        return name in _named_modules()
+    return not {name, name.rpartition(".")[0]} & documented()
 
 
 # Actions of the timeline, as `hoodoo.model.action` lists them.

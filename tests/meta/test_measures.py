@@ -33,13 +33,17 @@ import hoodoo_rows.read.plan
 from hoodoo import Batch, _Moved
 from hoodoo.errors import ConfigError
 from hoodoo.timeline.instants import order_key
+from hoodoo.model.commit import WriteStat
 from hoodoo_rows.api import Reads
+from hoodoo_services import rewrite
+from hoodoo_metadata.hfile import HFile
 from hoodoo_spark.near import SMALL_BYTES
 """
     assert measures.insides(ast.parse(source)) == [
         "hoodoo_rows.read.plan",
         "hoodoo._Moved",
         "hoodoo.timeline.instants.order_key",
+        "hoodoo_services.rewrite",
         "hoodoo_spark.near.SMALL_BYTES",
     ]
 

@@ -292,3 +292,11 @@ def test_the_commands_that_errors_lead_to_are_there() -> None:
     for name, text in noted("words.txt").items():
         assert {found for found in re.findall(r"hoodoo ([a-z-]+) ", text)} <= there, name
         assert name.removeprefix("command.") not in there
+
+
+def test_every_command_about_a_table_takes_options() -> None:
+    commands = typer.main.get_command(build()).commands  # type: ignore[attr-defined]
+    about = {name: {p.name for p in one.load().params} for name, one in commands.items()}
+    of_tables = {name for name, names in about.items() if "path" in names}
+    assert len(of_tables) >= 15
+    assert [name for name in sorted(of_tables) if "options" not in about[name]] == []

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
+import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import BaseFile, FileSlice, LogFile
 from hoodoo.timeline.timeline import from_names
+from hoodoo_history.changes import plan
 from hoodoo_history.changes.compare import _pairs
 from hoodoo_history.changes.unit import ChangeUnit
 from hoodoo_history.window import place, point, upto
 from hoodoo_rows.read.step import dealt
+from hoodoo_rows.testing.tables import Tuples
 
 OLD = FileSlice("p", "f", "1", BaseFile("p", "f", "1", "0-0-0", size=7))
 LOG = LogFile("p", "f", "2", 1, "0-0-0", ".cdc", size=5)
@@ -61,3 +65,28 @@ def test_points_and_states() -> None:
     assert len(upto(timeline, ends[0]).instants) == 2
     with pytest.raises(ConfigError):
         point("soon", timeline)
+
+
+def test_a_large_replacement_is_compared_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schema = pa.schema([("id", pa.int64()), ("city", pa.string()), ("fare", pa.float64())])
+    data = Tuples(schema)
+    table = hoodoo.create(
+        str(tmp_path / "t"),
+        schema,
+        record_key="id",
+        partition_by="city",
+        options={"hoodoo.layout": "new_files"},
+    )
+    for n in range(3):
+        table.upsert(data(*((i, "oslo", float(n)) for i in range(n * 40, n * 40 + 40))))
+    before = table.insert_overwrite(data(*((i, "oslo", 9.0) for i in range(20, 140))))
+    whole = pa.table(table.changes("earliest")).to_pylist()
+    monkeypatch.setattr(plan, "UNIT_BYTES", 2000)
+    parts = table.changes("earliest")
+    assert max(unit.parts for unit in parts.plan.units) > 3
+    assert sorted(map(repr, pa.table(parts).to_pylist())) == sorted(map(repr, whole))
+    last = [row["op"] for row in whole if row["instant"] == before.instant]
+    counted = {op: last.count(op) for op in ("delete", "update", "insert")}
+    assert counted == {"delete": 20, "update": 100, "insert": 20}

@@ -22,7 +22,7 @@ from hoodoo.storage.temporaries import TEMP_DIR
 from hoodoo.table.table import Table
 from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import Crash, CrashingStorage, RecordingStorage
-from hoodoo.timeline import properties
+from hoodoo.testing.tables import opened_in
 from hoodoo.timeline.heartbeat import FOLDER as HEARTBEATS
 
 Operation = Callable[[Table], object]
@@ -47,7 +47,7 @@ def opened(
     store. ``engine``: by default one thread of the local one."""
     store = DirectoryStorage(str(path))
     wrapped = wrap(store) if wrap else store
-    return Table(wrapped, properties.load(store), options or {}, engine or one_thread())
+    return opened_in(wrapped, options, engine or one_thread())
 
 
 def mutations(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from hoodoo.hookspecs.log_format import LogFileReader
+from hoodoo.hookspecs.log_format import LogFileReader, LogFileWriter
 from hoodoo.kernel.log_files import log_files
 from hoodoo.model.log_block import BlockKind, LogBlock
 from hoodoo.testing.directory import DirectoryStorage
@@ -40,6 +40,21 @@ def small_log(local: Path, rows: pa.Table | None = None) -> tuple[LogBlock, ...]
     )
     writer.close()
     return blocks
+
+
+def new_log(local: Path) -> LogFileWriter:
+    """A writer of a log file at the path ``local``; nothing is there before it is closed."""
+    return log_files().writer(str(local))
+
+
+def blocks(*files: Path) -> list[LogBlock]:
+    """The blocks of local log files, in their order. Fails where a file is damaged."""
+    found: list[LogBlock] = []
+    for file in files:
+        with opened(file) as reader:
+            assert not reader.damages, file
+            found += reader.blocks
+    return found
 
 
 def opened(local: Path) -> LogFileReader:

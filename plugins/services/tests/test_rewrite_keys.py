@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +13,14 @@ import pyarrow as pa
 import pytest
 from hoodoo import Table
 from hoodoo.errors import CommitConflictError, ConfigError, HoodooWarning
-from hoodoo.model.config import STORED_UNTIL
-from hoodoo.timeline import publish
+from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, RECORD_KEY
+from hoodoo.testing.steps import before
 from hoodoo_services import rewrite
-from hudi_columns import COMMIT_TIME, META_COLUMNS, RECORD_KEY
 from virtual_tables import (
     COW,
     KINDS,
     MOR,
+    STORED_UNTIL,
     VERSIONS,
     base_files,
     check,
@@ -156,24 +154,6 @@ def test_a_read_that_began_before(tmp_path: Path, kind: str, version: int) -> No
 
 
 # --- beside others ------------------------------------------------------------------------------------
-@contextmanager
-def before(step: str, others: Callable[[], object]) -> Iterator[None]:
-    """``others`` come right before the first call of publish.``step``."""
-    real = getattr(publish, step)
-    came: list[str] = []
-
-    def gated(*args: Any, **kwargs: Any) -> Any:
-        if not came:
-            came.append(step)
-            others()
-        return real(*args, **kwargs)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publish, step, gated)
-        yield
-    assert came
-
-
 @pytest.mark.parametrize("index", ["simple", "bucket"])
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("kind", KINDS)

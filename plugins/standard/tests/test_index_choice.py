@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import hoodoo
 import pytest
-from attrs import evolve, frozen
+from attrs import frozen
 from hoodoo.errors import OptionConflictError, PluginError, UnsupportedTableError
 from hoodoo.hookspecs.registration import Registration
-from hoodoo.kernel import registry
-from hoodoo.kernel.discover import Plugin, discover
-from hoodoo.timeline import properties
+from hoodoo.testing.distributions import installed
+from hoodoo.testing.tables import change_properties
 from hoodoo_standard.index.bucket import BucketIndex
 from hoodoo_standard.index.simple import SimpleIndex
 from indexed_tables import create, rows
@@ -50,14 +48,8 @@ def strangers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         Registration("halves", lambda settings: Halves()),
         Registration("nearby", lambda settings: SimpleIndex(), ("com.example.Nearby",)),
     ]
-    hooks = SimpleNamespace(hoodoo_indexes=hoodoo.hookimpl(lambda: offered))
-    plugin = Plugin("strangers", "strangers", "strangers", "1.0", hooks)
-    found = discover()
-    more = evolve(found, plugins=(*found.plugins, plugin))
-    monkeypatch.setattr(registry, "discover", lambda: more)
-    registry.kernel.cache_clear()
-    yield
-    registry.kernel.cache_clear()
+    with installed("strangers", hoodoo_indexes=lambda: offered):
+        yield
 
 
 def ids(table: hoodoo.Table) -> list[str]:
@@ -153,9 +145,7 @@ def test_a_table_that_says_nothing_takes_the_index_that_is_named(tmp_path: Path)
         assert table.upsert(rows([2], 2, "b")).files
     assert ids(hoodoo.open(path)) == ["k1", "k2"]
     buckets = filled(tmp_path / "b", "bucket", options=BUCKETS)
-    properties.update(
-        buckets.handle.storage, buckets.config, dict.fromkeys(("hoodie.index.type", *BUCKETS))
-    )
+    change_properties(buckets.handle.storage, dict.fromkeys(("hoodie.index.type", *BUCKETS)))
     found = hoodoo.open(str(tmp_path / "b"), BUCKETS, index="bucket").upsert(rows([1], 2, "a"))
     assert found.updated == 1
 
@@ -188,7 +178,7 @@ def test_a_known_index_with_settings_that_nobody_supports_still_binds(tmp_path: 
     """Buckets of consistent hashing are those of other engines; rows put elsewhere would be doubled there."""
     table = create(tmp_path / "t", "bucket", options=BUCKETS)
     changed = {"hoodie.index.bucket.engine": "CONSISTENT_HASHING"}
-    properties.update(table.handle.storage, table.config, changed)
+    change_properties(table.handle.storage, changed)
     with pytest.raises(UnsupportedTableError, match="COPY_ON_WRITE.*split and merged"):
         hoodoo.open(table.path, index="simple")
     with pytest.raises(UnsupportedTableError, match="COPY_ON_WRITE.*split and merged"):

@@ -14,13 +14,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hoodoo import Table
 from hoodoo.errors import HoodooWarning
-from hoodoo.model.config import KEPT_META, POPULATE, VIRTUAL
+from hoodoo.model.meta import META_COLUMNS, RECORD_KEY
 from hoodoo_rows.testing.tables import Maker
-from hoodoo_standard.creation.virtual import CLASS, COLUMNS, CONCATENATOR
-from hudi_columns import META_COLUMNS, RECORD_KEY
 from noted_sizes import restat
 
-__all__ = ["CLASS", "COLUMNS", "CONCATENATOR", "KEPT_META", "POPULATE", "VIRTUAL"]
+# Properties of the table, by the names that are on disk.
+CLASS = "hoodie.recordkey.virtual.class"
+COLUMNS = "hoodie.recordkey.virtual.columns"
+CONCATENATOR = "hoodie.recordkey.virtual.concatenator"
+KEPT_META = "hoodoo.meta.fields.kept"
+POPULATE = "hoodie.populate.meta.fields"
+VIRTUAL = "hoodie.recordkey.virtual.enabled"
+STORED_UNTIL = "hoodoo.recordkey.stored.until"
 
 SCHEMA = pa.schema(
     [
