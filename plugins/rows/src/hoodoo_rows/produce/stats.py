@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 import pyarrow as pa
+from attrs import asdict
 from hoodoo.model.commit import CHANGE_LOGS, WriteStat
 
 # What the stats of many files have in common is there once: a commit may have a hundred thousand.
@@ -41,7 +42,7 @@ def stats_batch(stats: Iterable[WriteStat]) -> pa.RecordBatch:
     """``stats`` as a batch of STATS_SCHEMA, one row each."""
     rows = []
     for stat in stats:
-        row = {name: getattr(stat, name, None) for name in STATS_SCHEMA.names}
+        row = asdict(stat, recurse=False)
         change_logs: dict[str, int] = stat.extra.get(CHANGE_LOGS) or {}  # type: ignore[assignment]
         for path, size in change_logs.items():
             row |= {"change_log": path, "change_log_size": size}

@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from typing import Any, Generic, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from attrs import define, field
 from hoodoo.errors import ConfigError
@@ -100,11 +100,18 @@ class _Lane(Generic[Item]):
         close_items(self.items)
 
 
-def close_items(items: Iterator[Any] | None) -> None:
+@runtime_checkable
+class _Closes(Protocol):
+    """An iterator that holds something until it is closed, as generators do."""
+
+    def close(self) -> None:
+        """Let go what it holds."""
+
+
+def close_items(items: object) -> None:
     """Close a generator now: one that is only let go closes its files some time later."""
-    close = getattr(items, "close", None)
-    if close is not None:
-        close()
+    if isinstance(items, _Closes):
+        items.close()
 
 
 def in_order(

@@ -181,8 +181,7 @@ class CommitCheck:
             )
         if self.target.asks_ahead:  # they may have been read before the timeline
             self._same_participants(then, now)
-        says = (HUDI_INDEX, OWN_INDEX, *getattr(self.target.index, "properties", ()))
-        if any(then.get(key) != now.get(key) for key in says):
+        if any(then.get(key) != now.get(key) for key in (HUDI_INDEX, OWN_INDEX)):
             raise CommitConflictError(
                 f"instant {self.instant.requested}",
                 "the table has another index since this write began.",
