@@ -215,3 +215,19 @@ def hoodoo_error(call: Any) -> str:
     with pytest.raises(HoodooError) as caught:
         call()
     return str(caught.value)
+
+
+def test_a_folder_names_its_tables_and_not_its_catalog(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "lake"
+    lake = hoodoo.catalog(str(place))
+    lake.create("trips", "id bigint", record_key="id")
+    lake.register("too", str(place / "trips"))
+    with pytest.raises(NotATableError) as caught:
+        hoodoo.open(place)
+    assert caught.value.rule.endswith("it is a directory of Hudi tables: trips.")
+    assert caught.value.fix == f'Open one of them: hoodoo.open("{place}/trips").'
+    with pytest.raises(SystemExit):
+        main(["doctor", str(place), "--no-probe"])
+    assert "/.hoodoo-catalog" not in capsys.readouterr().out

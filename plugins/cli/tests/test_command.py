@@ -50,6 +50,24 @@ def test_version(run: Run) -> None:
     assert run("--version") == (0, f"{hoodoo.__version__}\n", "")
 
 
+def test_the_number_of_a_commit_is_no_option(run: Run, tmp_path: Path) -> None:
+    table = hoodoo.create(tmp_path / "t", [{"id": 1}], record_key="id")
+    table.upsert([{"id": 2}])
+    code, _, error = run("diff", table.path, "1", "-1")
+    assert code == 2 and "Write -- before it: -- -1" in error
+    assert run("diff", table.path, "--", "1", "-1")[1].startswith("t: 1 added")
+    code, _, error = run("diff", table.path, "1", "--wher", "id = 1")
+    assert code == 2 and "No such option: --wher" in error
+
+
+def test_a_new_table_has_the_arguments_of_python(run: Run, tmp_path: Path) -> None:
+    """--type and --version are table_type and table_version there."""
+    given = ("--schema", "id bigint", "--table-type", "mor", "--table-version", "8")
+    assert run("create", str(tmp_path / "t"), *given)[0] == 0
+    config = hoodoo.open(tmp_path / "t").config
+    assert (config.table_type, config.version) == ("MERGE_ON_READ", 8)
+
+
 def test_plugins(run: Run) -> None:
     code, out, _ = run("plugins")
     assert code == 0

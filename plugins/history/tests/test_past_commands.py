@@ -100,6 +100,33 @@ def test_diff_of_some_rows(run: Run, table: hoodoo.Table) -> None:
     assert (found["added"], found["changed"], found["removed"]) == (1, 2, 0)
 
 
+@pytest.mark.parametrize("kind", ["cow6", "cow9", "mor9", "virtual"])
+def test_diff_across_other_names_of_columns(tmp_path: Path, kind: str) -> None:
+    """Rows have the names of the end of the range, whether changes or snapshots are compared."""
+    first = [{"id": 1, "a": 1.0}, {"id": 2, "a": 2.0}]
+    table = hoodoo.create(str(tmp_path / "t"), first, record_key="id", **KINDS[kind])
+    table.alter(rename={"a": "b"})
+    table.upsert([{"id": 1, "b": 5.0}])
+    table.alter(rename={"b": "c"}, add={"more": "bigint"})
+    table.upsert([{"id": 2, "c": 7.0, "more": 1}])
+    points = [found.requested for found in table.timeline().writes()]
+    for snapshots in (False, True):
+
+        def between(since: int, until: int | None, snapshots: bool = snapshots) -> list[Any]:
+            end = None if until is None else points[until]
+            found = difference(table.handle, points[since], end, snapshots=snapshots)
+            assert found.by == ("snapshots" if snapshots else "changes")
+            shown = [(row["before"], row["after"]) for row in found.rows]
+            return sorted(shown, key=lambda pair: pair[1]["id"])
+
+        one = ({"id": 1, "b": 1.0}, {"id": 1, "b": 5.0})
+        assert between(0, 2) == [one] and between(0, 1) == []
+        now = ({"id": 2, "c": 2.0, "more": None}, {"id": 2, "c": 7.0, "more": 1})
+        then = ({"id": 1, "c": 1.0, "more": None}, {"id": 1, "c": 5.0, "more": None})
+        assert between(0, None) == [then, now] and between(2, 4) == [now]
+    assert [row["after"] for row in difference(table.handle, "0", "1").rows] == first
+
+
 @pytest.mark.parametrize("moves", ["true", "false"])
 @pytest.mark.parametrize("kind", ["cow9", "mor9"])
 def test_diff_of_rows_whose_partition_changes(tmp_path: Path, kind: str, moves: str) -> None:

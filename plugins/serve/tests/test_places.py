@@ -99,6 +99,27 @@ def test_a_table_that_two_ways_lead_to_is_served_once(made: Made, tmp_path: Path
 
 
 @pytest.mark.sampled(1, among="long")
+def test_a_table_that_is_named_and_lies_in_a_place_is_served_once(
+    made: Made, tmp_path: Path
+) -> None:
+    named, other = made("lake/named"), made("lake/other")
+    done = subprocess.run(
+        [*COMMAND, "lake/named", named.path, "--from", "lake", "--once", "--json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert set(json.loads(done.stdout)) == {"lake/named", other.path}
+    found = Serving([make(str(tmp_path / "lake/named"))])
+    watch = Places(found, [str(tmp_path / "lake")], {}, make, named=found.paths)
+    watch.look()
+    assert set(found.paths) == {str(tmp_path / "lake/named"), other.path}
+    shutil.move(named.path.removeprefix("file://"), tmp_path / "away")
+    watch.look()
+    assert len(found.paths) == 2  # a table that is named stays
+
+
+@pytest.mark.sampled(1, among="long")
 def test_a_line_that_fails_removes_no_table(made: Made, tmp_path: Path) -> None:
     tables = [made("lake/a"), made("lake/b")]
     lines = tmp_path / "lines"

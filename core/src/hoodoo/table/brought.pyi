@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 from hoodoo_catalogs.sync import Synced
 from hoodoo_cli.reports.figures import TableStats
@@ -269,7 +271,7 @@ class Brought:
         columns: Sequence[str] | None = None,
         where: Any = None,
         as_of: str | date | int | None = None,
-    ) -> Any:
+    ) -> pd.DataFrame:
         """All rows as a pandas DataFrame. The arguments are those of ``read``. Raises EngineError if
         pandas is not installed."""
     def to_polars(
@@ -277,7 +279,7 @@ class Brought:
         columns: Sequence[str] | None = None,
         where: Any = None,
         as_of: str | date | int | None = None,
-    ) -> Any:
+    ) -> pl.DataFrame:
         """All rows as a polars DataFrame; ``hoodoo.scan_polars`` reads only what a query needs. The
         arguments are those of ``read``. Raises EngineError if polars is not installed."""
     # hoodoo-history

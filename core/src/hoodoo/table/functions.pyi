@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 from hoodoo_bootstrap.plan import BootstrapPlan
@@ -169,7 +170,7 @@ def scan_polars(
     as_of: str | date | int | None = None,
     mode: str | None = None,
     options: Mapping[str, Any] | None = None,
-) -> Any:
+) -> pl.LazyFrame:
     """A polars LazyFrame of a table. ``source`` is the path of a table, a table, or a read of a
     table.
 

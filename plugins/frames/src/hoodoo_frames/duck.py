@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from hoodoo_rows.api import Rows
@@ -12,11 +12,16 @@ from hoodoo_frames.dataset import RowsDataset
 from hoodoo_frames.eager import absent
 from hoodoo_frames.plain_files import plain_files
 
+if TYPE_CHECKING:
+    import duckdb
+
 # What DuckDB finds files by, where a name has it.
 _PATTERN = frozenset("*?[")
 
 
-def to_duckdb(self: Rows, connection: Any = None, *, unfiltered: bool = False) -> Any:
+def to_duckdb(
+    self: Rows, connection: Any = None, *, unfiltered: bool = False
+) -> duckdb.DuckDBPyRelation:
     """This read as a DuckDB relation of ``connection``, or of DuckDB's default connection: use
     ``.filter(...)``, ``.aggregate(...)``, or ``.create_view("trips")`` for SQL.
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hoodoo.errors import EngineError
 from hoodoo_rows.api import Rows
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
-def to_pandas(self: Rows, **options: Any) -> Any:
+
+def to_pandas(self: Rows, **options: Any) -> pd.DataFrame:
     """All rows as a pandas DataFrame; ``options`` are those of ``pyarrow.Table.to_pandas``.
 
     Raises EngineError if pandas is not installed.
@@ -19,7 +23,7 @@ def to_pandas(self: Rows, **options: Any) -> Any:
     return self.to_arrow().to_pandas(**options)
 
 
-def to_polars(self: Rows) -> Any:
+def to_polars(self: Rows) -> pl.DataFrame:
     """All rows as a polars DataFrame. Raises EngineError if polars is not installed."""
     try:
         import polars

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hoodoo
 import pyarrow as pa
@@ -16,6 +16,9 @@ from hoodoo_frames.limited import first, some
 from hoodoo_frames.plain_files import plain_files
 from hoodoo_frames.polars_predicate import superset
 
+if TYPE_CHECKING:
+    import polars as pl
+
 
 def scan_polars(
     source: Any,
@@ -23,7 +26,7 @@ def scan_polars(
     as_of: str | date | int | None = None,
     mode: str | None = None,
     options: Mapping[str, Any] | None = None,
-) -> Any:
+) -> pl.LazyFrame:
     """A polars LazyFrame of a table. ``source`` is the path of a table, a table, or a read of a
     table.
 

@@ -16,6 +16,7 @@ from hoodoo.participants.travel import instant_of
 from hoodoo.table.handle import TableHandle
 from hoodoo_rows.api import Reads
 
+from hoodoo_history.names import NamedColumns
 from hoodoo_history.verbs import changes
 from hoodoo_history.window import EARLIEST
 
@@ -70,7 +71,7 @@ def difference(
 def _by_changes(
     table: TableHandle, since: str, until: str | None, where: Any, most: int
 ) -> Difference:
-    own = tuple(table.schema.names)
+    own = _columns(table, until).columns
     parts = table.config.partition_fields
     found = changes(table, since, until, columns=[*own, RECORD_KEY], where=where)
     states: dict[_Key, tuple[bytes | None, bytes | None]] = {}
@@ -121,12 +122,13 @@ def _without(row: _Row | None) -> _Row | None:
 def _by_snapshots(
     table: TableHandle, since: str, until: str | None, where: Any, most: int
 ) -> Difference:
-    own = tuple(table.schema.names)
-    keys = _key_columns(table)
+    known = _columns(table, until)
+    own, keys = known.columns, _key_columns(table)
+    then = {} if since == EARLIEST else known.names(instant_of(table.source(), since))
     before: dict[_Key, bytes] = {}
     first = () if since == EARLIEST else _snapshot(table, since, where)
     for row in _rows(first):
-        before[_key(row, keys)] = _digest(_own(row, own)) or b""
+        before[_key(row, keys)] = _digest(_own(row, own, then)) or b""
     counts = dict.fromkeys(KINDS, 0)
     shown: list[dict[str, Any]] = []
     changed: dict[_Key, dict[str, Any]] = {}
@@ -145,13 +147,18 @@ def _by_snapshots(
     left = most - len(shown)
     if changed or (before and left):  # the values before: only of the rows that are shown
         for row in _rows(_snapshot(table, since, where)):
-            key, image = _key(row, keys), _own(row, own)
+            key, image = _key(row, keys), _own(row, own, then)
             if key in changed:
                 changed[key]["before"] = image
             elif key in before and left:
                 shown.append({"change": REMOVED, "before": image, "after": None})
                 left -= 1
     return Difference(counts, tuple(shown), "snapshots", own)
+
+
+def _columns(table: TableHandle, until: str | None) -> NamedColumns:
+    """The columns at the end of the range: each row is shown under their names."""
+    return NamedColumns.of(table, None if until is None else instant_of(table.source(), until))
 
 
 def _snapshot(table: TableHandle, as_of: str | None, where: Any) -> Iterator[pa.RecordBatch]:
@@ -170,8 +177,9 @@ def _key(row: _Row, names: tuple[str, ...]) -> _Key:
     return tuple(_hashable(row.get(name)) for name in names)
 
 
-def _own(row: _Row, names: tuple[str, ...]) -> _Row:
-    return {name: row.get(name) for name in names}
+def _own(row: _Row, names: tuple[str, ...], then: Mapping[str, str] | None = None) -> _Row:
+    """``then``: what they are called in the row; columns without such a name are null."""
+    return {name: row.get(name if then is None else then.get(name, "")) for name in names}
 
 
 # --- rows -----------------------------------------------------------------------------------------

@@ -16,7 +16,9 @@ from hoodoo.model.commit import CommitMetadata, Operation
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import COMMIT_TIME, FILE_NAME, META_COLUMNS, PARTITION_PATH, RECORD_KEY
 from hoodoo.table.handle import TableHandle
-from hoodoo_rows.api import Reads, StoredFiles
+from hoodoo_rows.api import Reads
+
+from hoodoo_history.names import NamedColumns
 
 INSERTED, UPDATED, DELETED, REWRITTEN = "inserted", "updated", "deleted", "rewritten"
 WRITTEN = "written"  # inserted or updated
@@ -63,7 +65,7 @@ def key_history(table: TableHandle, key: str) -> KeyHistory:
     timeline = table.timeline()
     # Of what was written before the active timeline begins nothing is known.
     rows: dict[str, _Row] | None = None if _is_archived(table) else {}
-    rows_at = partial(_rows, table, where, _names(table))
+    rows_at = partial(_rows, table, where, NamedColumns.of(table).names)
     for instant in timeline.writes():
         metadata = timeline.metadata(table.storage, instant)
         if rows is not None and not _may_touch(metadata, rows):
@@ -151,22 +153,6 @@ def _is_archived(table: TableHandle) -> bool:
         return oldest(table.storage, table.config) is not None
     except PluginError:
         return True  # what would read them is not installed
-
-
-def _names(table: TableHandle) -> Callable[[str], Mapping[str, str]]:
-    """What answers the names that the table's columns have had at an instant."""
-    source = table.source()
-    newest = source.timeline.latest_schema(table.storage)
-    stored = StoredFiles.as_of_schema(StoredFiles.format(source), table.storage, newest)
-    history, columns = StoredFiles.history(stored), table.schema.names
-
-    def names(instant: str) -> Mapping[str, str]:
-        then = None if history is None else history.names(instant)
-        if then is None:
-            return {name: name for name in columns}
-        return {n: then.stored.get(n, n) for n in columns if n not in then.absent}
-
-    return names
 
 
 def _rows(

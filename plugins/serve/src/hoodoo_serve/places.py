@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import define, field, frozen
 from hoodoo.errors import HoodooError
 from hoodoo.log import get_logger
-from hoodoo_cli.toolkit.many import real_path, tables_of
+from hoodoo_cli.toolkit.many import real_path, tables_of, where_it_lies
 
 from hoodoo_serve.serving import Serving
 from hoodoo_serve.table_services import TableServices
@@ -18,10 +18,12 @@ from hoodoo_serve.table_services import TableServices
 _log = get_logger(__name__)
 
 
-def served(tables: Iterable[Any]) -> list[str]:
+def served(tables: Iterable[Any], named: Collection[str] = ()) -> list[str]:
     """The paths, without links, of those of :func:`tables_of` that have services: nothing is
-    written to a backup."""
-    return [real_path(one.path) for one in tables if one.is_table and not one.is_backup]
+    written to a backup. Those that lie where one of ``named`` does are served by that name."""
+    paths = [real_path(one.path) for one in tables if one.is_table and not one.is_backup]
+    own = set(map(where_it_lies, named))
+    return [path for path in paths if where_it_lies(path) not in own]
 
 
 @frozen
@@ -45,6 +47,7 @@ class Places:
     make: Callable[[str], TableServices]
     every: float = 300.0
     listed: Callable[[str, Listed], None] = lambda place, found: None
+    named: Collection[str] = ()  # tables that are served by these paths
     last: dict[str, Listed] = field(factory=dict, init=False)
     _of: dict[str, frozenset[str]] = field(factory=dict, init=False)  # place -> paths
     _stop: threading.Event = field(factory=threading.Event, init=False)
@@ -76,7 +79,7 @@ class Places:
         except (HoodooError, OSError) as error:
             _log.warning("place_failed", place=place, error=str(error))
             return Listed(time.time(), len(before), str(error))
-        found = frozenset(served(seen))
+        found = frozenset(served(seen, self.named))
         failed = [table for table in seen if not table.is_table]
         if failed:  # what is below a folder that can't be listed may be there still
             found |= before

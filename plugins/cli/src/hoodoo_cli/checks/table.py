@@ -82,7 +82,8 @@ class TableCheck:
 def _tables_below(storage: Storage) -> list[str]:
     """Folders of the path that hold tables: a user has given the folder above."""
     try:
-        folders = [entry.path for entry in storage.list() if entry.is_dir][:100]
+        inner = [one for one in storage.list() if one.is_dir and not one.name.startswith(".")]
+        folders = [entry.path for entry in inner[:100]]
         return [f"{storage.root}/{one}" for one in folders if storage.list(f"{one}/.hoodie")][:5]
     except StorageError:
         return []

@@ -41,6 +41,19 @@ class Listed(typer.core.TyperCommand):
             ) from exc
 
 
+class Command(typer.core.TyperCommand):
+    """A subcommand that says how -1, the number of a commit, is given as an argument."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            option = str(getattr(error, "option_name", ""))  # no option of this name
+            if option[:1] == "-" and option[1:].isdigit():
+                ctx.fail(f"{option} looks like an option. Write -- before it: -- {option}")
+            raise
+
+
 class Subcommands(typer.core.TyperGroup):
     """All subcommands that plugins offer, by name."""
 
@@ -91,7 +104,7 @@ def _command(name: str, found: Any) -> Any:
     """What typer makes of a function, or of an application with subcommands of its own."""
     if not isinstance(found, typer.Typer):
         function, found = found, typer.Typer(add_completion=False)
-        found.command(name)(function)
+        found.command(name, cls=Command)(function)
     command = typer.main.get_command(found)
     command.name = name
     for one in (command, *getattr(command, "commands", {}).values()):

@@ -90,7 +90,7 @@ def tables_of(place: str, options: Mapping[str, Any] | None = None) -> Iterator[
     else:
         seen = set()
         for table in tables_below(place, given):
-            seen.add(_where(table.path))
+            seen.add(where_it_lies(table.path))
             yield table
         yield from _elsewhere(place, given, seen)
 
@@ -115,7 +115,7 @@ def _elsewhere(place: str, given: Mapping[str, Any], seen: Collection[str]) -> I
     yield from _side_by_side(partial(_of_entry, lake, given=given, seen=seen), names)
 
 
-def _where(path: str) -> str:
+def where_it_lies(path: str) -> str:
     """Where a table lies: one bucket is s3 and s3a."""
     return split(real_path(path))[1].rstrip("/")
 
@@ -270,7 +270,7 @@ def _of_entry(
     path = name
     try:
         path = lake.entry(name).location
-        if _where(path) in seen:
+        if where_it_lies(path) in seen:
             return []
         first = next(tables_below(path, given), None)
     except HoodooError as error:

@@ -35,9 +35,12 @@ Ordering = Annotated[
     ),
 ]
 Type = Annotated[
-    str | None, typer.Option("--type", help="cow (copy on write, the default) or mor.")
+    str | None,
+    typer.Option("--type", "--table-type", help="cow (copy on write, the default) or mor."),
 ]
-Version = Annotated[int | None, typer.Option("--version", help="9 (the default), 8 or 6.")]
+Version = Annotated[
+    int | None, typer.Option("--version", "--table-version", help="9 (the default), 8 or 6.")
+]
 Index = Annotated[str | None, typer.Option("--index", help="The index, such as record_index.")]
 Name = Annotated[str | None, typer.Option("--name", help="The name; by default the folder's.")]
 

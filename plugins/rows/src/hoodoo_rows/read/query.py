@@ -6,7 +6,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from attrs import field, frozen
@@ -22,6 +22,9 @@ from hoodoo_rows.read.rows import Rows
 from hoodoo_rows.read.scan import Scan, dataframe
 from hoodoo_rows.read.shown import shown, shown_schema
 from hoodoo_rows.read.step import PAYLOAD, dealt
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 # Batches of a unit that wait to be taken.
 _WAITING = 4
@@ -82,7 +85,7 @@ class Query(Rows):
         sources = [partial(reader.rows, unit) for unit in self.plan.units]
         return shown(in_order(sources, self.read_ahead, _WAITING), self.plan.schema)
 
-    def to_spark(self, spark: Any = None) -> Any:
+    def to_spark(self, spark: Any = None) -> DataFrame:
         """A lazy Spark DataFrame, in no particular order; ``spark`` defaults to the active session.
 
         Raises EngineError when hoodoo-spark is not installed or there is no session.

@@ -15,6 +15,12 @@ from hoodoo.model.brief import Shown, some
 
 from hoodoo_rows.read.prefetch import close_items
 
+if TYPE_CHECKING:
+    import duckdb
+    import pandas as pd
+    import polars as pl
+    import pyarrow.dataset
+
 
 @checked_methods
 class Rows(Shown):
@@ -26,8 +32,15 @@ class Rows(Shown):
     call_hint: ClassVar[str] = "A read is not a Dataset; its method to_dataset() returns one. "
 
     if TYPE_CHECKING:  # methods that plugins bring; type checkers know the usual ones
-        limit = read_blob = search = cast(Any, None)
-        to_dataset = to_duckdb = to_pandas = to_polars = cast(Any, None)
+        read_blob = search = cast(Any, None)
+
+        def limit(self, n: int) -> Rows: ...
+        def to_dataset(self) -> pa.dataset.Dataset: ...
+        def to_duckdb(
+            self, connection: Any = None, *, unfiltered: bool = False
+        ) -> duckdb.DuckDBPyRelation: ...
+        def to_pandas(self, **options: Any) -> pd.DataFrame: ...
+        def to_polars(self) -> pl.DataFrame: ...
     else:
 
         def __getattr__(self, name: str) -> Any:

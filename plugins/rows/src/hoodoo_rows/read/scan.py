@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 from attrs import evolve, field, frozen
@@ -23,6 +23,9 @@ from hoodoo_rows.read.rows import Rows
 from hoodoo_rows.read.shown import shown, shown_schema
 from hoodoo_rows.read.spec import RowSpec
 from hoodoo_rows.read.step import ReadSlices
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 Answer = TypeVar("Answer")
 # Batches that wait, of all files together.
@@ -113,7 +116,7 @@ class Scan(Rows):
     def _far(self) -> int:
         return at_once(self.source.storage)
 
-    def to_spark(self, spark: Any = None) -> Any:
+    def to_spark(self, spark: Any = None) -> DataFrame:
         """A lazy Spark DataFrame; ``spark`` is by default the active session.
 
         Raises EngineError if hoodoo-spark is not installed or if there is no session.

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from hoodoo.errors import ConfigError
 from hoodoo_cli.toolkit import arguments, show
-from hoodoo_cli.toolkit.many import tables_of
+from hoodoo_cli.toolkit.many import tables_of, where_it_lies
 
 from hoodoo_serve.health import Health, Metrics
 from hoodoo_serve.places import Places, served
@@ -101,10 +101,12 @@ def serve(
     def make(path: str, holds: bool = False) -> TableServices:
         return TableServices(path, given, engine, lock, holds, measures)
 
-    tables = [make(path, holds=True) for path in dict.fromkeys(paths or ())]
+    # A table has one round, whatever paths lead to it: by the first of them.
+    named = list({where_it_lies(path): path for path in reversed(paths or ())}.values())[::-1]
+    tables = [make(path, holds=True) for path in named]
     if once:
         below = [table for place in places or () for table in tables_of(place, given)]
-        tables += [make(one) for one in dict.fromkeys(served(below))]
+        tables += [make(one) for one in dict.fromkeys(served(below, named))]
         unread = {table.path: str(table.error) for table in below if not table.is_table}
         raise typer.Exit(_once(tables, unread, at_once, as_json))
     metrics = Metrics()
@@ -116,7 +118,7 @@ def serve(
             show.say(console, _line(path, found))
 
     serving = Serving(tables, every, at_once, seen, metrics.gone)
-    watch = Places(serving, places or (), given, make, look, metrics.place)
+    watch = Places(serving, places or (), given, make, look, metrics.place, named)
     health = None
     if port is not None:
         health = Health(serving, metrics, host, port, token or "", watch if places else None)

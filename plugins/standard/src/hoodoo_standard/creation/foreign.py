@@ -110,7 +110,7 @@ def tables_below(storage: Storage, root: Sequence[Entry]) -> list[str]:
             entries = storage.list(folder) if folder else root
             folders = [entry for entry in entries if entry.is_dir]
             if not any(entry.name == ".hoodie" for entry in folders):
-                below += [entry.path for entry in folders]
+                below += [one.path for one in folders if not one.name.startswith(".")]
             elif folder:
                 tables.append(folder)
         level = below
