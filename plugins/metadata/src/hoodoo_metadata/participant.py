@@ -53,6 +53,8 @@ from hoodoo_metadata.table.metadata_table import (
     OWN_MADE,
     MetadataTable,
     building,
+    has_files,
+    has_partitions,
     is_listed,
     listed,
     unlisted,
@@ -78,8 +80,7 @@ class MetadataParticipant:
     def join(self, storage: Storage, timeline: Timeline) -> Participation | None:
         if not self.enabled:
             return None
-        partitions = _current(storage, timeline)
-        if not partitions:
+        if not (partitions := _kept(Snapshot(storage, timeline))):
             return None
         from hoodoo_metadata.writer import MetadataWriter
 
@@ -123,12 +124,11 @@ class MetadataParticipant:
 
     def stale(self, storage: Storage, config: TableConfig) -> TableConfig:
         config = self._adopted(storage, config)
-        if _has_partitions(config) or _has_files(storage):
+        if has_partitions(config) or has_files(storage):
             from hoodoo_metadata.life.partition_state import drop_stale_partitions
 
             config = drop_stale_partitions(storage, config, self.enabled)
-        dropped = options_of.DROPPED.given(self.settings.options)
-        if not dropped:
+        if not (dropped := options_of.DROPPED.given(self.settings.options)):
             return config
         from hoodoo_metadata.life.drop import drop, droppable, partition_named
 
@@ -147,10 +147,9 @@ class MetadataParticipant:
         sweep_forgotten(storage, undone)
 
     def holds(self, storage: Storage, timeline: Timeline, requested: str) -> bool:
-        from hoodoo_metadata.life.partition_state import current_partitions
         from hoodoo_metadata.table import compact
 
-        if timeline.find(requested) is None or not current_partitions(Snapshot(storage, timeline)):
+        if timeline.find(requested) is None or not _kept(Snapshot(storage, timeline)):
             return False
         return compact.holds(MetadataTable.open(storage, timeline), requested)
 
@@ -168,11 +167,10 @@ class MetadataParticipant:
             )
 
     def kept_from(self, storage: Storage, timeline: Timeline) -> str | None:
-        from hoodoo_metadata.life.partition_state import current_partitions
         from hoodoo_metadata.table import compact
 
         now = evolve(timeline, config=properties.load(storage))
-        return compact.first_needed(storage, now, current_partitions(Snapshot(storage, now)))
+        return compact.first_needed(storage, now, _kept(Snapshot(storage, now)))
 
     def retire(self, storage: Storage, config: TableConfig) -> TableConfig:
         from hoodoo_metadata.life.build import retire
@@ -180,15 +178,15 @@ class MetadataParticipant:
         return retire(storage, self._adopted(storage, config))
 
     def _adopted(self, storage: Storage, config: TableConfig) -> TableConfig:
-        if not self.enabled or not listed(config):
-            return config
-        from hoodoo_metadata.life.adopt import adopt
+        if self.enabled and listed(config):
+            from hoodoo_metadata.life.adopt import adopt
 
-        return adopt(storage, config)
+            config = adopt(storage, config)
+        return config
 
     def repair(self, request: RebuildRequest) -> TableConfig:
         storage, config = request.storage, request.config
-        if not self.enabled or not _has_partitions(config):
+        if not self.enabled or not has_partitions(config):
             return config
         from hoodoo_metadata.life.adopt import adopt
         from hoodoo_metadata.life.build import finish, finish_retiring, without_times
@@ -235,8 +233,7 @@ class MetadataParticipant:
     def service(
         self, storage: Storage, timeline: Timeline, engine: Callable[[], Engine], due: bool
     ) -> tuple[str, ...]:
-        partitions = _current(storage, timeline)
-        if not partitions:
+        if not (partitions := _kept(Snapshot(storage, timeline))):
             return ()
         from hoodoo_metadata.table import compact
         from hoodoo_metadata.table.commit import NEWEST
@@ -443,21 +440,9 @@ class MetadataParticipant:
         return keys_check(Snapshot(storage, timeline), self._file_format, self.settings)
 
 
-# --- tables without a metadata table, for which nothing else is imported --------------------------
-def _has_partitions(config: TableConfig) -> bool:
-    """Whether a partition may be read, or is being built."""
-    return bool(listed(config) or building(config))
-
-
-def _has_files(storage: Storage) -> bool:
-    """Whether a metadata table is there, perhaps one that the properties call gone."""
-    return any(entry.path == FOLDER for entry in storage.list(".hoodie"))
-
-
-def _current(storage: Storage, timeline: Timeline) -> tuple[str, ...]:
-    """The partitions that whoever decides upon ``timeline`` has to keep."""
-    if not _has_partitions(timeline.config):
+def _kept(snapshot: Snapshot) -> tuple[str, ...]:
+    if not has_partitions(snapshot.config):
         return ()
     from hoodoo_metadata.life.partition_state import current_partitions
 
-    return current_partitions(Snapshot(storage, timeline))
+    return current_partitions(snapshot)

@@ -250,6 +250,16 @@ def building(config: TableConfig) -> tuple[str, ...]:
     return (*names(config.get(BUILDING)), *names(config.get(OWN_BUILDING)))
 
 
+def has_partitions(config: TableConfig) -> bool:
+    """Whether a partition may be read, or is being built."""
+    return bool(listed(config) or building(config))
+
+
+def has_files(storage: Storage) -> bool:
+    """Whether a metadata table is there, perhaps one that the properties call gone."""
+    return any(entry.path == FOLDER for entry in storage.list(".hoodie"))
+
+
 def told_as(ready: Iterable[str], begun: Iterable[str]) -> dict[str, str | None]:
     """The changes of properties that say which partitions may be read and which are being built."""
     changes: dict[str, str | None] = {}
