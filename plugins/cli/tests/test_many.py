@@ -203,7 +203,7 @@ def test_a_bucket_has_two_schemes() -> None:
         def entry(self, name: str) -> Any:
             return SimpleNamespace(location="s3a://bucket/t/")
 
-    assert many._of_entry(Lake(), "t", {}, {many._where("s3://bucket/t")}) == []
+    assert many._of_entry(Lake(), "t", {}, {many.where_it_lies("s3://bucket/t")}) == []
 
 
 def test_the_price_of_one_table(run: Run, lake: Path) -> None:

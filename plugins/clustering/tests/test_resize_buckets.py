@@ -10,6 +10,7 @@ import hoodoo
 import pyarrow as pa
 import pytest
 from hoodoo.errors import CommitConflictError, ConfigError, UnsupportedTableError
+from hoodoo.testing.steps import before
 from hoodoo_cli.commandline.app import build
 from hoodoo_rows.write.transaction import WriteTransaction
 from typer.testing import CliRunner
@@ -130,6 +131,23 @@ def test_indexes_of_the_metadata_table_follow(tmp_path: Path) -> None:
     assert table.verify().ok
     table.upsert(batch(50, 3))
     assert table.verify().ok and len(everything(table)) == 100
+
+
+@pytest.mark.parametrize("keys", ["true", "false"])
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_a_write_that_began_with_other_numbers_begins_again(
+    tmp_path: Path, kind: str, keys: str
+) -> None:
+    """It has touched no file group that the others know: its partition path is new."""
+    table = made(tmp_path / "t", kind, **{"hoodie.populate.meta.fields": keys})
+    table.upsert(batch(12, 1, "a"))
+    others = hoodoo.open(table.path)
+    with before("complete", lambda: others.resize_buckets(7)):
+        table.upsert(batch(40, 2, "b"))
+    assert buckets(hoodoo.open(table.path))["b"] == set(range(7))
+    again = hoodoo.open(table.path)
+    again.upsert(batch(40, 3, "b"))
+    assert len(everything(again)) == 52 and again.verify().ok
 
 
 @pytest.mark.parametrize("then", ["nothing", "overwrite", "drop", "resize"])

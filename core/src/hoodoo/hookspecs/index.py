@@ -105,20 +105,22 @@ class SeesRows(Protocol):
 
 @runtime_checkable
 class IndexTraits(Protocol):
-    """What a lookup index may have in addition, each member by itself; :class:`LearningIndex` says
-    when the last three are called."""
+    """Optional members, each by itself; :class:`LearningIndex` explains the last three."""
 
     @property
     def knows_logs(self) -> bool:
         """Whether it answers for keys which only log files have, too."""
+
+    @property
+    def properties(self) -> tuple[str, ...]:
+        """Table properties that decide where keys belong: a change refuses older writes."""
 
     def stands_in(self, context: IndexContext) -> LookupIndex | None:
         """The index, global as this one, that lookups use while the entries of this index can't be
         trusted; None: this index is used. Default: always this index."""
 
     def undone(self, storage: Storage, config: TableConfig, requested: str) -> None:
-        """Forget what was learned of the instant ``requested``. Without it such entries stay, and
-        never count."""
+        """Forget the instant ``requested``. Without it such entries stay, and never count."""
 
     def rebuild(self, state: TableState) -> None:
         """Replace at once all that it knows of the instants of ``state.timeline`` by the keys of
@@ -130,8 +132,7 @@ class IndexTraits(Protocol):
 
 @runtime_checkable
 class StoredIndex(Protocol):
-    """An index that stores where keys lie, beside the files. What a lookup index may have in
-    addition: it lets stale entries be found, of keys that the table does not have (any more)."""
+    """Optional, for an index that stores locations of keys: stale entries can be found then."""
 
     @answers(Rows(LOCATIONS_SCHEMA, "LOCATIONS_SCHEMA"))
     def entries(self, context: IndexContext) -> Stream:
@@ -260,7 +261,7 @@ FAMILY = Family(
     writers that name another one are refused.""",
     (LookupIndex, ComputedIndex, PathIndex),
     optional=(IndexTraits, SeesRows, StoredIndex, LearningIndex, Tees),
-    lacking={"knows_logs": Optional(False)},
+    lacking={"knows_logs": Optional(False), "properties": Optional(())},
     parts={"buckets": (PathBuckets,)},
     travels=True,
 )

@@ -28,7 +28,10 @@ def whole(where: pc.Expression | None) -> Any:
 def without_uuids(where: pc.Expression) -> pc.Expression:
     """``where`` with texts in place of UUIDs, as columns have them. Arrow's own form of a filter
     keeps values as columns, and names them by their place."""
-    make, (form,) = where.__reduce__()
+    try:
+        make, (form,) = where.__reduce__()
+    except pa.ArrowNotImplementedError:
+        return where  # a column by its number, which reads refuse
     with pa.ipc.open_file(form) as file:
         batch = file.get_batch(0)
     plain = uuids_as_texts(batch)

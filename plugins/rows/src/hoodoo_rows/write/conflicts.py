@@ -181,7 +181,8 @@ class CommitCheck:
             )
         if self.target.asks_ahead:  # they may have been read before the timeline
             self._same_participants(then, now)
-        if any(then.get(key) != now.get(key) for key in (HUDI_INDEX, OWN_INDEX)):
+        says = (HUDI_INDEX, OWN_INDEX, *self.target.index_kind.properties)
+        if any(then.get(key) != now.get(key) for key in says):
             raise CommitConflictError(
                 f"instant {self.instant.requested}",
                 "the table has another index since this write began.",

@@ -52,13 +52,14 @@ class IndexKind:
     ``looks_everywhere``: it looks keys up in the whole table, or one of the two that it stands for
     does. ``knows_logs``: it answers for keys that only log files have. ``computes``: the file group
     follows from the key. ``by_path``: it follows from the key and the partition path. ``is_two``:
-    two indexes are asked beside each other."""
+    two indexes are asked beside each other. ``properties`` of the table say where keys belong."""
 
     looks_everywhere: bool
     knows_logs: bool
     computes: bool
     by_path: bool
     is_two: bool
+    properties: tuple[str, ...]
 
     @classmethod
     def of(cls, index: Any) -> IndexKind:
@@ -73,6 +74,7 @@ class IndexKind:
             computes=isinstance(index, ComputedIndex),
             by_path=isinstance(index, PathIndex),
             is_two=is_two,
+            properties=answers.properties,
         )
 
 
