@@ -942,7 +942,7 @@ def test_a_batch_takes_effect_once(tmp_path: Path) -> None:
     table = hoodoo.open(str(tmp_path / "t"))
     assert ids(table.read().to_arrow()) == [1, 2, 3] and len(table.timeline().writes()) == 2
     assert not [*(tmp_path / "t/.hoodie/.temp").glob("hoodoo-rows-*")]
-    with pytest.raises(ConfigError, match="of which query"):
+    with pytest.raises(ConfigError, match="has no query id"):
         batch(3, [rows([4])], identifier=False)
     assert isinstance(Message(None), Message)
 
