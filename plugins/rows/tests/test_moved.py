@@ -15,14 +15,18 @@ from hoodoo.kernel.moved import moved
 
 @pytest.fixture(autouse=True)
 def _forget() -> Iterator[None]:
-    def old_names() -> list[str]:
-        return [n for n in sys.modules if any(f"{n}.".startswith(f"{old}.") for old in moved())]
+    """Old names are as if never imported, before and after: `hoodoo.write` is the function."""
 
-    for name in old_names():
-        del sys.modules[name]
+    def forget() -> None:
+        for name in [n for n in sys.modules if any(f"{n}.".startswith(f"{o}.") for o in moved())]:
+            del sys.modules[name]
+            package, _, last = name.rpartition(".")
+            if package in sys.modules:
+                vars(sys.modules[package]).pop(last, None)
+
+    forget()
     yield
-    for name in old_names():
-        del sys.modules[name]
+    forget()
 
 
 def test_the_old_name_is_the_same_module() -> None:
