@@ -65,7 +65,7 @@ class Columns:
 
 
 def _columns(path: tuple[str, ...], kind: pa.DataType) -> list[Col]:
-    if pa.types.is_struct(kind):
+    if pa.types.is_struct(kind) and path[-1] != "event":  # a VARIANT, which has no fields on Spark
         inside = [c for child in kind for c in _columns((*path, child.name), child.type)]
         return [Col(path, "struct"), *inside]
     return [Col(path, kind_of(kind) or "other")]
