@@ -87,15 +87,16 @@ def refuse_values(
 
 @functools.cache
 def _judged(function: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, tuple[Any, ...]]]:
-    """The names of the arguments by position, and the kinds of values of those arguments that do
-    not take all."""
-    try:
-        parameters = inspect.signature(function, eval_str=True).parameters.values()
-    except NameError:  # imported for type checkers alone
-        return (), {}
+    """Names of the arguments by position, and the kinds of those that do not take all values."""
+    parameters = inspect.signature(function).parameters.values()
+    scope = getattr(inspect.unwrap(function), "__globals__", {})
     kinds: dict[str, tuple[Any, ...]] = {}
     for at, parameter in enumerate(parameters):
         said = parameter.annotation
+        try:
+            said = eval(said, scope) if isinstance(said, str) else said
+        except NameError:  # imported for type checkers alone
+            continue
         several = get_args(said) if get_origin(said) in (Union, UnionType) else (said,)
         several = tuple(get_origin(k) if get_origin(k) in _KINDS else k for k in several)
         is_owner = not at and parameter.name in _OWNERS
@@ -106,8 +107,7 @@ def _judged(function: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, tu
 
 
 def _is_plain(kind: Any) -> bool:
-    """Whether values that are not of the class ``kind`` are wrong: some classes have what passes
-    for them."""
+    """Whether values of other classes are wrong: some classes have what passes for them."""
     if not inspect.isclass(kind) or get_origin(kind) is not None or kind in _ANY:
         return False
     return not getattr(kind, "_is_protocol", False)
