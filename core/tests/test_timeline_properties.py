@@ -18,7 +18,7 @@ from hoodoo.errors import (
 )
 from hoodoo.model.config import TableConfig
 from hoodoo.testing.directory import DirectoryStorage
-from hoodoo.testing.stores import Crash, CrashingStorage, FailingStorage
+from hoodoo.testing.stores import Crash, CrashingStorage, FailingStorage, GatedStorage
 from hoodoo.timeline import create, javaprops, partitions, properties
 from hypothesis import given
 from hypothesis import strategies as st
@@ -199,6 +199,22 @@ def test_update_starts_from_the_file_not_from_the_caller(tmp_path: Path) -> None
     made = create.init_table(s, config())
     properties.update(s, made, {"a": "1"})
     assert properties.update(s, made, {"b": "2"}).get("a") == "1"
+
+
+def test_no_change_is_lost_between_the_look_and_the_backup(tmp_path: Path) -> None:
+    """Another writer changes another property, whose update ends before this one's backup is put."""
+    inner = store(tmp_path)
+    old = properties.create(inner, config())
+    left = [{"a": "theirs"}]
+
+    def gate(op: str, path: str) -> None:
+        if left and (op, path) == ("put_if_absent", properties.BACKUP):
+            properties.update(inner, old, left.pop())
+
+    made = properties.update(GatedStorage(inner, gate), old, {"b": "ours"})
+    assert made == properties.load(inner)
+    assert (made.get("a"), made.get("b")) == ("theirs", "ours")
+    assert inner.head(properties.BACKUP) is None
 
 
 @pytest.mark.parametrize("when", ["before", "torn", "after"])

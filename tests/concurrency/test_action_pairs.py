@@ -133,6 +133,22 @@ def test_a_pending_savepoint_hides_no_row(
     assert rows_of(opened(store)) == before
 
 
+@pytest.mark.parametrize("look", ["list", "put_if_absent"])
+def test_a_build_that_dies_wiped_what_another_one_is_about_to_list(
+    made: Made, still: World, tmp_path: Path, look: str
+) -> None:
+    """It dies with its marks put and nothing committed, while the other one looks at the marks for the last time, or
+    after that."""
+    trial = PairTrial(
+        scenario(("rebuild_index",) * 2), COW_RECORDS, made(COW_RECORDS), still, tmp_path
+    )
+    last = {"list": ".hoodie/metadata/.hoodie/timeline", "put_if_absent": properties.BACKUP}[look]
+    ends, steps = trial.steps("B"), trial.steps("A")
+    listed = max(n for n, step in enumerate(ends) if (step.op, step.path) == (look, last))
+    begun = max(n for n, step in enumerate(steps) if step.op == "put_file_if_absent")
+    trial.pair([("B", listed), ("A", begun + 1)], ("A", begun))
+
+
 def _ends_behind(store: MemoryStorage, act: Act, suffix: str, skip: int) -> None:
     """``act`` in a process that ends at the change after the one of a path with this end, ``skip`` of them passed over."""
     count = [skip + 1]

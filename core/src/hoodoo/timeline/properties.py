@@ -145,14 +145,12 @@ def update(
     changes: Changes | Callable[[TableConfig], Changes],
     now: datetime | None = None,
 ) -> TableConfig:
-    """Change properties (None removes one) and return the new settings. Call under the table's
-    lock.
+    """Change properties (None removes one) and return the new settings. Needs the table's lock.
 
     The changes are applied to the file as it is now, and may be made of what it says; ``config``
-    says which table the caller means. Steps: backup of the old text, new text, read back, delete
-    the backup. A crash at any of them leaves either the old or the new settings to readers, and
-    :func:`recover` to the next writer. Raises :class:`~hoodoo.errors.CommitConflictError` if
-    somebody else wrote meanwhile.
+    says which table the caller means. Steps: back the text up, look at it again, put the new one,
+    read it back, delete the backup. A crash at any of them leaves the old or the new settings to
+    readers, and :func:`recover` to the next writer. Raises CommitConflictError if others wrote.
     """
     recover(storage)
     old = load(storage)
@@ -162,17 +160,19 @@ def update(
             f"the table here is {old.name!r} now, not {config.name!r}.",
             "Open the table again.",
         )
-    changes = changes(old) if callable(changes) else changes
-    if CHECKSUM in changes:
+    given = changes(old) if callable(changes) else changes
+    if CHECKSUM in given:
         raise ConfigError(CHECKSUM, "is computed, not set.", "Leave it out of the changes.")
-    merged = {k: v for k, v in old.properties.items() if k not in changes}
-    merged.update({k: v for k, v in changes.items() if v is not None})
-    new = _signed(merged)
+    new = _signed({k: v for k, v in {**old.properties, **given}.items() if v is not None})
     check_supported(new, storage.root)
     data = javaprops.render(new.properties, f"Updated at {javaprops.iso(now)}", now)
-    backup = javaprops.render(_signed(old.properties).properties, now=now)
-    if not storage.put_if_absent(BACKUP, backup):
+    before = _signed(old.properties)
+    if not storage.put_if_absent(BACKUP, javaprops.render(before.properties, now=now)):
         raise _conflict(storage)
+    if _signed(load(storage).properties) != before:
+        # Somebody changed it before the backup could exclude others.
+        storage.delete(BACKUP)
+        return update(storage, config, changes, now)
     storage.delete(_HADOOP_CHECKSUM)
     # In one step: who reads meanwhile finds one or the other, and a writer that takes the backup
     # for one that was left behind does no harm.

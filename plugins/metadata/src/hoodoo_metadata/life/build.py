@@ -40,6 +40,7 @@ from hoodoo_metadata.life.definitions import PATH as DEFINITIONS_PATH
 from hoodoo_metadata.life.definitions import PROPERTY as DEFINITIONS
 from hoodoo_metadata.life.definitions import define, is_partitioned
 from hoodoo_metadata.life.kept_by import UNIQUE_OF
+from hoodoo_metadata.life.partition_state import built
 from hoodoo_metadata.life.undo import forget
 from hoodoo_metadata.partitions.api import Beginning
 from hoodoo_metadata.partitions.column_stats.from_files import columns_of
@@ -178,11 +179,11 @@ def finish(
 ) -> TableConfig:
     """The partitions ``done``, which are complete, may be read from here on. ``columns``: those
     whose ranges are kept; ``unique``: no record key is in two places."""
-    ready = {*listed(config), *_standing(storage, config, done)}
+    standing = _standing(storage, config, done)
+    ready = {*listed(config), *standing}
     define(storage, config, sorted(ready), columns, is_partitioned(storage, config=config))
 
     def changes(now: TableConfig) -> dict[str, str | None]:
-        standing = _standing(storage, now, done)
         left = [p for p in building(now) if p not in standing]
         told = {**told_as({*listed(now), *standing}, left), DEFINITIONS: DEFINITIONS_PATH}
         made = {**made_noted(now), **_made(storage, now, standing)}
@@ -192,7 +193,12 @@ def finish(
                 told[key] = "true" if unique else "false"
         return told
 
-    return properties.update(storage, config, changes)
+    config = properties.update(storage, config, changes)
+    # Another build may have wiped them between the look and the properties, and have died.
+    lost = set(standing).difference(_standing(storage, config, standing))
+    if lost:
+        config = properties.update(storage, config, lambda now: _retire(now, sorted(lost)))
+    return config
 
 
 def _made(storage: Storage, config: TableConfig, partitions: Iterable[str]) -> dict[str, str]:
@@ -204,16 +210,23 @@ def _made(storage: Storage, config: TableConfig, partitions: Iterable[str]) -> d
 
 def _standing(storage: Storage, config: TableConfig, done: Sequence[str]) -> list[str]:
     """Those of ``done`` that may be read. The others wait for the next writer: one whose mark is
-    gone was retired since it was completed; while somebody builds, all may be what is built; and
-    without ``files`` Hudi's others are rebuilt with it."""
+    gone was retired since it was completed; one without committed files was begun anew by a build
+    that died; while somebody builds, all may be what is built; and without ``files`` Hudi's others
+    are rebuilt with it."""
     living = Liveness(storage)
-    pending = load(storage, config).pending()
-    if any(i.action == INDEXING and living.is_alive(i.requested) for i in pending):
+    timeline = load(storage, config)
+    if any(i.action == INDEXING and living.is_alive(i.requested) for i in timeline.pending()):
         return []
     marked = [p for p in done if storage.head(f"{FOLDER}/{mark_of(p)}") is not None]
+    if any(map(is_beginning, _pending(MetadataTable.open(storage, timeline)))):
+        marked = built(Snapshot(storage, timeline), marked)
     whole = FILES in (*listed(config), *marked)
     begun = FILES in building(config)  # the others are rebuilt with it
     return [p for p in marked if whole or (is_own(p) and not begun)]
+
+
+def _pending(table: MetadataTable) -> list[str]:
+    return [instant.requested for instant in table.timeline.pending()]
 
 
 def retire(storage: Storage, config: TableConfig) -> TableConfig:
@@ -320,9 +333,8 @@ def _begin(
 ) -> list[tuple[Instant, tuple[WriteStat, ...]]]:
     """Pending deltacommits of instants of their own, one for each partition, with their base files.
     ``before``: those of earlier builds."""
-    for left in table.timeline.pending():  # of a process that died: nobody else is at it
-        if is_beginning(left.requested):
-            forget(target.storage, target.config, left.requested)
+    for left in filter(is_beginning, _pending(table)):  # of a process that died: nobody is at it
+        forget(target.storage, target.config, left)
     free = free_beginnings(len(wanted), target.timeline, _beginnings(table), before)
     begun = []
     for requested, partition in zip(free, wanted, strict=True):

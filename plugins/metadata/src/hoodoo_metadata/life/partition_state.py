@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from hoodoo.errors import CommitConflictError, warn
 from hoodoo.model.config import TableConfig
@@ -53,7 +53,7 @@ def keepable(config: TableConfig) -> tuple[str, ...]:
     return tuple(p for p in every if p not in of_keys())
 
 
-def built(snapshot: Snapshot, partitions: list[str]) -> list[str]:
+def built(snapshot: Snapshot, partitions: Sequence[str]) -> list[str]:
     """Those of ``partitions`` whose first base files are committed, and that nobody has begun to
     wipe. Where ``files`` is still to be made, all are rebuilt with it."""
     table = MetadataTable.open(snapshot.storage, snapshot.timeline)
