@@ -221,7 +221,7 @@ def test_golden_schemas(archive: Path) -> None:
         name = re.findall(r"^hoodie.table.name=(.*)$", properties, re.M)[0]
         created = re.findall(r"^hoodie.table.create.schema=(.*)$", properties, re.M)
         if "vector" in archive.stem and not kernel().offers("logical_type"):  # core alone
-            with pytest.raises(SchemaError, match="pip install hoodoo-types"):
+            with pytest.raises(SchemaError, match="pip install hoodoo-vectors"):
                 arrow_schema(re.sub(r"\\(.)", r"\1", created[0]))
             return
         if created:

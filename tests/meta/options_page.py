@@ -47,7 +47,7 @@ OURS = (
     "hoodoo-copies",
     "hoodoo-ingest",
     "hoodoo-catalogs",
-    "hoodoo-types",
+    "hoodoo-blob",
     "hoodoo-statements",
     "hoodoo-cloud",
     "hoodoo-spark",

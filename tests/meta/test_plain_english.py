@@ -117,8 +117,9 @@ IN_SOURCE = {
     "plugins/spark": 7,
     "plugins/standard": 25,
     "plugins/statements": 4,
-    "plugins/types": 0,
     "plugins/vectors": 0,
+    "plugins/variant": 0,
+    "plugins/blob": 0,
     "plugins/bootstrap": 0,
 }
 

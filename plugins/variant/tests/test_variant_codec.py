@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hoodoo_types.variants.arrow import variants
-from hoodoo_types.variants.decode import decode, to_json
-from hoodoo_types.variants.encode import EMPTY, MAX_DEPTH, VariantError, encode, encode_json
-from hoodoo_types.variants.shredded import unshredded
-from hoodoo_types.variants.wellformed import wrong
+from hoodoo_variant.arrow import variants
+from hoodoo_variant.decode import decode, to_json
+from hoodoo_variant.encode import EMPTY, MAX_DEPTH, VariantError, encode, encode_json
+from hoodoo_variant.shredded import unshredded
+from hoodoo_variant.wellformed import wrong
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -41,7 +41,6 @@ _BRINGS = {
     "hoodoo-services": "action archived_timeline compaction cleaning",
     "hoodoo-clustering": "clustering_plan clustering clustering_updates partition_filter",
     "hoodoo-rows": "rows",
-    "hoodoo-types": "logical_type",
     "hoodoo-history": "change_log",
     "hoodoo-serve": "service_policy",
     "hoodoo-catalogs": "catalog",
@@ -53,6 +52,7 @@ _BRINGS = {
 USUAL: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(FAMILIES, ("hoodoo-standard",)),
     **{family: (name,) for name, families in _BRINGS.items() for family in families.split()},
+    "logical_type": ("hoodoo-vectors", "hoodoo-variant", "hoodoo-blob"),
     "action": ("hoodoo-rows", "hoodoo-services", "hoodoo-statements"),
     "query_type": ("hoodoo-rows", "hoodoo-history"),
     "engine": ("hoodoo-standard", "hoodoo-spark"),

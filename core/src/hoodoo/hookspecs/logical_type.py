@@ -59,7 +59,7 @@ class LogicalType(Protocol):
 FAMILY = Family(
     "hoodoo_logical_types",
     """Offer logical types. When: a schema is read or declared that names one. Default: none in
-    core; ``vector``, ``blob``, ``variant`` (hoodoo-types). Aliases: names of Arrow extension types.
+    core; ``vector``, ``variant``, ``blob`` of plugins. Aliases: names of Arrow extension types.
 
     The factory returns a :class:`LogicalType`. Its columns are never part of keys, of partition
     paths or of the order of rows, and have no statistics.""",

@@ -35,6 +35,32 @@ from hoodoo.model.outcome import RolledBack
 from hoodoo.timeline.batches import Batch
 
 class Brought:
+    # hoodoo-blob
+    def blob_bytes(self, blobs: Any) -> pa.ChunkedArray:
+        """The bytes of ``blobs``, an Arrow array of blobs of the table, as ``read_blob`` finds them.
+
+        Raises CallError for anything but an Arrow array, and what ``read_blob`` raises.
+
+        >>> table.blob_bytes(table.read(["photo"]).to_arrow()["photo"]).to_pylist()
+        [b'...']
+        """
+    def read_blob(
+        self, column: str, where: Any = None, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """The rows of the newest snapshot with the bytes of the blobs in ``column``: those that are
+        stored in the table, and those of the files that blobs refer to. Other reads of the table give
+        references as they are, and open no such file.
+
+        ``where`` and ``columns`` are those of ``read``; ``columns`` need not contain ``column``. A
+        reference is relative to the table's folder, or an absolute path or URI. Files outside of that
+        folder are read only if they are in a folder that the option ``hoodoo.blob.folders`` names.
+
+        Raises SchemaError for a column that is missing or has no blobs, ConfigError for a reference
+        that leads somewhere else, and StorageError for a file that is missing or too short.
+
+        >>> table.read_blob("photo", where="id = 1")["photo"].to_pylist()
+        [b'...']
+        """
     # hoodoo-catalogs
     def sync(self) -> tuple[Synced, ...]:
         """Update the catalogs that have the table now, also with what other programs committed. Writes
@@ -767,32 +793,6 @@ class Brought:
         value that is not text. ``where`` is SQL, a Column, or a pyarrow expression. This is one commit.
         If no row changes, there is no commit, and the instant is empty. Raises ConfigError, SchemaError
         and DataError."""
-    # hoodoo-types
-    def blob_bytes(self, blobs: Any) -> pa.ChunkedArray:
-        """The bytes of ``blobs``, an Arrow array of blobs of the table, as ``read_blob`` finds them.
-
-        Raises CallError for anything but an Arrow array, and what ``read_blob`` raises.
-
-        >>> table.blob_bytes(table.read(["photo"]).to_arrow()["photo"]).to_pylist()
-        [b'...']
-        """
-    def read_blob(
-        self, column: str, where: Any = None, columns: Sequence[str] | None = None
-    ) -> pa.Table:
-        """The rows of the newest snapshot with the bytes of the blobs in ``column``: those that are
-        stored in the table, and those of the files that blobs refer to. Other reads of the table give
-        references as they are, and open no such file.
-
-        ``where`` and ``columns`` are those of ``read``; ``columns`` need not contain ``column``. A
-        reference is relative to the table's folder, or an absolute path or URI. Files outside of that
-        folder are read only if they are in a folder that the option ``hoodoo.blob.folders`` names.
-
-        Raises SchemaError for a column that is missing or has no blobs, ConfigError for a reference
-        that leads somewhere else, and StorageError for a file that is missing or too short.
-
-        >>> table.read_blob("photo", where="id = 1")["photo"].to_pylist()
-        [b'...']
-        """
     # hoodoo-vectors
     def search(
         self,

@@ -1,8 +1,6 @@
-"""Types of Hudi 1.2 that Arrow and Avro lack: VECTOR(dimension, element), BLOB and VARIANT.
+"""The type BLOB of Hudi 1.2: bytes in the table, or a reference to a file that has them.
 
-``vector``, ``blob``, ``variant``: the types; ``variants``: how variants are encoded; ``arrow``:
-functions that make them; ``bytes_of``: what blobs hold, in the table or in files that they refer
-to."""
+``blob``: the type; ``bytes_of``: what blobs hold, in the table or in files that they refer to."""
 
 from __future__ import annotations
 

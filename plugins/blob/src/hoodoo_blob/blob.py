@@ -71,6 +71,18 @@ _FIX = (
 )
 
 
+def blob() -> pa.DataType:
+    """The Arrow type of a column BLOB of Hudi 1.2: a struct of ``type`` (``INLINE`` or
+    ``OUT_OF_LINE``), ``data`` (bytes) and ``reference`` (a file, and where in it the bytes are).
+
+    Raises no error.
+
+    >>> hoodoo.blob().names
+    ['type', 'data', 'reference']
+    """
+    return BLOB
+
+
 @frozen
 class Blob:
     """Implements :class:`hoodoo.hookspecs.logical_type.LogicalType`."""

@@ -18,8 +18,8 @@ from hoodoo.table.handle import TableHandle
 from hoodoo.table.settings import open_storage
 from hoodoo_rows.api import Reads, Rows
 
-from hoodoo_types.blob import BLOB, OUT_OF_LINE
-from hoodoo_types.registrations import FOLDERS
+from hoodoo_blob.blob import BLOB, OUT_OF_LINE
+from hoodoo_blob.registrations import FOLDERS
 
 
 def read_blob(

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 from hoodoo.errors import CallError, SchemaError
 
-from hoodoo_types.variants.decode import decode, to_json
-from hoodoo_types.variants.encode import EMPTY, VariantError, encode, encode_json
+from hoodoo_variant.decode import decode, to_json
+from hoodoo_variant.encode import EMPTY, VariantError, encode, encode_json
 
 EXTENSION = "arrow.parquet.variant"  # Arrow's canonical extension type; DuckDB has it, too
 _BINARY = (pa.binary(), pa.large_binary(), pa.binary_view())

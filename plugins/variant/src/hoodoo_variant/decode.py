@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hoodoo_types.variants.encode import MAX_DEPTH, VariantError
+from hoodoo_variant.encode import MAX_DEPTH, VariantError
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _UTC_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)

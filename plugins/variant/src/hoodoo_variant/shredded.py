@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hoodoo_types.variants.decode import contents, keys_of
-from hoodoo_types.variants.encode import EMPTY, VariantError, array_of, object_of, text_of
+from hoodoo_variant.decode import contents, keys_of
+from hoodoo_variant.encode import EMPTY, VariantError, array_of, object_of, text_of
 
 _NULL = b"\x00"
 _FIX = "Write the rows again with the engine that wrote them, without shredding."

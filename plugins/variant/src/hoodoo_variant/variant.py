@@ -12,10 +12,10 @@ from hoodoo.errors import SchemaError
 from hoodoo.hookspecs import Settings
 from hoodoo.model.schema import logical
 
-from hoodoo_types.variants.arrow import VariantType, is_variants, of_python, refused
-from hoodoo_types.variants.encode import VariantError
-from hoodoo_types.variants.shredded import unshredded
-from hoodoo_types.variants.wellformed import wrong
+from hoodoo_variant.arrow import VariantType, is_variants, of_python, refused
+from hoodoo_variant.encode import VariantError
+from hoodoo_variant.shredded import unshredded
+from hoodoo_variant.wellformed import wrong
 
 # The type in memory, and what files have.
 VARIANT = pa.struct(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hoodoo_types.variants.encode import MAX_SIZE
+from hoodoo_variant.encode import MAX_SIZE
 
 # Bytes behind the header, by the number of the type; what has its length within (bytes, text) has
 # those of the length.

@@ -14,14 +14,28 @@ def hoodoo_families() -> Mapping[str, str]:
 
 
 @hookimpl
+def hoodoo_logical_types() -> Iterable[Registration]:
+    return [
+        Registration(
+            "vector",
+            "hoodoo_vectors.vector:Vector.from_settings",
+            summary="VECTOR: numbers of a fixed length, such as embeddings.",
+        )
+    ]
+
+
+@hookimpl
 def hoodoo_functions() -> Iterable[Registration]:
     return [
+        Registration(
+            "vector", "hoodoo_vectors.vector:vector", summary="The Arrow type of VECTOR(dimension)."
+        ),
         Registration(
             "Scan.search",
             "hoodoo_vectors.search:search",
             summary="The rows whose vectors are nearest to a given one.",
             verbs={"search": "hoodoo_vectors.verbs:search"},
-        )
+        ),
     ]
 
 

@@ -39,6 +39,22 @@ def element_of(kind: pa.DataType) -> str:
     return next(name for name, one in ELEMENTS.items() if one == kind.value_type)
 
 
+def vector(dimension: int, element: str = "FLOAT") -> pa.DataType:
+    """The Arrow type of a column VECTOR of Hudi 1.2: lists of ``dimension`` numbers. Each is
+    an ``element``: ``FLOAT`` (float32), ``DOUBLE`` or ``INT8``. For the schema of a new table, and
+    for data.
+
+    Raises SchemaError for a dimension below 1, and for other elements.
+
+    >>> hoodoo.vector(2, "DOUBLE").list_size
+    2
+    """
+    if isinstance(dimension, bool) or dimension < 1:
+        raise SchemaError(f"vector({dimension!r})", "is no number of elements.", "Give 1 or more.")
+    kind = pa.list_(pa.float32(), dimension)
+    return Vector().declared(f"VECTOR({dimension}, {element})", kind, "vector")
+
+
 @frozen
 class Vector:
     """Implements :class:`hoodoo.hookspecs.logical_type.LogicalType`."""

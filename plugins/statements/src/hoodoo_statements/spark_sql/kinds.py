@@ -19,7 +19,7 @@ TIMESTAMP, TIMESTAMP_NTZ = pa.timestamp("us", "UTC"), pa.timestamp("us")
 WHOLE = (TINYINT, SMALLINT, INT, BIGINT)
 _DIGITS = {TINYINT: 3, SMALLINT: 5, INT: 10, BIGINT: 20}  # of a decimal that holds all values
 MOST_DIGITS = 38
-# As the tables have it (hoodoo-types). It is equal to a struct of two binaries: ask is_variant.
+# As the tables have it (hoodoo-variant). It is equal to a struct of two binaries: ask is_variant.
 _MARK = {logical.MARK: "VARIANT"}
 VARIANT = pa.struct([pa.field("metadata", BINARY, metadata=_MARK), ("value", BINARY)])
 NAMES = {

@@ -1,5 +1,5 @@
 """``read_blob(column)`` in the SELECT of a query: the bytes of blobs. The query gives the blobs,
-and a method of tables, which hoodoo-types brings, their bytes: only files of rows of the result are
+and a method of tables, which hoodoo-blob brings, their bytes: only files of rows of the result are
 read."""
 
 from __future__ import annotations
