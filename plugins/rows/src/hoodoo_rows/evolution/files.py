@@ -28,7 +28,7 @@ from hoodoo.hookspecs.file_format import (
 from hoodoo.storage.api import Storage
 from hoodoo.timeline.names import parse_path
 
-from hoodoo_rows.evolution.evolved import Evolved
+from hoodoo_rows.evolution import Evolved
 from hoodoo_rows.evolution.history import History
 from hoodoo_rows.evolution.names import Names
 from hoodoo_rows.model.filter_text import text_of

@@ -23,7 +23,7 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.layouts import first_layout_of
 from hoodoo.timeline.timeline import Timeline
 
-from hoodoo_rows.evolution.evolved import Evolved
+from hoodoo_rows.evolution import Evolved
 from hoodoo_rows.merge.virtual import VirtualKeys
 from hoodoo_rows.model.internal_row import DELETE_ROW, PUT
 
