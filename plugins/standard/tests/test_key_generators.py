@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime, timezone
+from decimal import Decimal
+
 import pyarrow as pa
 import pytest
 from hoodoo.errors import ConfigError, MissingColumnError, NullKeyError
@@ -104,6 +107,41 @@ def test_keys_that_hudi_wrote() -> None:
     holes = pa.RecordBatch.from_pydict({"a": ["x", None], "b": [None, "y"]})
     both = NonPartitionedKeyGenerator(("a", "b")).record_keys(holes)
     assert both.to_pylist() == ["a:x,b:__null__", "a:__null__,b:y"]
+
+
+def test_keys_of_numbers_alone_are_those_beside_texts() -> None:
+    kinds = {
+        "i": pa.array([1, None, 3], pa.int32()),
+        "f": pa.array([0.5, None, float("nan")]),
+        "d": pa.array([Decimal("1.20"), None, Decimal("0.00")], pa.decimal128(5, 2)),
+        "b": pa.array([True, None, False]),
+        "day": pa.array([date(2024, 1, 2), None, date(1970, 1, 1)]),
+        "at": pa.array(
+            [
+                datetime(2024, 1, 2, tzinfo=timezone.utc),
+                None,
+                datetime(1970, 1, 1, tzinfo=timezone.utc),
+            ]
+        ),
+    }
+    rows = pa.RecordBatch.from_pydict({**kinds, "text": ["", "x", None]})
+    numbers = NonPartitionedKeyGenerator(tuple(kinds))
+    both = NonPartitionedKeyGenerator((*kinds, "text"))
+    full = rows.take(pa.array([0, 2]))
+    assert [
+        f"{key},text:{text}"
+        for key, text in zip(
+            numbers.record_keys(full).to_pylist(), ("__empty__", "__null__"), strict=True
+        )
+    ] == both.record_keys(full).to_pylist()
+    assert both.record_keys(rows)[1].as_py() == (
+        "i:__null__,f:__null__,d:__null__,b:__null__,day:__null__,at:__null__,text:x"
+    )
+    with pytest.raises(NullKeyError, match=r"1 of 3 rows.*row 1"):
+        numbers.record_keys(rows)
+    for name in kinds:
+        with pytest.raises(NullKeyError, match=r"1 of 3 rows.*row 1"):
+            NonPartitionedKeyGenerator((name,)).record_keys(rows)
 
 
 def test_bare_single_key_of_older_tables() -> None:

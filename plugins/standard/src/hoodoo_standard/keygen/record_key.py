@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.types as pt
 from hoodoo.errors import MissingColumnError, NullKeyError
 
 from hoodoo_standard.keygen.key_text import key_text
@@ -20,9 +21,10 @@ EMPTY = "__empty__"
 
 def plain_keys(batch: pa.RecordBatch, field: str, logical_timestamps: bool) -> pa.StringArray:
     """The values of ``field`` as keys; NullKeyError if one is null or empty."""
-    text = key_text(column(batch, field), field, logical_timestamps)
-    bad = pc.fill_null(pc.equal(text, ""), True)
-    _refuse(bad, f"column {field!r}", "is null or empty")
+    values = column(batch, field)
+    text = key_text(values, field, logical_timestamps)
+    if _may_be_empty(values):
+        _refuse(_empty(text), f"column {field!r}", "is null or empty")
     return text
 
 
@@ -33,19 +35,41 @@ def complex_keys(
 
     NullKeyError where all values of a row are null or empty.
     """
-    texts = [key_text(column(batch, f), f, logical_timestamps) for f in fields]
-    empty = [pc.fill_null(pc.equal(t, ""), True) for t in texts]
-    none = empty[0]
-    for more in empty[1:]:
-        none = pc.and_(none, more)
-    names = ", ".join(repr(f) for f in fields)
-    _refuse(none, f"columns {names}", "are all null or empty")
+    columns = [column(batch, f) for f in fields]
+    texts = [key_text(c, f, logical_timestamps) for c, f in zip(columns, fields, strict=True)]
+    # Each look at texts costs as much as the join, and the usual key has none that are empty.
+    holes = [_may_be_empty(c) for c in columns]
+    if all(holes):
+        none = _empty(texts[0])
+        for more in texts[1:]:
+            none = pc.and_(none, _empty(more))
+        names = ", ".join(repr(f) for f in fields)
+        _refuse(none, f"columns {names}", "are all null or empty")
     parts: list[pa.Array] = []
     for number, (field, text) in enumerate(zip(fields, texts, strict=True)):
         parts.append(pa.scalar(f"{',' if number else ''}{field}:"))
-        filled = pc.fill_null(text, NULL)
-        parts.append(pc.if_else(pc.equal(filled, ""), EMPTY, filled))
+        if holes[number]:
+            filled = pc.fill_null(text, NULL)
+            text = pc.if_else(pc.equal(filled, ""), EMPTY, filled)
+        parts.append(text)
     return pc.binary_join_element_wise(*parts, "")
+
+
+def _may_be_empty(values: pa.Array) -> bool:
+    """Whether a key may have no text for one of ``values``. A number, a date, a time and a boolean
+    always have one."""
+    kind = values.type
+    return values.null_count > 0 or not (
+        pt.is_integer(kind)
+        or pt.is_floating(kind)
+        or pt.is_decimal(kind)
+        or pt.is_boolean(kind)
+        or pt.is_temporal(kind)
+    )
+
+
+def _empty(text: pa.StringArray) -> pa.BooleanArray:
+    return pc.fill_null(pc.equal(text, ""), True)
 
 
 def _refuse(bad: pa.BooleanArray, obj: str, what: str) -> None:
