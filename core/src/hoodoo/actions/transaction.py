@@ -219,7 +219,7 @@ class Transaction:
             )
         if outcome.result is Result.CONFLICTED and not lost():
             raise CommitConflictError(name, f"was not published: {outcome.reason}.", self.retry)
-        return evolve(outcome, followed=together(self.storage, outcome.mark, *after)[0])
+        return evolve(outcome, followed=outcome.mark(*after))
 
     def tidy(self) -> None:
         """Take away markers and staged rows, once the end is settled (:func:`tidy`)."""

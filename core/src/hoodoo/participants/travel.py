@@ -21,7 +21,7 @@ from hoodoo.model.instant import Instant
 from hoodoo.participants.listing import is_known, list_data
 from hoodoo.participants.lost import named, refuse_lost, refuse_unknown
 from hoodoo.storage.api import Storage
-from hoodoo.storage.together import at_once, together
+from hoodoo.storage.together import together
 from hoodoo.timeline.instants import order_key, parse_point
 from hoodoo.timeline.names import parse_path
 from hoodoo.timeline.removed import READABLE, Taken, last_clean, planned_files, taken_since
@@ -119,7 +119,8 @@ def view_as_of(
     there = {e.path: e.size for e in list_data(source.snapshot, paths)}
     look = partial(taken_since, source.snapshot)
     taken: Taken
-    taken, _none = together(source.storage, look, partial(_read_ahead, source, bound))
+    # The commits that are needed next are read beside the look.
+    taken = together(source.storage, look, ahead=[partial(_read_commits, source, bound)])[0]
     if taken.undone or (taken.cleans and paths is not None):
         raise undone_meanwhile(source.storage, taken)
     lacks = bound is not None and _may_lack(source, bound)
@@ -161,10 +162,7 @@ def view_as_of(
     return view
 
 
-def _read_ahead(source: ReadSource, bound: str | None) -> None:
-    """Across a network, beside the look: the commits that are needed next."""
-    if at_once(source.storage) < 2:
-        return
+def _read_commits(source: ReadSource, bound: str | None) -> None:
     with suppress(HoodooError, FileNotFoundError):  # who needs it says so
         if source.whole and not is_known(source.timeline):
             list(named(source.snapshot, bound, ()))

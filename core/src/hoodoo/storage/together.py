@@ -26,28 +26,33 @@ def at_once(storage: Storage) -> int:
     return int(getattr(storage, "at_once", 1))
 
 
-def together(storage: Storage, *calls: Callable[[], Any]) -> list[Any]:
+def together(
+    storage: Storage, *calls: Callable[[], Any], ahead: Sequence[Callable[[], Any]] = ()
+) -> list[Any]:
     """What each of ``calls`` answers; none may depend on another one. In their order, one after
     another, on a store that does one at a time. All have ended when this returns; the first error,
-    in their order, is raised then."""
-    most = min(at_once(storage), len(calls))
-    if most < 2:
-        return list(map(methodcaller("__call__"), calls))  # without a frame
-    with ThreadPoolExecutor(most) as pool:
-        running = [pool.submit(copy_context().run, call) for call in calls]
+    in their order, is raised then. ``ahead``: calls that another step would make later. They are
+    made with the others, and answered after them, where that saves a wait; else not at all."""
+    workers = at_once(storage)
+    every = (*calls, *ahead) if workers > 1 else calls
+    if min(workers, len(every)) < 2:
+        return list(map(methodcaller("__call__"), every))  # without a frame
+    with ThreadPoolExecutor(min(workers, len(every))) as pool:
+        running = [pool.submit(copy_context().run, call) for call in every]
     return [future.result() for future in running]
 
 
 def side_by_side(
-    storage: Storage, calls: Iterable[tuple[Callable[[], T], int]], most: int, least: int = 0
+    storage: Storage, calls: Iterable[tuple[Callable[[], T], int]], most: int, least: int | None = 0
 ) -> Iterator[T]:
     """The results of ``calls``, in order, as :func:`together`; a call runs while the next ones are
     taken from the iterator. Each call comes with the bytes that it holds: while all hold more than
-    ``most``, the next call waits, unless only ``least`` are running. All have ended when this ends,
-    or is closed; after an error, no other call begins."""
-    if at_once(storage) < 2:
+    ``most``, the next call waits, unless only ``least`` are running (None: fewer than may). All
+    have ended when this ends, or is closed; after an error, no other call begins."""
+    workers = at_once(storage)
+    if workers < 2:
         return map(methodcaller("__call__"), map(itemgetter(0), calls))  # without a frame
-    return _side_by_side(at_once(storage), calls, most, least)
+    return _side_by_side(workers, calls, most, workers if least is None else least)
 
 
 def _side_by_side(
@@ -87,6 +92,13 @@ def read_ahead(
     return chain.from_iterable(side_by_side(storage, calls(), _AHEAD))
 
 
+def listings(
+    storage: Storage, folders: Sequence[str], recursive: bool = False
+) -> list[list[Entry]]:
+    """The listing of each of ``folders``, in their order."""
+    return together(storage, *(partial(storage.list, f, recursive=recursive) for f in folders))
+
+
 def discard(storage: Storage, paths: Sequence[str]) -> None:
     """Delete what is there of ``paths``: in one operation, if the store has one for that."""
     every: Callable[[Sequence[str]], None] | None = getattr(storage, "discard", None)
@@ -112,20 +124,22 @@ def _opened(storage: Storage, path: str) -> None:
 
 
 @contextmanager
-def beside(storage: Storage, call: Callable[[], Any]) -> Iterator[list[Any]]:
-    """What is done inside comes after ``call``, or at the same time. Both have ended at the end,
-    and the list has the answer; the error of ``call`` is raised first."""
-    answer: list[Any] = []
-    if at_once(storage) < 2:
-        answer.append(call())
-        yield answer
+def beside(
+    storage: Storage, *calls: Callable[[], Any], ahead: Sequence[Callable[[], Any]] = ()
+) -> Iterator[list[Any]]:
+    """What is done inside comes after ``calls``, or at the same time. All have ended at the end,
+    and the list has their answers, as of :func:`together`; their first error is raised first."""
+    if at_once(storage) < 2 or not (calls or ahead):
+        yield list(map(methodcaller("__call__"), calls))  # without a frame
         return
+    answers: list[Any] = []
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(copy_context().run, call)
+        both = partial(together, storage, *calls, ahead=ahead)
+        running = pool.submit(copy_context().run, both)
         try:
-            yield answer
+            yield answers
         finally:
-            answer.append(running.result())
+            answers += running.result()
 
 
 Listed = Callable[[str], "list[Entry] | None"]

@@ -34,7 +34,7 @@ from hoodoo.options.table import BACKUP_OF
 from hoodoo.participants.listing import KnownFiles, build_whole, is_known
 from hoodoo.participants.of_table import Joined
 from hoodoo.storage.api import Storage
-from hoodoo.storage.together import Asked, Listed, looking, together
+from hoodoo.storage.together import Asked, Listed, looking
 from hoodoo.table import settings as tables
 from hoodoo.table.after_write import AfterWrites
 from hoodoo.table.call_action import call_action
@@ -410,15 +410,9 @@ class TableHandle:
                     if lists_later
                     else partial(self.newest_slices, listed, checked=not later)
                 )
-                # Properties that change meanwhile refuse the commit.
-                if shown and listed is not None:
-                    found, now = look(), self.config
-                elif listed is None:  # the properties are read after the timeline
-                    found, now = look(), properties.load(self.storage)
-                else:
-                    found, now = together(
-                        self.storage, look, partial(properties.load, self.storage)
-                    )
+                found, now = look(), self.config
+                if not shown or listed is None:  # they are read after the timeline
+                    now = properties.load(self.storage)  # those that change since refuse the commit
                 timeline, slices = (
                     (found, _listed_on_demand(Snapshot(self.storage, found)))
                     if lists_later

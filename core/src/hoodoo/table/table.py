@@ -30,7 +30,7 @@ from hoodoo.model.brief import Shown, some
 from hoodoo.model.config import TableConfig
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Storage
-from hoodoo.storage.together import at_once, together
+from hoodoo.storage.together import together
 from hoodoo.table import looks, running
 from hoodoo.table import settings as tables
 from hoodoo.table.brought import Brought
@@ -246,23 +246,22 @@ def open(
     typed = tables.typed_options(options)
     storage = tables.open_storage(path, typed)
     found = partial(_properties, storage, partial(tables.open_storage, options=typed))
-    config, names = together(storage, found, partial(_timeline_names, storage))
+    config, *names = together(storage, found, ahead=[partial(_timeline_names, storage)])
     given = tables.check_options(options, config)
     overrides = {"key_generator": key_generator, "index": index, "merger": merger}
     objects = {k: v for k, v in overrides.items() if v is not None}
     tables.check_overrides(config, objects, given)
     storage = tables.guarded(storage, Settings(config, given))
     table = Table(storage, config, given, engine, objects)
-    if names and config.timeline_path == FOLDER:
-        table.handle.begin_with(names)
+    if any(names) and config.timeline_path == FOLDER:
+        table.handle.begin_with(*names)
     return table
 
 
 def _timeline_names(storage: Storage) -> list[str]:
-    """File names of the timeline for the first read; none if the store does one call at a time."""
-    if at_once(storage) > 1:
-        with suppress(StorageError):
-            return [entry.name for entry in storage.list(FOLDER) if not entry.is_dir]
+    """File names of the timeline, for the first read."""
+    with suppress(StorageError):
+        return [entry.name for entry in storage.list(FOLDER) if not entry.is_dir]
     return []
 
 

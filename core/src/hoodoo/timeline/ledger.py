@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from time import monotonic
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -67,21 +68,23 @@ def decide(snapshot: Snapshot, make: Callable[[Timeline], Decision]) -> tuple[De
     return decision, mark is not None
 
 
-Mark = Callable[[], None]
+# Says on the ledger that a decision is carried out; answers of calls that go on beside that.
+Mark = Callable[..., list[Any]]
+Ahead = Sequence[Callable[[], object]]
 
 
 def decided(
     snapshot: Snapshot,
     make: Callable[[Timeline], Decision],
-    ahead: Callable[[], object] = lambda: None,
+    ahead: Ahead = (),
     known: bool = False,
 ) -> tuple[Decision, Mark | None]:
     """:func:`decide`, with what says on the ledger that the decision is carried out, for the caller
-    to call, beside other operations; None where its file is not known to be there. ``ahead`` is
-    called with the look at the timeline that ``make`` is asked about, where looks go side by side;
-    it does not raise. ``known``: ``timeline`` was made after the decision that it tells of. Across
-    a network it is decided upon first, without another look: that is as if this process had slept
-    since, and the next number is taken if anything was decided meanwhile."""
+    to call, with what may go on beside it; None where its file is not known to be there. ``ahead``:
+    calls that go with the look at the timeline that ``make`` is asked about, where looks go side by
+    side; they do not raise. ``known``: ``timeline`` was made after the decision that it tells of.
+    Across a network it is decided upon first, without another look: that is as if this process had
+    slept since, and the next number is taken if anything was decided meanwhile."""
     storage = snapshot.storage
     if not isinstance(storage, GuardedStorage):
         return _decide(snapshot, make, ahead, known)
@@ -141,7 +144,7 @@ def release(held: Held) -> None:
 def _decide(
     snapshot: Snapshot,
     make: Callable[[Timeline], Decision],
-    ahead: Callable[[], object],
+    ahead: Ahead,
     known: bool,
 ) -> tuple[Decision, Mark | None]:
     storage, timeline, end = snapshot.storage, snapshot.timeline, monotonic() + _LONGEST
@@ -162,19 +165,19 @@ def _decide(
     )
 
 
-def _side_by_side(snapshot: Snapshot, ahead: Callable[[], object]) -> tuple[int, Timeline]:
+def _side_by_side(snapshot: Snapshot, ahead: Ahead) -> tuple[int, Timeline]:
     """The newest number, and the timeline with all that it and those before it decided; both listed
     at the same time, and with what is looked up ``ahead``."""
     storage, timeline = snapshot.storage, snapshot.timeline
     look = partial(reload, storage, timeline)
-    taken, fresh, _ = together(storage, partial(_numbers, storage), look, ahead)
+    taken, fresh, *_ = together(storage, partial(_numbers, storage), look, *ahead)
     # Carried out before this look began, and nothing was decided since: the listing can't lack
     # anything.
     if (not taken.numbers and not timeline.decided) or timeline.decided in taken.numbers[-1:]:
         return timeline.decided or 0, fresh
-    last, fresh = settle(storage, timeline.config, taken), reload(storage, timeline)
-    ahead()  # what it saw may be older than this look
-    return last, fresh
+    # All looks again: what was looked up ahead may be older than what is carried out here, too.
+    last = settle(storage, timeline.config, taken)
+    return _side_by_side(snapshot.at(evolve(timeline, decided=last)), ahead)
 
 
 def settle(
@@ -339,25 +342,28 @@ def _carried_out(
 
 def _mark(
     storage: Storage, number: int, decision: Decision, token: str, taken: _Taken,
-    made: Sequence[str], slept: bool,
-) -> None:  # fmt: skip
-    """Say that ``number`` is carried out, and take away what was old when it was taken."""
+    made: Sequence[str], slept: bool, *beside: Callable[[], Any],
+) -> list[Any]:  # fmt: skip
+    """Say that ``number`` is carried out, and take away what was old when it was taken. The
+    answers of the calls ``beside``, whose errors are raised."""
     past = [old for old in taken.numbers if old <= number - KEPT]
     marks = sorted(taken.done.difference(taken.numbers))
     gone = [*map(number_path, past), *map(_done, marks)]
-    if (
-        at_once(storage) < 2
-    ):  # a mark goes after its number: across a network with the next decision
+    if at_once(storage) < 2:  # a mark goes after its number: else with the next decision
         gone += map(_done, past)
 
     def mark() -> None:
         # Where the mark is there already, another process has carried out the decision, and may
         # have gone on since.
-        if not storage.put_if_absent(_done(number), token.encode()) or slept:
-            _discard_late(storage, decision, made)
+        with suppress(StorageError):  # the next one finds the file and says so then
+            if not storage.put_if_absent(_done(number), token.encode()) or slept:
+                _discard_late(storage, decision, made)
 
-    with suppress(StorageError):  # the next one finds the file and says so then
-        together(storage, mark, partial(discard, storage, gone))
+    def clear() -> None:
+        with suppress(StorageError):  # the next decision takes them away
+            discard(storage, gone)
+
+    return together(storage, mark, clear, *beside)[2:]
 
 
 def _discard_late(storage: Storage, decision: Decision, made: Sequence[str]) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from functools import partial
 
 from attrs import frozen
 
@@ -28,7 +27,6 @@ from hoodoo.model.config import TYPES, TableConfig
 from hoodoo.model.table_version import VERSIONS
 from hoodoo.options.table import DATABASE
 from hoodoo.storage.api import Storage, get_if_there
-from hoodoo.storage.together import together
 from hoodoo.timeline import javaprops
 from hoodoo.timeline.javaprops import CHECKSUM
 
@@ -185,9 +183,7 @@ def update(
 
 def recovered(storage: Storage) -> TableConfig:
     """:func:`load`, after :func:`recover`. Needs the table's lock."""
-    backup, config = together(
-        storage, partial(get_if_there, storage, BACKUP), partial(_loaded, storage)
-    )
+    backup, config = get_if_there(storage, BACKUP), _loaded(storage)
     if backup is None and config is not None:
         return config
     recover(storage)

@@ -27,12 +27,11 @@ from hoodoo.errors import (
 from hoodoo.log import get_logger
 from hoodoo.model.action import named as named_action
 from hoodoo.model.instant import Instant, State
-from hoodoo.storage.api import Storage, get_if_there
-from hoodoo.storage.together import together
+from hoodoo.storage.api import get_if_there
 from hoodoo.timeline.decision import Decision, Whole
 from hoodoo.timeline.fence import completed_as, fenced, refuse_unkept, same, standing_files
 from hoodoo.timeline.instants import next_instant, order_key
-from hoodoo.timeline.ledger import decided, locked, put_file
+from hoodoo.timeline.ledger import Mark, decided, locked, put_file
 from hoodoo.timeline.names import completed_action
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, reload
@@ -79,17 +78,23 @@ class Result(str, enum.Enum):
     UNKNOWN = "UNKNOWN"
 
 
+def _unmarked(*beside: Callable[[], object]) -> tuple[Instant, ...]:
+    for call in beside:
+        call()
+    return ()
+
+
 @frozen
 class Outcome:
     """``instant`` is completed where COMMITTED; ``reason`` is a clause for messages. ``mark`` says
     on the ledger that it is carried out; what nobody marks, the next writer does. ``seen``: the
     timeline right before the decision; ``followed``: the steps of what was decided with it.
-    ``mark`` answers those of them that stand."""
+    ``mark`` answers those of them that stand; the calls that it is given go on beside it."""
 
     result: Result
     instant: Instant
     reason: str = ""
-    mark: Callable[[], tuple[Instant, ...]] = field(default=tuple, eq=False, repr=False)
+    mark: Callable[..., tuple[Instant, ...]] = field(default=_unmarked, eq=False, repr=False)
     seen: Timeline | None = field(default=None, eq=False, repr=False)
     followed: tuple[Instant, ...] = ()
 
@@ -215,8 +220,7 @@ def _decide_request(
     begin: bool
 ) -> tuple[Instant, Timeline]:  # fmt: skip
     """The instant, and the timeline that has it."""
-    made: list[Instant] = []
-    last: list[int] = []
+    made, last = list[Instant](), list[int]()
 
     def make(fresh: Timeline) -> Decision:
         last[:] = [fresh.decided or 0]
@@ -235,9 +239,7 @@ def _decide_request(
             "Open the table again: the next write finishes or undoes pending instants.",
         )
     go_on = (partial(inflight, snapshot, made[-1]),) if begin else ()
-    _none, seen, *begun = together(
-        snapshot.storage, mark, partial(reload, snapshot.storage, snapshot.timeline), *go_on
-    )
+    seen, *begun = mark(partial(reload, snapshot.storage, snapshot.timeline), *go_on)
     return (*begun, made[-1])[0], evolve(seen, decided=last[0] + 1)
 
 
@@ -324,9 +326,7 @@ def complete(
 
     seen = snapshot.timeline.followed_by(*standing_files(instant)) if known else snapshot.timeline
     try:
-        decision, mark = decided(
-            snapshot.at(seen), make, lambda: together(snapshot.storage, ahead, look_ahead), known
-        )
+        decision, mark = decided(snapshot.at(seen), make, (ahead, look_ahead), known)
     except _Settled as end:
         return end.outcome
     except StorageUnknownError as error:
@@ -336,7 +336,7 @@ def complete(
         return Outcome(Result.UNKNOWN, instant, f"the store gave no clear answer ({error})")
     if mark is not None:
         seen = evolve(looked[-1], decided=(looked[-1].decided or 0) + 1)
-        marked = partial(_marked, snapshot.storage, seen, mark, tuple(followed))
+        marked = partial(_marked, snapshot.at(seen), mark, tuple(followed))
         if marks:
             marked()
             return Outcome(Result.COMMITTED, made[-1][0])
@@ -352,24 +352,24 @@ def complete(
 
 
 def _marked(
-    storage: Storage, seen: Timeline, mark: Callable[[], None], followed: tuple[Instant, ...]
+    seen: Snapshot, mark: Mark, followed: tuple[Instant, ...], *beside: Callable[[], object]
 ) -> tuple[Instant, ...]:
     """Say on the ledger that it is carried out; what ``followed`` and stands: a request that did
     gives way to another action that took its millisecond."""
     if len(followed) != 1:
-        mark()
+        mark(*beside)
         return followed
 
-    def look() -> Timeline | None:
+    def look() -> Snapshot | None:
         with suppress(HoodooError):  # it is published, whatever becomes of this look
-            return reload(storage, seen)
+            return seen.reload()
         return None
 
-    _none, now = together(storage, mark, look)
-    if now is None or not _rivals(now, followed[0]):
+    now = mark(look, *beside)[0]
+    if now is None or not _rivals(now.timeline, followed[0]):
         return followed
     with suppress(StorageError):
-        withdraw(Snapshot(storage, now), followed[0])
+        withdraw(now, followed[0])
     return ()
 
 

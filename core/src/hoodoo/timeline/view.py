@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from functools import partial
 
 from attrs import define, frozen
 
 from hoodoo.errors import CorruptTableError, UnsupportedTableError
 from hoodoo.model.filegroup import BaseFile, FileGroup, FileSlice, LogFile
 from hoodoo.storage.api import Entry, Storage
-from hoodoo.storage.together import together
+from hoodoo.storage.together import listings
 from hoodoo.timeline.archived import ends_since
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.names import parse_path
@@ -95,8 +94,7 @@ def list_data(storage: Storage, partitions: Iterable[str] | None = None) -> Iter
     """
     if partitions is not None:
         paths = sorted(set(partitions))
-        listings = together(storage, *(partial(storage.list, path) for path in paths))
-        for path, entries in zip(paths, listings, strict=True):
+        for path, entries in zip(paths, listings(storage, paths), strict=True):
             if path and any(e.name == ".hoodie" and e.is_dir for e in entries):
                 raise UnsupportedTableError(
                     f"{storage.root}/{path}", "this partition path is another table.",
@@ -107,7 +105,7 @@ def list_data(storage: Storage, partitions: Iterable[str] | None = None) -> Iter
     top = storage.list()
     yield from (e for e in top if not e.is_dir)
     below = [e.path for e in top if e.is_dir and not e.name.startswith(".hoodie")]
-    for entries in together(storage, *(partial(storage.list, p, recursive=True) for p in below)):
+    for entries in listings(storage, below, recursive=True):
         roots = {e.path.partition("/.hoodie/")[0] for e in entries if "/.hoodie/" in e.path}
         inner = tuple(f"{root}/" for root in roots)
         yield from (e for e in entries if not e.path.startswith(inner)) if inner else entries

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from contextlib import suppress
-from functools import partial
 
 from attrs import frozen
 
@@ -28,7 +27,7 @@ from hoodoo.model.instant import Instant, State
 from hoodoo.model.outcome import RolledBack
 from hoodoo.participants.of_table import Participants
 from hoodoo.storage.api import Entry, Storage
-from hoodoo.storage.together import discard, together
+from hoodoo.storage.together import discard
 from hoodoo.timeline.fence import INDEXING, target_of
 from hoodoo.timeline.heartbeat import FOLDER, Liveness, store_time
 from hoodoo.timeline.ledger import settled
@@ -76,15 +75,7 @@ def recover(
         if not seen.pending():
             sweep_undone(Snapshot(storage, seen), recent=True)
             return Recovered((), seen)
-    swept = Liveness(storage)
-
-    def beats() -> None:
-        with suppress(StorageError):  # the sweep looks again
-            swept.look()
-
-    seen, marked, _none = together(
-        storage, partial(settled, storage, config), partial(storage.list, MARKERS), beats
-    )
+    seen, marked, swept = settled(storage, config), storage.list(MARKERS), Liveness(storage)
     calm = None if seen.pending() else seen
     snapshot, living = without_planless(Snapshot(storage, seen)), Liveness(storage)
     done: list[RolledBack] = []

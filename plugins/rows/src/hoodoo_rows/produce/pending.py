@@ -15,7 +15,7 @@ from hoodoo.errors import CommitConflictError, StorageError
 from hoodoo.model.filegroup import path_of
 from hoodoo.model.instant import Instant
 from hoodoo.storage.api import Storage
-from hoodoo.storage.together import at_once, together
+from hoodoo.storage.together import together
 from hoodoo.timeline.markers import marker
 from hoodoo.timeline.task_fence import TaskFence
 from hoodoo.timeline.timeline import Timeline
@@ -53,10 +53,10 @@ class Pending:
         if self.door is not None:
             self._enter(storage, named if kind else "")
         else:  # a marker without a file is swept with the others
-            looks = self.watched or (kind and at_once(storage) > 1)
-            look = [partial(self.check, storage)] if looks else []
-            mark = [partial(storage.put_if_absent, named, b"")] if kind else []
-            together(storage, *look, *mark)
+            look = partial(self.check, storage)
+            calls: list[Callable[[], object]] = [look] if self.watched else []
+            calls += [partial(storage.put_if_absent, named, b"")] if kind else []
+            together(storage, *calls, ahead=[look] if kind and not self.watched else [])
         path = path_of(partition_path, name)
         if not storage.put_file_if_absent(path, local):
             return self._size_of(storage, path)

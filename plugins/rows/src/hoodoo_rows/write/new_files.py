@@ -27,7 +27,7 @@ from hoodoo.model.filegroup import path_of
 from hoodoo.model.meta import PARTITION_PATH
 from hoodoo.storage.api import Storage
 from hoodoo.storage.temporaries import discard, scratch_path
-from hoodoo.storage.together import at_once, side_by_side
+from hoodoo.storage.together import side_by_side
 from hoodoo.timeline.markers import CREATE
 
 from hoodoo_rows.engine.crossing import Crossing
@@ -74,7 +74,7 @@ class WriteNewFiles:
         with closing(_Files(self, task, self.memory // 3)) as files:
             # Files that wait until they are put are on the local disk.
             puts = self._write(_live(batches), files)
-            stats = side_by_side(self.storage, puts, self.memory, at_once(self.storage))
+            stats = side_by_side(self.storage, puts, self.memory, least=None)
             try:
                 yield from stats_batches(stats)
             finally:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timezone
-from functools import partial
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -14,7 +13,7 @@ from hoodoo.errors import CommitConflictError
 from hoodoo.kernel.events import ActionEvents, action_events
 from hoodoo.model.commit import WriteStat
 from hoodoo.model.instant import Instant
-from hoodoo.storage.together import at_once, beside
+from hoodoo.storage.together import beside
 from hoodoo.timeline.heartbeat import Beating
 
 from hoodoo_rows.produce.key_changes import WriteResult
@@ -200,15 +199,14 @@ class Attempts:
         self.request, self.can_repeat, self.beats, self.events = request, can_repeat, beats, events
         self._left, self._began = request.repeats, 0.0
         self.began: datetime | None = None
-        far = at_once(request.storage) > 1 and request.likely is not None
-        self._look = self._look_beating if far else request.look
         self._conflict: CommitConflictError | None = None
 
     def __iter__(self) -> Iterator[WriteTarget]:
         request, turns = self.request, self.request.turns
         if turns.is_wary:
             turns.take(request.storage)
-        target = self._look()
+        with self._beating():
+            target = request.look()
         target.engine.check(target.plugins.refs)
         while True:
             self._began = time.monotonic()
@@ -219,19 +217,21 @@ class Attempts:
             if not self._left:
                 raise conflict
             turns.take(request.storage)
-            target = self._look()
+            with self._beating():
+                target = request.look()
             if not self.can_repeat(target):
                 raise conflict
             self.events.step("repeated", after=str(conflict), left=self._left)
             self._left -= 1
 
-    def _look_beating(self) -> WriteTarget:
-        """Across a network the heartbeat of the likely instant goes with the look."""
+    def _beating(self) -> AbstractContextManager[object]:
+        """Inside, a look: the heartbeat of the likely instant may go with it."""
+        return beside(self.request.storage, ahead=[self._beat] if self.request.likely else [])
+
+    def _beat(self) -> None:
         assert self.request.likely is not None
         self.began = datetime.now(timezone.utc)
-        ahead = partial(self.beats.add_ahead, self.request.likely(self.began))
-        with beside(self.request.storage, ahead):
-            return self.request.look()
+        self.beats.add_ahead(self.request.likely(self.began))
 
     @contextmanager
     def repeated(self) -> Iterator[None]:

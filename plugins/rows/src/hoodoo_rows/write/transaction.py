@@ -181,7 +181,11 @@ class WriteTransaction:
         with (
             self._taken(),
             self.transaction.undone_on_error(self._withdraw),
-            beside(self.target.storage, self._confirm),
+            beside(
+                self.target.storage,
+                self.transaction.confirm,
+                ahead=[self.request.before_publish],
+            ),
             self.look,
         ):
             yield
@@ -192,12 +196,6 @@ class WriteTransaction:
             publish.withdraw(Snapshot(storage, timeline), instant)
         else:
             storage.delete(timeline.path(instant))
-
-    def _confirm(self) -> None:
-        """Across a network what precedes the first publish runs now: nobody waits for it."""
-        storage = self.transaction.storage
-        early = (self.request.before_publish,) if self.target.asks_ahead else ()
-        together(storage, self.transaction.confirm, *early)
 
     # --- prepare and plan -------------------------------------------------------------------------
     def prepare(self, rows: ArrivingRows) -> Prepared:
@@ -264,9 +262,9 @@ class WriteTransaction:
     # --- settle -----------------------------------------------------------------------------------
     def settle(self) -> None:
         """Before the publish: files and properties are as the commit will say."""
-        made = self.planned is not None or self.written.stats
-        look = self._reconcile if made else (lambda: False)
-        self.late = bool(together(self.target.storage, look, self.request.before_publish)[0])
+        if self.planned is not None or self.written.stats:
+            self.late = self._reconcile()
+        self.request.before_publish()
 
     def _reconcile(self) -> bool:
         target, transaction, stats = self.target, self.transaction, self.written.stats
