@@ -113,7 +113,7 @@ def test_rows_need_another_distribution(
     from hoodoo.kernel import registry
 
     alone = registry.Kernel([])
-    monkeypatch.setattr("hoodoo.table.handle.kernel", lambda: alone)
+    monkeypatch.setattr("hoodoo.table.opened.kernel", lambda: alone)
     monkeypatch.setattr("hoodoo.table.verbs.kernel", lambda: alone)
     with pytest.raises(PluginError, match="pip install hoodoo-rows"):
         CALLS[name](table)

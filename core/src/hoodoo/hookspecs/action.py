@@ -4,7 +4,7 @@ restore."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from attrs import frozen
 
@@ -18,11 +18,13 @@ from hoodoo.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
     from hoodoo.participants.listing import KnownFiles
-    from hoodoo.table.handle import TableHandle
+
+# The handle of the open table: hoodoo.table.handle.TableHandle, which imports this module.
+Handle = TypeVar("Handle", contravariant=True)
 
 
 @runtime_checkable
-class Action(Protocol):
+class Action(Protocol[Handle]):
     """Contract suite: ``hoodoo.testing.contracts.action``. Called on the driver.
 
     An action commits what readers shall see with ``write/run.py`` of hoodoo-rows and a request of
@@ -32,7 +34,7 @@ class Action(Protocol):
     as it was, or the next writer finishes or undoes what is pending.
     """
 
-    def run(self, table: TableHandle, **options: Any) -> Any:
+    def run(self, table: Handle, **options: Any) -> Any:
         """Do it now, from the start to the end: what is pending of this kind is finished first.
 
         ``options`` are arguments by name, as an action likes to have them: one that it does not
@@ -42,13 +44,13 @@ class Action(Protocol):
 
 
 @runtime_checkable
-class Schedules(Protocol):
+class Schedules(Protocol[Handle]):
     """Optional: an action that is planned first, and run later, perhaps by another process."""
 
-    def schedule(self, table: TableHandle, **options: Any) -> str | None:
+    def schedule(self, table: Handle, **options: Any) -> str | None:
         """Put a plan on the timeline; its instant, or None where there is nothing to do."""
 
-    def run_planned(self, table: TableHandle, instant: str, **options: Any) -> Any:
+    def run_planned(self, table: Handle, instant: str, **options: Any) -> Any:
         """Run the plan ``instant``, or continue a run that stopped. ConfigError if there is no such
         plan; for a completed plan it may also return the same result again. Only the plan decides
         what happens; the options of the caller have no effect."""
@@ -82,10 +84,10 @@ class AfterWrite:
 
 
 @runtime_checkable
-class FollowsWrites(Protocol):
+class FollowsWrites(Protocol[Handle]):
     """Optional: an action that may be due after a write."""
 
-    def after_write(self, table: TableHandle) -> AfterWrite | None:
+    def after_write(self, table: Handle) -> AfterWrite | None:
         """Called before the first write of an open table, again where its properties or options
         have changed, and changes nothing: options that are wrong are a ConfigError here, before
         anything is written. None: it does not follow the writes of this table."""

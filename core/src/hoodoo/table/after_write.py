@@ -1,32 +1,40 @@
-"""After a write: the actions that may be due then. None of them fails a write that has landed."""
+"""Calls of actions: by hand, and after a write, which none of them fails once it has landed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import evolve
 
-from hoodoo.errors import HoodooError, warn
-from hoodoo.hookspecs.action import AfterWrite, FollowsWrites
+from hoodoo.calls import refuse_options
+from hoodoo.errors import ConfigError, HoodooError, warn
+from hoodoo.hookspecs.action import AfterWrite, FollowsWrites, Schedules
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
+from hoodoo.kernel.answers import plain
 from hoodoo.kernel.registry import Kernel, kernel
 from hoodoo.kernel.resolve import resolve
 from hoodoo.participants.listing import KnownFiles
-from hoodoo.table.call_action import PARTICIPANT_SERVICE, action_run
+from hoodoo.table.opened import PARTICIPANT_SERVICE, OpenTable, action_run, answered
+from hoodoo.table.participants import TableParticipants
+from hoodoo.table.settings import check_engine
 from hoodoo.timeline.publish import Following
 from hoodoo.timeline.timeline import Timeline
 
-if TYPE_CHECKING:
-    from hoodoo.table.handle import TableHandle
+
+class FollowedTable(OpenTable):
+    """An open table, with the participants in its actions, and what follows its writes."""
+
+    participants: TableParticipants
+    after_writes: AfterWrites
 
 
 class AfterWrites:
     """What has to be done after the writes of ``table``."""
 
-    def __init__(self, table: TableHandle) -> None:
+    def __init__(self, table: FollowedTable) -> None:
         self.table = table
         self.seen: Timeline | None = None
         self.asked: object = None  # the instants that participants were last asked after
@@ -95,7 +103,7 @@ def _has_work(service: AfterWrite, timeline: Timeline) -> bool:
     return is_pending or len(timeline.writes()) >= service.writes
 
 
-def _made(table: TableHandle) -> list[AfterWrite]:
+def _made(table: FollowedTable) -> list[AfterWrite]:
     found: dict[str, AfterWrite] = {}
     for offer in kernel().offers("action"):
         action = resolve("action", offer.name, table.settings).instance
@@ -109,7 +117,7 @@ def _made(table: TableHandle) -> list[AfterWrite]:
     return sorted([*left, _upkeep(table), *_after_action(table)], key=lambda service: service.order)
 
 
-def _upkeep(table: TableHandle) -> AfterWrite:
+def _upkeep(table: FollowedTable) -> AfterWrite:
     """What participants do for themselves."""
 
     def run(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
@@ -119,7 +127,7 @@ def _upkeep(table: TableHandle) -> AfterWrite:
     return AfterWrite("metadata compaction", told, order=50, by_hand="table.compact_metadata()")
 
 
-def _after_action(table: TableHandle) -> list[AfterWrite]:
+def _after_action(table: FollowedTable) -> list[AfterWrite]:
     """What participants do after every action; nothing if none of them has anything to do then."""
 
     def run(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
@@ -135,7 +143,7 @@ def _after_action(table: TableHandle) -> list[AfterWrite]:
 Run = Callable[[Timeline, Callable[[], Engine]], bool]
 
 
-def _told(table: TableHandle, action: str, run: Run) -> Run:
+def _told(table: FollowedTable, action: str, run: Run) -> Run:
     """``run``, reported to observers if something is done, or fails."""
 
     def reported(timeline: Timeline, engine: Callable[[], Engine]) -> bool:
@@ -145,3 +153,37 @@ def _told(table: TableHandle, action: str, run: Run) -> Run:
             return done
 
     return reported
+
+
+# A plan that is not made, as there is nothing to do, is nothing to tell of.
+_TOLD: dict[str, Any] = {"schedule": {"end": "scheduled", "quiet": True}}
+
+
+def call_action(
+    table: FollowedTable, action: Any, member: str, arguments: Mapping[str, Any], *planned: str
+) -> Any:
+    """What ``member`` of ``action`` answers: ``run``, ``schedule``, or ``run_planned`` with the
+    instant of the plan.
+
+    Raises PluginError for an action that nobody offers, ConfigError for one that is never planned,
+    CallError for options that it does not have or that are missing.
+    """
+    resolved = resolve("action", action, table.settings)
+    found = resolved.instance
+    name = action if isinstance(action, str) else type(plain(action)).__name__
+    if member != "run" and not isinstance(found, Schedules):
+        raise ConfigError(
+            f"action {name}", "runs at once and can't be planned.", f"Run it: table.run({name!r})."
+        )
+    does = getattr(found, member)
+    shown = repr(action) if isinstance(action, str) else name
+    call = ", ".join([f"table.{member}({shown}", *map(repr, planned)])
+    refuse_options(call, getattr(plain(found), member), 1 + len(planned), arguments)
+    check_engine(arguments.get("engine"))
+    kind = resolved.ref.name if isinstance(action, str) else name
+    before = None if member == "schedule" else table.after_writes.instants()
+    with action_run(table, kind, *planned, **_TOLD.get(member, {})) as events:
+        done = answered(events, does(table, *planned, **arguments), plans=member == "schedule")
+    if member != "schedule":
+        table.after_writes.by_hand(before)
+    return done

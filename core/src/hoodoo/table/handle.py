@@ -4,50 +4,41 @@ shares."""
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
-from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
 import pyarrow as pa
-from attrs import evolve
 
 from hoodoo.actions.rollback.recovery import recover
 from hoodoo.actions.rollback.run import rollback
 from hoodoo.errors import CommitConflictError, HoodooError, PluginError, UnsupportedTableError
-from hoodoo.hookspecs import USUAL, install
-from hoodoo.hookspecs.engine import Engine, KnowsStorage
+from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.read_source import ReadSource
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.hookspecs.rows import RowsLayer
-from hoodoo.kernel.registry import kernel
-from hoodoo.kernel.resolve import Resolved, default_name, resolve
+from hoodoo.kernel.resolve import Resolved, resolve
 from hoodoo.model.config import TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import without_meta
 from hoodoo.model.schema.avro import arrow_schema
 from hoodoo.options.table import BACKUP_OF
-from hoodoo.participants.listing import KnownFiles, build_whole, is_known
+from hoodoo.participants.listing import KnownFiles, build_whole
 from hoodoo.participants.of_table import Joined
 from hoodoo.storage.api import Storage
-from hoodoo.storage.together import Asked, Listed, looking
+from hoodoo.storage.together import looking
 from hoodoo.table import settings as tables
-from hoodoo.table.after_write import AfterWrites
-from hoodoo.table.call_action import call_action
+from hoodoo.table.after_write import AfterWrites, FollowedTable, call_action
 from hoodoo.table.participants import TableParticipants
-from hoodoo.timeline import heartbeat, ledger, properties
+from hoodoo.timeline import properties
 from hoodoo.timeline.batches import Batch
-from hoodoo.timeline.instants import next_instant
-from hoodoo.timeline.ledger import settled
-from hoodoo.timeline.markers import MARKERS
 from hoodoo.timeline.publish import Following
 from hoodoo.timeline.removed import taken_since
 from hoodoo.timeline.snapshot import Look, Snapshot, TableSnapshot
-from hoodoo.timeline.timeline import Timeline, from_names, load, reload
+from hoodoo.timeline.timeline import Timeline, load
 
 SNAPSHOT_ATTEMPTS = 10
 Read = TypeVar("Read")
@@ -55,7 +46,7 @@ Work = TypeVar("Work")
 Follow = Callable[[Timeline, KnownFiles], Following | None]
 
 
-class TableHandle:
+class TableHandle(FollowedTable):
     """One open table, as actions, reads and writes get it. Every call looks at the table as it is
     then.
 
@@ -88,13 +79,12 @@ class TableHandle:
         self.options = dict(options)
         self.default_engine = engine
         self.overrides = dict(overrides or {})
+        self.other_index: Resolved | None = None  # in place of the one that they name
+        self.made = {}
+        self.warned: set[str] = set()  # of what, by their own names
         self.writer_queue = tables.turns(Settings(config, options))
         self.participants = TableParticipants(self)
         self.after_writes = AfterWrites(self)
-        self.other_index: Resolved | None = None  # in place of the one that they name
-        self.made: dict[str, Any] = {}  # of the properties and options, by plugins
-        self.warned: set[str] = set()  # of what, by their own names
-        self._timeline: Timeline | None = None
         self._recovered = False
 
     def with_options(self, options: Mapping[str, str]) -> TableHandle:
@@ -105,11 +95,6 @@ class TableHandle:
         return other
 
     # --- what it is -------------------------------------------------------------------------------
-    @property
-    def settings(self) -> Settings:
-        """Properties and options, as factories of plugins get them."""
-        return Settings(self.config, self.options)
-
     @property
     def schema(self) -> pa.Schema:
         """The table's own columns, now; the ``_hoodie_*`` columns are not among them."""
@@ -125,43 +110,6 @@ class TableHandle:
             self.rows.stored_schema(self.source()) if text is None else arrow_schema(text)
         )
 
-    def timeline(self) -> Timeline:
-        """The active timeline, now. A commit that was decided, and whose writer died before it
-        could be seen, is made visible first; :meth:`load_timeline` does without."""
-        with suppress(HoodooError):  # who may not write reads what there is
-            return self.load_timeline(settled(self.storage, self.config, reads=True))
-        return self.load_timeline()
-
-    def load_timeline(self, listed: Timeline | None = None) -> Timeline:
-        """The active timeline now, or as ``listed`` shows it; changes nothing. NotATableError of a
-        deleted table."""
-        known = self._timeline
-        if listed is None and known is not None:
-            now = reload(self.storage, known)
-        else:
-            config = self.participants.readable(self.config)
-            found = load(self.storage, config) if listed is None else evolve(listed, config=config)
-            now = found if known is None else known.seen_by(found)
-        if not now.instants:  # nor may there be a table any more
-            properties.load(self.storage)
-        self._timeline = now  # another thread may put an older one there
-        return now
-
-    def refresh(self) -> None:
-        """Read the properties again: another writer may have changed them since the table was
-        opened. An action calls it first."""
-        self.use_properties(properties.load(self.storage))
-
-    def use_properties(self, config: TableConfig) -> None:
-        """Use the properties ``config``, which are stored already."""
-        if config != self.config:
-            self.config, self._timeline, self.made = config, None, {}
-
-    def change_properties(self, changes: Mapping[str, str | None]) -> None:
-        """Store other values of properties, for all who open the table; None removes one."""
-        self.config = properties.update(self.storage, self.config, changes)
-        self._timeline, self.made = None, {}
-
     def check_writable(self) -> None:
         """UnsupportedTableError for a backup, and where the table has what no participant that is
         installed keeps up to date. Called before anything is written."""
@@ -174,41 +122,6 @@ class TableHandle:
             )
         self.participants.each.refuse_unanswered(self.config)
 
-    def _stands(self, known: Timeline | None, exactly: bool, listed: Listed) -> bool:
-        """Whether no write has completed since ``known``, what this handle knew when the look began
-        (another thread may know more now): all files of others were there before. ``exactly``: nor
-        is anything else new, or pending."""
-        found = listed(self.config.timeline_path)
-        if known is None or found is None:
-            return False
-        names = [e.name for e in found if not e.is_dir]
-        return known.is_shown_by(names) if exactly else known.has_writes_of(names)
-
-    def _asks(self, writes: bool = False) -> list[Asked]:
-        """What the first look of this handle asks of the store, where it knows the timeline of a
-        moment before."""
-        seen = self._timeline
-        if seen is None:
-            return []
-        asks = [
-            ("get", properties.PATH),
-            ("list", ledger.FOLDER),
-            ("list", self.config.timeline_path),
-        ]
-        asks += [] if is_known(seen) else [("list", "")]
-        left = [("get", properties.BACKUP), ("list", MARKERS), ("list", heartbeat.FOLDER)]
-        return asks + left if writes else asks
-
-    def begin_with(self, names: Iterable[str]) -> None:
-        """The timeline directory had these names a moment ago."""
-        self._timeline = from_names(names, self.participants.readable(self.config))
-
-    def likely_instant(self, now: datetime) -> str:
-        """What the next instant will be if nobody comes before it."""
-        seen = self._timeline
-        after = None if seen is None else seen.last_instant_time()
-        return next_instant(now, after, self.config.timezone)
-
     def saw(self, timeline: Timeline) -> None:
         """The timeline as it is now, with what has just been published; by another thread, perhaps,
         before this one has published something else."""
@@ -217,18 +130,6 @@ class TableHandle:
             self.after_writes.seen = self._timeline = timeline
 
     # --- rows: as the plugin that reads and writes them answers -----------------------------------
-    @property
-    def rows(self) -> RowsLayer:
-        """What turns rows into files, and files into rows. PluginError where no plugin does."""
-        for _plugin, hook in kernel().implementations("hoodoo_table_rows"):
-            found: Any = hook.function()
-            if found is not None:
-                return found
-        raise PluginError(
-            f"table {self.config.name}", "no installed plugin reads or writes rows.",
-            f"{install(USUAL['rows'])}.",
-        )  # fmt: skip
-
     def plugins(self) -> Any:
         """Key generator, merger, index and file format, as the properties name them."""
         return self.rows.plugins(self)
@@ -241,11 +142,6 @@ class TableHandle:
     def stored_row(self, columns: Sequence[str]) -> pa.RecordBatch | None:
         """One row's meta columns and ``columns``; None of an empty table."""
         return self.rows.stored_row(self, columns)
-
-    def write_target(self, data: Any = None, engine: str | Engine | None = None, **how: Any) -> Any:
-        """What a write or an action on rows works on: ``write_target`` of hoodoo-rows has the
-        arguments."""
-        return self.rows.write_target(self, data, engine, **how)
 
     def write_request(
         self,
@@ -281,17 +177,6 @@ class TableHandle:
         name = self.config.base_file_format
         found: BaseFileFormat = resolve("file_format", name, self.settings).instance
         return found
-
-    def engine(self, data: Any, engine: str | Engine | None) -> Engine:
-        """The engine that runs a call: ``engine`` where it is given, else the one that reads
-        ``data``; the local one where there is no data."""
-        if engine is None:
-            # An engine registers `source:<package>` for the kinds of data that only it reads.
-            package = type(data).__module__.split(".")[0]
-            reader = kernel().find("engine", f"source:{package}")
-            engine = default_name("engine", self.settings) if reader is None else reader.name
-        found: Engine = resolve("engine", engine, self.settings).instance
-        return found.on(self.storage) if isinstance(found, KnowsStorage) else found
 
     # --- reading ----------------------------------------------------------------------------------
     def source(self) -> ReadSource:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from attrs import evolve
@@ -14,36 +14,23 @@ from hoodoo.hookspecs.registration import Settings
 from hoodoo.model.config import TableConfig
 from hoodoo.participants.of_table import Joined, Participants
 from hoodoo.storage.together import at_once
+from hoodoo.table.opened import OpenTable
 from hoodoo.timeline import properties
 from hoodoo.timeline.timeline import Timeline
-
-if TYPE_CHECKING:
-    from hoodoo.table.handle import TableHandle
 
 
 class TableParticipants:
     """The participants of ``table``, with its storage and properties."""
 
-    def __init__(self, table: TableHandle) -> None:
+    def __init__(self, table: OpenTable) -> None:
         self.table = table
-        self._made: tuple[Settings, Participants] | None = None
         # The settings for which :meth:`drop_stale` has run.
         self._fresh: Settings | None = None
 
     @property
     def each(self) -> Participants:
         """All that are installed, made for the table's properties and options as they are now."""
-        now = self.table.settings
-        made = self._made
-        if made is None or made[0].table is not now.table or made[0].options != now.options:
-            # A copy: if the options of the handle change, participants are made again.
-            of = Settings(now.table, dict(now.options))
-            made = self._made = (of, Participants.of(now))
-        return made[1]
-
-    def readable(self, config: TableConfig) -> TableConfig:
-        """The properties as reads of this table use them."""
-        return self.each.reading(config)
+        return self.table.installed
 
     def join(self, timeline: Timeline, now: TableConfig | None = None) -> Joined | None:
         """The participants in an action that begins with ``timeline``; None if there are none. The

@@ -11,7 +11,7 @@ from hoodoo.actions.rollback.run import rollback as undo
 from hoodoo.kernel.resolve import resolve
 from hoodoo.model.outcome import RolledBack
 from hoodoo.participants.travel import write_of
-from hoodoo.table.call_action import call_action
+from hoodoo.table.after_write import call_action
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.snapshot import Snapshot
 

@@ -23,13 +23,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from hoodoo.errors import (
-    CommitConflictError,
-    PluginError,
-    StorageError,
-    StorageUnknownError,
-    warn,
-)  # fmt: skip
+from hoodoo.errors import CommitConflictError, PluginError, StorageError, StorageUnknownError, warn
 from hoodoo.log import get_logger
 from hoodoo.model.config import TableConfig
 from hoodoo.storage.api import Storage, get_if_there, names_in

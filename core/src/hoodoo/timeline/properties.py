@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 
 from attrs import frozen
@@ -183,19 +184,11 @@ def update(
 
 def recovered(storage: Storage) -> TableConfig:
     """:func:`load`, after :func:`recover`. Needs the table's lock."""
-    backup, config = get_if_there(storage, BACKUP), _loaded(storage)
-    if backup is None and config is not None:
-        return config
+    if get_if_there(storage, BACKUP) is None:
+        with suppress(HoodooError):  # the look has to be repeated after a recovery
+            return load(storage)
     recover(storage)
     return load(storage)
-
-
-def _loaded(storage: Storage) -> TableConfig | None:
-    """None: the look has to be repeated after a recovery."""
-    try:
-        return load(storage)
-    except HoodooError:
-        return None
 
 
 def recover(storage: Storage) -> bool:

@@ -12,8 +12,8 @@ from hoodoo.kernel.archived import load_archived
 from hoodoo.model.action import named
 from hoodoo.model.findings import Finding, Progress, Report, silent
 from hoodoo.participants.travel import numbered
-from hoodoo.table.call_action import installed_action
 from hoodoo.table.handle import TableHandle
+from hoodoo.table.opened import installed_action
 from hoodoo.table.running import report
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.instants import to_datetime

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 from hoodoo.calls import is_a_call, lacks
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.model.outcome import RolledBack
-from hoodoo.table.call_action import installed_action
 from hoodoo.table.handle import TableHandle
+from hoodoo.table.opened import installed_action
 from hoodoo.table.running import run, run_planned, schedule
 from hoodoo_rows.api import Commit
 

@@ -21,8 +21,8 @@ from hoodoo.model.config import TableConfig
 from hoodoo.options.table import BACKUP_OF
 from hoodoo.storage.api import Entry, Storage, get_if_there
 from hoodoo.storage.together import side_by_side
-from hoodoo.table.call_action import installed_action
 from hoodoo.table.handle import TableHandle
+from hoodoo.table.opened import installed_action
 from hoodoo.timeline import properties
 from hoodoo.timeline.fence import INDEXING
 from hoodoo.timeline.instants import order_key

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hoodoo.errors import ConfigError
-from hoodoo.table.call_action import installed_action
+from hoodoo.table.opened import installed_action
 
 from hoodoo_copies.savepoints import comments
 

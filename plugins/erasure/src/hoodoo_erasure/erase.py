@@ -17,8 +17,8 @@ from hoodoo.kernel.registry import kernel
 from hoodoo.kernel.resolve import in_role
 from hoodoo.model.meta import RECORD_KEY
 from hoodoo.storage.api import Entry
-from hoodoo.table.call_action import installed_action
 from hoodoo.table.handle import TableHandle
+from hoodoo.table.opened import installed_action
 from hoodoo.table.running import rollback
 from hoodoo.timeline import ledger
 from hoodoo.timeline.names import parse_path

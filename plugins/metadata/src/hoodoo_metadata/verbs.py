@@ -7,8 +7,8 @@ from datetime import date
 from hoodoo.calls import nearest
 from hoodoo.errors import ConfigError
 from hoodoo.hookspecs.engine import Engine
-from hoodoo.table.call_action import PARTICIPANT_SERVICE, action_run
 from hoodoo.table.handle import TableHandle
+from hoodoo.table.opened import PARTICIPANT_SERVICE, action_run
 from hoodoo_rows.api import Query, Reads
 
 from hoodoo_metadata.life.definitions import defined

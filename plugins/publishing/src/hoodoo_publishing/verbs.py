@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hoodoo.errors import ConfigError, HoodooError
-from hoodoo.table.call_action import PARTICIPANT_SERVICE, action_run
 from hoodoo.table.handle import TableHandle
+from hoodoo.table.opened import PARTICIPANT_SERVICE, action_run
 
 from hoodoo_publishing import options
 from hoodoo_publishing.catalogs.faces import Faces, faces

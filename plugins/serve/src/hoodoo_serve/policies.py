@@ -12,7 +12,7 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.registry import kernel
 from hoodoo.model.action import named
-from hoodoo.table.after_write import AfterWrites
+from hoodoo.table.after_write import AfterWrites, call_action
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.heartbeat import Liveness
 from hoodoo.timeline.timeline import Timeline
@@ -49,8 +49,6 @@ class PendingPlans:
     def _run(
         self, table: TableHandle, action: str, instant: str, engine: Callable[[], Engine]
     ) -> bool:
-        from hoodoo.table.call_action import call_action
-
         options: dict[str, Any] = {} if named(action).deletes else {"engine": engine()}
         try:
             call_action(table, action, "run_planned", options, instant)

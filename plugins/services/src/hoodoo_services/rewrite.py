@@ -23,7 +23,7 @@ from hoodoo.model.findings import Progress, silent
 from hoodoo.model.instant import Instant
 from hoodoo.model.meta import META_COLUMNS, with_meta
 from hoodoo.storage.together import together
-from hoodoo.table.call_action import installed_action
+from hoodoo.table.opened import installed_action
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 from hoodoo_rows.api import Commit, Pending, Reads, StoredFiles, WriteRequest, Writes, WriteTarget

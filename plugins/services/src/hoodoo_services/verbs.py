@@ -12,8 +12,8 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.model.findings import Progress, silent
 from hoodoo.model.meta import COMMIT_TIME
 from hoodoo.participants.travel import write_of
-from hoodoo.table.call_action import installed_action
 from hoodoo.table.handle import TableHandle
+from hoodoo.table.opened import installed_action
 from hoodoo.table.running import run, run_planned, schedule
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_rows.api import Commit

@@ -18,8 +18,8 @@ from hoodoo.model.config import HUDI_INDEX, TableConfig
 from hoodoo.options.table import INDEX_CLASS
 from hoodoo.table import index_choice
 from hoodoo.table.after_write import AfterWrites
-from hoodoo.table.call_action import action_run
 from hoodoo.table.handle import TableHandle
+from hoodoo.table.opened import action_run
 from hoodoo.table.participants import TableParticipants
 from hoodoo.timeline import properties
 from hoodoo.timeline.fence import INDEXING
