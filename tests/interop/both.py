@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,37 @@ class Both:
         return self.spark.read(self.path, given)
 
     # --- both -------------------------------------------------------------------------------------
+    def write_at_once(
+        self, made: Callable[..., list[dict[str, Any]]], spark: Mapping[str, str], own: Any
+    ) -> None:
+        """Spark changes rows of ``eu`` with the options ``spark``, and Hoodoo, opened with ``own``,
+        those of ``us`` meanwhile: what either acknowledges is there, and nothing twice."""
+        failed: list[BaseException] = []
+        done = threading.Event()
+
+        def by_spark() -> None:
+            try:
+                for ts in range(2, 6):
+                    self.spark_upsert(made(range(ts, ts + 5), ts, "eu"), **spark)
+            except BaseException as error:
+                failed.append(error)
+            finally:
+                done.set()
+
+        thread = threading.Thread(target=by_spark)
+        thread.start()
+        writer = hoodoo.open(self.path, options=own)
+        count = 0
+        while not done.is_set() and count < 40:
+            count += 1
+            changed = made(range(count, count + 5), count + 1, "us")
+            self.model.upsert(changed)
+            writer.upsert(table(changed))
+        thread.join()
+        assert failed == []
+        assert count > 4
+        self.check("after both")
+
     def check(self, where: str, spark: bool = True) -> None:
         """Both readers see what the model says, and the same meta columns."""
         ours = self.hoodoo().read(meta=True).to_arrow()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import hoodoo
 import pytest
 from both import Both
@@ -68,30 +66,5 @@ def test_hoodoo_waits_for_spark(both: Both) -> None:
 
 @pytest.mark.parametrize("version", [6, 9])
 def test_both_write_at_the_same_time(both: Both, version: int) -> None:
-    """Each in a partition of its own: what either acknowledges is there, and nothing twice."""
     prepared(both, version)
-    failed: list[BaseException] = []
-    done = threading.Event()
-
-    def spark() -> None:
-        try:
-            for ts in range(2, 6):
-                both.spark_upsert(rows(range(ts, ts + 5), ts, "eu"), **SPARK)
-        except BaseException as error:
-            failed.append(error)
-        finally:
-            done.set()
-
-    thread = threading.Thread(target=spark)
-    thread.start()
-    writer = hoodoo.open(both.path, options=PROVIDER)
-    count = 0
-    while not done.is_set() and count < 40:
-        count += 1
-        changed = rows(range(count, count + 5), count + 1, "us")
-        both.model.upsert(changed)
-        writer.upsert(table(changed))
-    thread.join()
-    assert failed == []
-    assert count > 4
-    both.check("after both")
+    both.write_at_once(rows, SPARK, PROVIDER)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 
-import hoodoo
 import pytest
 from both import Both
 from hoodoo.hookspecs import Settings
@@ -13,7 +11,7 @@ from hoodoo.storage.lock import Held
 from hoodoo_rows.testing.tables import Maker
 from hoodoo_standard.storage.local import LocalStorage
 from hoodoo_zookeeper_lock.lock import ZookeeperLock
-from model import SCHEMA, Model, table
+from model import SCHEMA, Model
 from spark_hudi import HudiError
 from zookeeper_server import Server, options, started
 
@@ -70,30 +68,5 @@ def test_spark_waits_for_hoodoo(both: Both, server: Server) -> None:
 
 
 def test_both_write_at_the_same_time(both: Both, server: Server) -> None:
-    """Each in a partition of its own: what either acknowledges is there, and nothing twice."""
     given = prepared(both, server)
-    failed: list[BaseException] = []
-    done = threading.Event()
-
-    def spark() -> None:
-        try:
-            for ts in range(2, 6):
-                both.spark_upsert(rows(range(ts, ts + 5), ts, "eu"), **{**SPARK, **given})
-        except BaseException as error:
-            failed.append(error)
-        finally:
-            done.set()
-
-    thread = threading.Thread(target=spark)
-    thread.start()
-    writer = hoodoo.open(both.path, options=given)
-    count = 0
-    while not done.is_set() and count < 40:
-        count += 1
-        changed = rows(range(count, count + 5), count + 1, "us")
-        both.model.upsert(changed)
-        writer.upsert(table(changed))
-    thread.join()
-    assert failed == []
-    assert count > 4
-    both.check("after both")
+    both.write_at_once(rows, {**SPARK, **given}, given)

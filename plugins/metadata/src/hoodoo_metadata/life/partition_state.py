@@ -23,6 +23,7 @@ from hoodoo_metadata.table.metadata_table import (
     OWN_MADE,
     MetadataTable,
     building,
+    has_files,
     listed,
     mark_of,
     told_as,
@@ -118,7 +119,7 @@ def drop_stale_partitions(storage: Storage, config: TableConfig, wanted: bool) -
         # not, and fails where a query would use one that is defined.
         undefine(storage, [p for p in gone if p.startswith(EXPRESSION)])
     if not left and not being:
-        if gone or any(entry.path == FOLDER for entry in storage.list(".hoodie")):
+        if gone or has_files(storage):
             # Who makes one says so before there are files: ``config`` may be older than that.
             now = properties.load(storage)
             if listed(now) or building(now):
