@@ -217,6 +217,29 @@ def test_no_change_is_lost_between_the_look_and_the_backup(tmp_path: Path) -> No
     assert inner.head(properties.BACKUP) is None
 
 
+def test_an_update_that_is_in_progress_excludes_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stands before its new text while another one begins: that one gives up, and takes no
+    backup away."""
+    monkeypatch.setattr(properties, "_UPDATE_ATTEMPTS", 2)
+    inner = store(tmp_path)
+    old = create.init_table(inner, config())
+    said: list[str] = []
+
+    def gate(op: str, path: str) -> None:
+        if not said and (op, path) == ("put", properties.PATH):
+            said.append("begun")
+            with pytest.raises(CommitConflictError):
+                properties.update(inner, old, {"a": "theirs"})
+            assert properties.recovered(inner) == old
+
+    made = properties.update(GatedStorage(inner, gate), old, {"b": "ours"})
+    assert said and properties.load(inner) == made
+    assert (made.get("a"), made.get("b")) == (None, "ours")
+    assert properties.update(inner, old, {"a": "later"}).get("b") == "ours"
+
+
 @pytest.mark.parametrize("when", ["before", "torn", "after"])
 @pytest.mark.parametrize("step", [1, 2, 3, 4])
 def test_interrupted_update(

@@ -94,7 +94,8 @@ def fixed() -> Iterator[World]:
         patch.setattr(heartbeat._Beats, "_renew", lambda self: None)
         patch.setattr(heartbeat, "process_lives", world.lives)
         # Any wait is one of the orders that are tried, so none is needed.
-        patch.setattr(turns, "time", SimpleNamespace(sleep=lambda seconds: None))
+        for module in (turns, properties):
+            patch.setattr(module, "time", SimpleNamespace(sleep=lambda seconds: None))
         yield world
 
 

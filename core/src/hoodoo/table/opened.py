@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from typing import Any, TypeVar
@@ -92,7 +92,7 @@ class OpenTable:
         if config != self.config:
             self.config, self._timeline, self.made = config, None, {}
 
-    def change_properties(self, changes: Mapping[str, str | None]) -> None:
+    def change_properties(self, changes: properties.Changes) -> None:
         """Store other values of properties, for all who open the table; None removes one."""
         self.config = properties.update(self.storage, self.config, changes)
         self._timeline, self.made = None, {}

@@ -55,8 +55,7 @@ def check_engine(engine: Any) -> None:
             f"engine {engine!r}",
             "no installed plugin offers it.",
             f"Use one of {', '.join(names)}; libraries such as duckdb and polars read a table "
-            "through "
-            "table.read().",
+            "through table.read().",
         )
 
 

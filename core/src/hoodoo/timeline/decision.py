@@ -82,6 +82,5 @@ def decode_decision(storage: Storage, number: int) -> tuple[str, Decision]:
             f"{storage.root}/{number_path(number)}",
             "it does not contain a decision about the table",
             "Compare with `hoodoo timeline`, then delete this file: if a commit was lost with it, "
-            "its "
-            "instant is pending, and the next write undoes it.",
+            "its instant is pending, and the next write undoes it.",
         ) from error

@@ -14,7 +14,7 @@ import json
 import os
 import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -85,21 +85,16 @@ class Liveness:
             return False
         if _beats().has(self._storage, requested):
             return True
-        me = identity()
         try:
             data = self._storage.get(entry.path)
         except FileNotFoundError:
             return False
-        owner = _decode(data)
+        owner = decode(data)
         if data and not owner:
             return False  # torn by a dead writer: Hudi's files are empty, Hoodoo's can be parsed
-        if owner.get("process") == me["process"]:
+        if owner.get("process") == identity()["process"]:
             return _beats().has(self._storage, requested)
-        if owner.get("host") == me["host"]:
-            return process_lives(owner)
-        interval = owner.get("interval")
-        seconds = interval if isinstance(interval, (int, float)) else INTERVAL
-        return store_time(self._storage, FOLDER) - entry.modified <= seconds * TOLERABLE_MISSES
+        return may_live(self._storage, owner, entry)
 
     def sweep(self) -> None:
         """Delete the heartbeats of dead writers."""
@@ -112,6 +107,16 @@ class Liveness:
         if self._entries is None:
             self._entries = {e.name: e for e in self._storage.list(FOLDER) if not e.is_dir}
         return self._entries
+
+
+def may_live(storage: Storage, owner: Mapping[str, Any], entry: Entry) -> bool:
+    """Whether another process, the ``owner`` of the file ``entry``, may be at work: of this machine
+    that is known; elsewhere it may, until it has not renewed the file for some time."""
+    if owner.get("host") == identity()["host"]:
+        return process_lives(owner)
+    interval = owner.get("interval")
+    seconds = interval if isinstance(interval, (int, float)) else INTERVAL
+    return store_time(storage, FOLDER) - entry.modified <= seconds * TOLERABLE_MISSES
 
 
 def store_time(storage: Storage, folder: str) -> float:
@@ -129,7 +134,8 @@ def identity() -> dict[str, Any]:
     return {**processes.identity(), "interval": INTERVAL}
 
 
-def _decode(data: bytes) -> dict[str, Any]:
+def decode(data: bytes) -> dict[str, Any]:
+    """The :func:`identity` in a file; empty where there is none."""
     try:
         record = json.loads(data)
     except (ValueError, RecursionError):

@@ -18,8 +18,7 @@ _ISO = re.compile(
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _FIX = (
     "Give an instant (17 digits, yyyyMMddHHmmssSSS), a datetime with tzinfo, ISO 8601 with a time "
-    "zone "
-    "such as 2024-04-18T22:35:50Z, or a day such as 2024-04-18, which stands for its end."
+    "zone such as 2024-04-18T22:35:50Z, or a day such as 2024-04-18, which stands for its end."
 )
 
 

@@ -1,12 +1,14 @@
 """``.hoodie/hoodie.properties``: load, create and update, each safe against a crash at any step.
 
-A file with a right checksum is good; one without a checksum (very
-old tables) is taken for good only where no backup exists, because a file cut short by a crash looks
-the same. Writers of the same table exclude each other with the table's lock; readers need none.
+A file with a right checksum is good; one without (very old tables) only where there is no backup,
+as a file that a crash has cut short looks the same. A backup excludes other updates, no reader.
 """
 
 from __future__ import annotations
 
+import json
+import time
+import uuid
 import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -28,7 +30,7 @@ from hoodoo.model.config import TYPES, TableConfig
 from hoodoo.model.table_version import VERSIONS
 from hoodoo.options.table import DATABASE
 from hoodoo.storage.api import Storage, get_if_there
-from hoodoo.timeline import javaprops
+from hoodoo.timeline import heartbeat, javaprops
 from hoodoo.timeline.javaprops import CHECKSUM
 
 PATH = ".hoodie/hoodie.properties"
@@ -38,8 +40,10 @@ BACKUP = ".hoodie/hoodie.properties.backup"
 _HADOOP_CHECKSUM = ".hoodie/.hoodie.properties.crc"
 _NAME, _VERSION = "hoodie.table.name", "hoodie.table.version"
 _LAYOUT = "hoodie.timeline.layout.version"
-Changes = Mapping[str, "str | None"]
+Changes = Mapping[str, "str | None"] | Callable[[TableConfig], Mapping[str, "str | None"]]
 _READ_ATTEMPTS = 4  # a reader may look between two steps of an update; each try is one step later
+_UPDATE_ATTEMPTS = 8  # 5 seconds
+_updating: set[str] = set()  # what updates of this process are in progress
 
 
 def checksum(name: str, database: str = "") -> str:
@@ -53,7 +57,7 @@ def load(storage: Storage) -> TableConfig:
     Raises :class:`~hoodoo.errors.NotATableError`, :class:`~hoodoo.errors.CorruptTableError` (no
     good file) and :class:`~hoodoo.errors.UnsupportedTableError` (version or layout).
     """
-    for _ in range(_READ_ATTEMPTS):
+    for attempt in range(_READ_ATTEMPTS):
         main = _read(storage, PATH)
         if main is not None and main.good:
             break
@@ -63,31 +67,25 @@ def load(storage: Storage) -> TableConfig:
             break
         if main is not None and backup is None and main.unsigned:
             break
-        if main is None and backup is None and not storage.list(".hoodie"):
-            raise NotATableError(
-                storage.root,
-                "there is no .hoodie directory.",
-                "Check the path, or create a table there with hoodoo.create(...).",
-            )
-    else:
         if main is None and backup is None:
-            raise NotATableError(
-                storage.root,
-                "there is a .hoodie directory, but no hoodie.properties in it.",
-                "Check the path, or create a table there with hoodoo.create(...).",
-            )
+            there = "a .hoodie directory, but no hoodie.properties in it"
+            if not (found := storage.list(".hoodie")) or attempt == _READ_ATTEMPTS - 1:
+                raise NotATableError(
+                    storage.root,
+                    f"there is {there if found else 'no .hoodie directory'}.",
+                    "Check the path, or create a table there with hoodoo.create(...).",
+                )
+    else:
         raise CorruptTableError(
             f"{storage.root}/{PATH}",
             f"the file is truncated, or its {CHECKSUM} is wrong, and there is no valid backup.",
             "Restore the file from a copy, or correct the checksum.",
         )
-    config = TableConfig(main.values)
-    check_supported(config, storage.root)
-    return config
+    return check_supported(TableConfig(main.values), storage.root)
 
 
-def check_supported(config: TableConfig, where: str) -> None:
-    """Raise UnsupportedTableError unless version and layout are a pair that Hoodoo reads."""
+def check_supported(config: TableConfig, where: str) -> TableConfig:
+    """``config``; UnsupportedTableError unless version and layout are a pair that Hoodoo reads."""
     version = _integer(config, _VERSION, where)
     known = VERSIONS.get(version)
     layout = _integer(config, _LAYOUT, where, default=None if known is None else known.layout)
@@ -110,6 +108,7 @@ def check_supported(config: TableConfig, where: str) -> None:
             f"table version {version} needs timeline layout {known.layout}, not {layout}.",
             f"Finish the interrupted upgrade with Hudi, or correct {_LAYOUT}.",
         )
+    return config
 
 
 def create(storage: Storage, config: TableConfig, now: datetime | None = None) -> TableConfig:
@@ -141,49 +140,57 @@ def there_already(root: str) -> TableExistsError:
 def update(
     storage: Storage,
     config: TableConfig,
-    changes: Changes | Callable[[TableConfig], Changes],
+    changes: Changes,
     now: datetime | None = None,
 ) -> TableConfig:
-    """Change properties (None removes one) and return the new settings. Needs the table's lock.
+    """Change properties (None removes one) and return the new settings.
 
     The changes are applied to the file as it is now, and may be made of what it says; ``config``
     says which table the caller means. Steps: back the text up, look at it again, put the new one,
-    read it back, delete the backup. A crash at any of them leaves the old or the new settings to
-    readers, and :func:`recover` to the next writer. Raises CommitConflictError if others wrote.
+    read it back, delete the backup. The backup names this process, and excludes others while it
+    lives. A crash at any step leaves the old or the new settings to readers, and :func:`recover` to
+    the next writer. Raises CommitConflictError if others wrote.
     """
-    recover(storage)
-    old = load(storage)
-    if (old.name, old.database) != (config.name, config.database):
-        raise CommitConflictError(
-            storage.root,
-            f"the table here is {old.name!r} now, not {config.name!r}.",
-            "Open the table again.",
-        )
-    given = changes(old) if callable(changes) else changes
-    if CHECKSUM in given:
-        raise ConfigError(CHECKSUM, "is computed, not set.", "Leave it out of the changes.")
-    new = _signed({k: v for k, v in {**old.properties, **given}.items() if v is not None})
-    check_supported(new, storage.root)
-    data = javaprops.render(new.properties, f"Updated at {javaprops.iso(now)}", now)
-    before = _signed(old.properties)
-    if not storage.put_if_absent(BACKUP, javaprops.render(before.properties, now=now)):
-        raise _conflict(storage)
-    if _signed(load(storage).properties) != before:
-        # Somebody changed it before the backup could exclude others.
+    owner = {**heartbeat.identity(), "token": uuid.uuid4().hex}
+    _updating.add(owner["token"])
+    try:
+        for attempt in range(_UPDATE_ATTEMPTS):
+            recover(storage)
+            old = load(storage)
+            if (old.name, old.database) != (config.name, config.database):
+                raise CommitConflictError(
+                    storage.root,
+                    f"the table here is {old.name!r} now, not {config.name!r}.",
+                    "Open the table again.",
+                )
+            given = changes(old) if callable(changes) else changes
+            if CHECKSUM in given:
+                raise ConfigError(CHECKSUM, "is computed, not set.", "Leave it out of the changes.")
+            merged = {k: v for k, v in {**old.properties, **given}.items() if v is not None}
+            new = check_supported(_signed(merged), storage.root)
+            before = _signed(old.properties)
+            backup = javaprops.render(before.properties, json.dumps(owner), now)
+            if storage.put_if_absent(BACKUP, backup):
+                if _signed(load(storage).properties) == before:
+                    break
+                storage.delete(BACKUP)  # changed before the backup could exclude others
+            time.sleep(0.02 * 2**attempt)
+        else:
+            raise _conflict(storage)
+        data = javaprops.render(new.properties, f"Updated at {javaprops.iso(now)}", now)
+        storage.delete(_HADOOP_CHECKSUM)
+        # In one step: who reads meanwhile finds one or the other.
+        storage.put(PATH, data)
+        if get_if_there(storage, PATH) != data:
+            raise _conflict(storage)
         storage.delete(BACKUP)
-        return update(storage, config, changes, now)
-    storage.delete(_HADOOP_CHECKSUM)
-    # In one step: who reads meanwhile finds one or the other, and a writer that takes the backup
-    # for one that was left behind does no harm.
-    storage.put(PATH, data)
-    if get_if_there(storage, PATH) != data:
-        raise _conflict(storage)
-    storage.delete(BACKUP)
-    return new
+        return new
+    finally:
+        _updating.discard(owner["token"])
 
 
 def recovered(storage: Storage) -> TableConfig:
-    """:func:`load`, after :func:`recover`. Needs the table's lock."""
+    """:func:`load`, after :func:`recover`."""
     if get_if_there(storage, BACKUP) is None:
         with suppress(HoodooError):  # the look has to be repeated after a recovery
             return load(storage)
@@ -192,10 +199,9 @@ def recovered(storage: Storage) -> TableConfig:
 
 
 def recover(storage: Storage) -> bool:
-    """Finish or undo an interrupted :func:`update`; True if there was one. Needs the table's
-    lock."""
+    """Finish or undo an interrupted :func:`update`; True if there was one whose process ended."""
     backup = _read(storage, BACKUP)
-    if backup is None:
+    if backup is None or _is_alive(storage, backup):
         return False
     main = _read(storage, PATH)
     if main is None or not main.good:
@@ -205,14 +211,22 @@ def recover(storage: Storage) -> bool:
                 "both hoodie.properties and its backup are damaged.",
                 "Restore hoodie.properties from a copy and delete the backup.",
             )
-        _remove(storage)
-        if (
-            not storage.put_if_absent(PATH, backup.data)
-            or get_if_there(storage, PATH) != backup.data
-        ):
+        storage.delete(PATH)
+        storage.delete(_HADOOP_CHECKSUM)
+        made = storage.put_if_absent(PATH, backup.data)
+        if not made or get_if_there(storage, PATH) != backup.data:
             raise _conflict(storage)
     storage.delete(BACKUP)
     return True
+
+
+def _is_alive(storage: Storage, backup: _File) -> bool:
+    """Whether the update that has put ``backup`` may be in progress."""
+    owner = heartbeat.decode(backup.data.partition(b"\n")[0].removeprefix(b"#"))
+    if owner.get("process") == heartbeat.identity()["process"]:
+        return owner.get("token") in _updating
+    entry = storage.head(BACKUP) if owner else None
+    return entry is not None and heartbeat.may_live(storage, owner, entry)
 
 
 @frozen
@@ -243,11 +257,6 @@ class _File:
 def _read(storage: Storage, path: str) -> _File | None:
     data = get_if_there(storage, path)
     return None if data is None else _File(data, javaprops.parse(data))
-
-
-def _remove(storage: Storage) -> None:
-    storage.delete(PATH)
-    storage.delete(_HADOOP_CHECKSUM)
 
 
 def _signed(values: Mapping[str, str]) -> TableConfig:
