@@ -36,7 +36,7 @@ class RollbackFiles:
     table tells (tasks of a write that failed may have put files that nobody counted). ``groups``:
     those with log files that don't say who wrote them (table version 6). ``own_slices``: the log
     files of slices that began with the instant go with it, whoever wrote them (version 6).
-    ``beside``: clusterings that log files of the instant may be named after (later versions)."""
+    ``beside``: instants that log files of this one may be named after (later versions)."""
 
     partitions: frozenset[str] | None
     groups: frozenset[Group]
@@ -77,6 +77,9 @@ def traces(snapshot: Snapshot, instant: Instant, sliced: bool) -> RollbackFiles:
         # What others put into the file groups of a clustering is in those that stay, too.
         return RollbackFiles(None, groups, old and (sliced or instant.traits.replaces), beside)
     stats = snapshot.metadata(instant).stats
+    if not old:  # a table that was upgraded has log files that are named after their slices
+        logs = (parse_path(s.path) for s in stats if s.log_version is not None)
+        beside |= {log.instant for log in logs if log is not None} - {instant.requested}
     if old or beside:
         groups = frozenset((s.partition_path, s.file_id) for s in stats if s.file_id)
     return RollbackFiles(frozenset(s.partition_path for s in stats), groups, old, beside)
@@ -87,21 +90,13 @@ def find(snapshot: Snapshot, requested: str, where: RollbackFiles) -> Found:
     files of the file groups are opened."""
     parsed = (parse_path(e.path, e.size) for e in list_data(snapshot.storage, where.partitions))
     named = [f for f in parsed if f is not None and f.instant == requested]
-    if not snapshot.layout.log_names_slice:
-        opener = log_files(snapshot.config)
-        more = [
-            log
-            for log in failed_logs(
-                snapshot.storage, where.groups, requested, opener, where.beside
-            ).whole
-            if log not in named
-        ] if where.beside else []  # fmt: skip
-        return Found((*named, *more))
-    # Here the name of a log file says its slice, and not who wrote it; but for change data.
-    whole = [f for f in named if isinstance(f, BaseFile) or f.suffix or where.own_slices]
+    whole, old = named, snapshot.layout.log_names_slice
+    if old:  # here the name of a log file says its slice, and not who wrote it; but for change data
+        whole = [f for f in named if isinstance(f, BaseFile) or f.suffix or where.own_slices]
     left = FailedLogs()
-    if where.groups:
-        left = failed_logs(snapshot.storage, where.groups, requested, log_files(snapshot.config))
+    if where.groups and (old or where.beside):
+        opener, names = log_files(snapshot.config), None if old else where.beside
+        left = failed_logs(snapshot.storage, where.groups, requested, opener, names)
     whole += [log for log in left.whole if log not in whole]
     shared = [log for log in left.shared if not (where.own_slices and log.instant == requested)]
     return Found(tuple(whole), tuple(shared))

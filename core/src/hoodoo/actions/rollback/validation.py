@@ -82,7 +82,7 @@ def refuse_missing(snapshot: Snapshot, undone: Sequence[Instant], files: Files, 
 
 def refuse_unless_newest(snapshot: Snapshot, instant: Instant) -> None:
     """Raises ConfigError if the completed ``instant`` is not the newest write, or a savepoint
-    keeps it; CommitConflictError if it is not completed, or a pending write may build on it."""
+    keeps it; CommitConflictError if it is not completed, or what is pending may build on it."""
     obj = f"{snapshot.root}: instant {instant.requested}"
     if snapshot.find(instant.requested) is None:
         raise CommitConflictError(obj, "is not completed any more.", "Look at table.timeline().")
@@ -97,18 +97,19 @@ def refuse_unless_newest(snapshot: Snapshot, instant: Instant) -> None:
             obj,
             f"is not the newest completed write: {later[-1]} came after it.",
             "Roll back the later writes first, beginning with the newest, or undo all of them at "
-            "once: "
-            "table.restore(instant), where instant is the last write that you want to keep.",
+            "once: table.restore(instant), where instant is the last write that you want to keep.",
         )
-    waiting = [
-        i for i in snapshot.pending()
-        if i.completes_as_write and order_key(i.requested) > order_key(instant.requested)
-    ]  # fmt: skip
-    if waiting:
-        raise CommitConflictError(
-            obj, f"{waiting[-1]} may build on it.",
-            f'Wait for it, or call table.rollback("{waiting[-1].requested}") first.',
-        )  # fmt: skip
+    for other in snapshot.pending():
+        if other.traits.rewinds:  # it has planned what it undoes, or copied the timeline
+            raise CommitConflictError(
+                obj, f"{other} undoes writes, or changes the version.", "Open the table again."
+            )
+        later_one = order_key(other.requested) > order_key(instant.requested)
+        if other.completes_as_write and later_one:
+            raise CommitConflictError(
+                obj, f"{other} may build on it.",
+                f'Wait for it, or call table.rollback("{other.requested}") first.',
+            )  # fmt: skip
 
 
 def refuse_begun_slices(snapshot: Snapshot, instant: Instant) -> None:
@@ -116,10 +117,8 @@ def refuse_begun_slices(snapshot: Snapshot, instant: Instant) -> None:
     6): without its base files other readers would take them for the whole slice."""
     if not snapshot.layout.log_names_slice or not instant.traits.begins_slices:
         return
-    if any(
-        isinstance(f, LogFile) and f.instant == instant.requested
-        for f in data_files(snapshot.storage)
-    ):
+    files = data_files(snapshot.storage)
+    if any(isinstance(f, LogFile) and f.instant == instant.requested for f in files):
         raise ConfigError(
             f"{snapshot.root}: {instant}", "already has newer log files.",
             f'Run it: table.run_compaction("{instant.requested}").',
