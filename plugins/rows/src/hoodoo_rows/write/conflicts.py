@@ -169,14 +169,20 @@ class CommitCheck:
             raise self._conflict(missed[min(left)], reason)
 
     def _same_index(self) -> None:
-        """The table has the index that this write went by: its keys may have to be unique otherwise
-        now."""
+        """The table has the version, the storage of keys and the index that this write went by: its
+        keys may have to be unique otherwise now."""
         now, self._ahead = self._ahead or properties.load(self.target.storage), None
         then = self.target.config
         if then.version != now.version:
             raise CommitConflictError(
                 f"instant {self.instant.requested}",
                 f"the table has got version {now.version} since this write began.",
+                "Repeat the write.",
+            )
+        if then.populate_meta_fields != now.populate_meta_fields:
+            raise CommitConflictError(
+                f"instant {self.instant.requested}",
+                "the record keys of the table are virtual since this write began, or stored again.",
                 "Repeat the write.",
             )
         if self.target.asks_ahead:  # they may have been read before the timeline
