@@ -438,3 +438,39 @@ def test_an_overwrite_beside_a_group_that_a_write_has_begun(tmp_path: Path) -> N
     opened_in(store, engine=LocalEngine(1)).upsert(rows(("c", "new", 3)))
     assert ended
     assert stored(hoodoo.open(found.path)) == [("b", "x", 2), ("c", "new", 3)]
+
+
+def test_a_write_that_looked_before_the_keys_became_virtual(tmp_path: Path) -> None:
+    """It looked for stored keys in files that had none any more, and inserted a row twice."""
+    found = table(tmp_path)
+    found.upsert(rows(("a", "x", 1), ("b", "x", 1)))
+    left = [lambda: hoodoo.open(found.path).rewrite_keys()]
+
+    def gate(op: str, path: str) -> None:
+        if left and op == "list" and "ledger" in path:
+            left.pop()()
+
+    store = GatedStorage(DirectoryStorage(str(tmp_path / "t")), gate)
+    opened_in(store, engine=LocalEngine(1)).upsert(rows(("a", "x", 2)))
+    assert not left
+    assert stored(hoodoo.open(found.path)) == [("a", "x", 2), ("b", "x", 1)]
+
+
+def test_an_index_that_is_dropped_while_it_is_made_again(tmp_path: Path) -> None:
+    """Whoever rebuilds what a rollback has retired looked before the index was dropped."""
+    found = table(tmp_path, index="record_index")
+    found.upsert(rows(("a", "x", 1), ("b", "x", 1)))
+    found.create_index("by_note", "note")
+    found.upsert(rows(("a", "x", 2)))
+    left = [lambda: hoodoo.open(found.path).drop_index("by_note")]
+
+    def gate(op: str, path: str) -> None:
+        if left and op == "put_if_absent" and path.endswith(".indexing.requested"):
+            left.pop()()
+
+    store = GatedStorage(DirectoryStorage(str(tmp_path / "t")), gate)
+    opened_in(store, engine=LocalEngine(1)).restore(found.timeline().writes()[0].requested)
+    assert not left
+    assert stored(hoodoo.open(found.path)) == [("a", "x", 1), ("b", "x", 1)]
+    assert [i.name for i in hoodoo.open(found.path).indexes() if i.name == "by_note"] == []
+    assert hoodoo.open(found.path).verify().ok

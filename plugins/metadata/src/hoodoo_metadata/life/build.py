@@ -96,7 +96,7 @@ def build(
         try:
             # Two that began at once have not seen each other before.
             refuse_another(Snapshot(storage, reload(storage, timeline)), mine)
-            wanted = _whole(properties.load(storage), wanted)
+            wanted = _still_kept(properties.load(storage), wanted)
             # Else whoever comes after a death would take what is there for complete: what an index
             # of before has left, or what lacks the writes that came since the properties say that
             # it is being built.
@@ -195,8 +195,7 @@ def finish(
 
     config = properties.update(storage, config, changes)
     # Another build may have wiped them between the look and the properties, and have died.
-    lost = set(standing).difference(_standing(storage, config, standing))
-    if lost:
+    if lost := set(standing).difference(_standing(storage, config, standing)):
         config = properties.update(storage, config, lambda now: _retire(now, sorted(lost)))
     return config
 
@@ -406,6 +405,19 @@ def _whole(config: TableConfig, wanted: Sequence[str]) -> tuple[str, ...]:
     others = {*listed(config), *building(config)} if FILES in wanted else set()
     others = {p for p in others if is_kept(config, p)}
     return (*wanted, *sorted(others - set(wanted)))
+
+
+def _still_kept(config: TableConfig, wanted: Sequence[str]) -> tuple[str, ...]:
+    """:func:`_whole`, without indexes of columns that somebody has dropped since they were looked
+    at. CommitConflictError if none is left."""
+    left = tuple(p for p in _whole(config, wanted) if is_kept(config, p))
+    if not left:
+        raise CommitConflictError(
+            f"metadata table of {config.name}",
+            f"{', '.join(wanted)} was dropped meanwhile.",
+            "Open the table again, and create the index if you need it.",
+        )
+    return left
 
 
 def refuse_another(snapshot: Snapshot, mine: Instant | None = None) -> None:

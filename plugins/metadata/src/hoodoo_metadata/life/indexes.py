@@ -6,7 +6,13 @@ import re
 from collections.abc import Sequence
 
 from attrs import frozen
-from hoodoo.errors import ConfigError, HoodooError, SchemaError, UnsupportedTableError
+from hoodoo.errors import (
+    CommitConflictError,
+    ConfigError,
+    HoodooError,
+    SchemaError,
+    UnsupportedTableError,
+)
 from hoodoo.hookspecs.engine import Engine
 from hoodoo.table.handle import TableHandle
 
@@ -238,18 +244,31 @@ def _refuse_taken(table: TableHandle, name: str, what: str) -> None:
 
 def _made(table: TableHandle, partition: str, column: str, engine: str | Engine | None) -> Index:
     """The index in ``partition``, which is defined, and built here; undefined where that fails."""
-    table.change_properties({KEPT: noted({**indexes_of_columns(table.config), partition: column})})
+    table.change_properties(
+        lambda now: {KEPT: noted({**indexes_of_columns(now), partition: column})}
+    )
     try:
         table.run("rebuild_index", name=partition, engine=engine)
     except HoodooError:
         table.refresh()
         if partition not in (*listed(table.config), *building(table.config)):
             undefine(table.storage, [partition])
-            kept = indexes_of_columns(table.config)
-            left = {p: c for p, c in kept.items() if p != partition}
-            table.change_properties({KEPT: noted(left)})
+            table.change_properties(
+                lambda now: {
+                    KEPT: noted(
+                        {p: c for p, c in indexes_of_columns(now).items() if p != partition}
+                    )
+                }
+            )
         raise
-    return next(index for index in indexes(table) if index.partition == partition)
+    for index in indexes(table):
+        if index.partition == partition:
+            return index
+    raise CommitConflictError(
+        f"table {table.config.name}: index {partition}",
+        "was dropped by another process as soon as it was made.",
+        "Create it again, if this version of the table has such indexes.",
+    )
 
 
 def _check_columns(table: TableHandle, kind: str, columns: tuple[str, ...]) -> None:
