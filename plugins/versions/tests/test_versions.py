@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -480,3 +481,75 @@ def test_readers_at_every_step(tmp_path: Path, version: int) -> None:
     table.handle.storage = GatedStorage(table.handle.storage, gate)
     _ = table.upgrade() if version == 6 else table.downgrade()
     assert len(seen) > 20
+
+
+def test_a_copy_of_the_timeline_that_was_cut_short_is_not_undone(tmp_path: Path) -> None:
+    """A downgrade ends within its copy; the call for the version that the table has still deletes
+    the copy, and no file of the table."""
+    path = tmp_path / "t"
+    points = lived(path, 9, KINDS[0], {})
+    before = answers(path, points)
+    table = opened(path)
+
+    def gate(op: str, name: str) -> None:
+        if op == "put" and re.fullmatch(r"\.hoodie/\d+\.(commit|deltacommit)", name):
+            raise Crash(name)
+
+    table.handle.storage = GatedStorage(table.handle.storage, gate)
+    with pytest.raises(Crash):
+        table.downgrade()
+    assert list((path / ".hoodie").glob("*.inflight"))
+    opened(path).upgrade()
+    check(path, points, before, 9)
+    assert not list((path / ".hoodie").glob("*.inflight"))
+
+
+def test_a_repeated_call_beside_another_version(tmp_path: Path) -> None:
+    """A process that has opened the table before looks at what is left of the other version."""
+    path = tmp_path / "t"
+    points = lived(path, 9, KINDS[0], {})
+    before = answers(path, points)
+    table = opened(path)
+    left = [lambda: opened(path).downgrade()]
+
+    def gate(op: str, name: str) -> None:
+        if left and op == "list" and name == ".hoodie/archived":
+            left.pop()()
+
+    table.handle.storage = GatedStorage(table.handle.storage, gate)
+    with pytest.raises(CommitConflictError):
+        table.upgrade()
+    assert not left
+    check(path, points, before, 6)
+
+
+def test_a_rollback_of_a_process_that_knows_the_old_version(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    points = lived(path, 6, KINDS[0], {})
+    before = answers(path, points)
+    table = opened(path)
+    newest = table.timeline().writes()[-1].requested
+    opened(path).upgrade()
+    with pytest.raises(CommitConflictError, match="Open the table again"):
+        table.rollback(newest)
+    check(path, points, before, 9)
+
+
+def test_a_restore_behind_the_upgrade(tmp_path: Path) -> None:
+    """Log files of version 6 don't say by their names who wrote them: what is undone does not come
+    back for other readers."""
+    path = tmp_path / "t"
+    lived(path, 6, KINDS[1], {})
+    states = {}
+    for text in ("one", "two", "three"):
+        opened(path).upsert(batch({1: "a", 2: "b"}, text, 100 + len(states)))
+        states[opened(path).timeline().writes()[-1].requested] = (logs(path), read_by_hudi(path))
+    opened(path).upgrade()
+    for instant in list(states)[1::-1]:
+        opened(path).restore(instant)
+        assert (logs(path), read_by_hudi(path)) == states[instant]
+        assert not opened(path).verify().findings
+
+
+def logs(path: Path) -> set[str]:
+    return {file.name for file in path.rglob(".*.log.*")}

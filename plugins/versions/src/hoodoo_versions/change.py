@@ -8,7 +8,9 @@ that a reader who had read the old properties finds it."""
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 
 from attrs import frozen
 from hoodoo.actions.rollback.recovery import recover
@@ -118,25 +120,51 @@ def run(table: TableHandle, to: int) -> VersionChange:
 
 def finish(table: TableHandle) -> None:
     """Of a table that has the version: do what a process that ended right after the decision has
-    left, and delete the timeline of before."""
+    left, and delete the timeline of before. CommitConflictError where another process gives the
+    table another version."""
     table.check_writable()
     storage, config = table.storage, table.config
     recover(storage, config)
-    for other in VERSIONS.values():
-        if other.layout != config.layout_version:
-            values = {**other.properties, "hoodie.table.version": str(other.number)}
-            before = TableConfig({**config.properties, **values})
-            _undo_late(storage, load(storage, table.participants.each.hidden(before)))
-            timelines.remove(storage, before)
+    others = [o for o in VERSIONS.values() if o.layout != config.layout_version]
+    left = [
+        TableConfig({**config.properties, **o.properties, "hoodie.table.version": str(o.number)})
+        for o in others
+    ]
+    if any(map(partial(timelines.exists, storage), left)):
+        with Beating(storage) as beats:
+            timeline = settled(storage, config)
+            fence = _fence(table, timeline, beats)
+            try:
+                _remove(table, left)
+            finally:
+                publish.withdraw(Snapshot(storage, timeline), fence)
     table.participants.repair()
 
 
-def _undo_late(storage: Storage, before: Timeline) -> None:
+def _remove(table: TableHandle, left: Sequence[TableConfig]) -> None:
+    """Delete the timelines ``left`` of other versions: no process changes the version meanwhile."""
+    storage, now = table.storage, properties.load(table.storage)
+    if now.version != table.config.version:
+        raise CommitConflictError(
+            f"table {now.name}", f"has got version {now.version} meanwhile.", "Repeat the call."
+        )
+    live = load(storage, now)
+    for before in left:
+        _undo_late(live, storage, load(storage, table.participants.each.hidden(before)))
+        timelines.remove(storage, before)
+
+
+def _undo_late(live: Timeline, storage: Storage, before: Timeline) -> None:
     """Roll back the writes that came to the timeline ``before`` right before the decision. They
-    can't complete, and nobody else knows of their files."""
+    can't complete, and nobody else knows of their files. What the ``live`` timeline has is a copy
+    that another process has left half made."""
+    known = {instant.requested for instant in live.instants}
     for instant in reversed(before.pending()):
+        requested = instant.requested
+        if requested in known or live.contains_or_before_start(requested):
+            continue
         if instant.traits.is_undone:
-            if Liveness(storage).is_alive(instant.requested):
+            if Liveness(storage).is_alive(requested):
                 raise _pending(storage, instant)
             rollback(Snapshot(storage, before), instant)
 

@@ -55,6 +55,15 @@ def build(storage: Storage, old: Timeline, config: TableConfig, left_out: str) -
     return new
 
 
+def exists(storage: Storage, config: TableConfig) -> bool:
+    """Whether anything is left of the timeline or the archive that :func:`remove` deletes."""
+    layout = layout_of(config)
+    if storage.list(layout.archive_folder(config)):
+        return True
+    names = names_in(storage, config.timeline_path)
+    return any(layout.parse_instant(name) is not None for name in names)
+
+
 def remove(storage: Storage, config: TableConfig) -> None:
     """Delete the timeline and the archive of a table with the properties ``config``: it is not what
     the table has."""
