@@ -73,6 +73,9 @@ ACTIONS: Mapping[str, Action] = {
     "create_index": Action(lambda t, writes: t.create_index("by_v", "v")),
     "drop_index": Action(lambda t, writes: t.drop_index("by_v"), _indexed),
     "alter": Action(lambda t, writes: t.alter(add={"more": "string"})),
+    "upgrade": Action(lambda t, writes: t.upgrade(9)),
+    "downgrade": Action(lambda t, writes: t.downgrade(6)),
+    "resize_buckets": Action(lambda t, writes: t.resize_buckets(2)),
 }
 PAIRS = tuple(itertools.combinations_with_replacement(ACTIONS, 2))
 KINDS = (COW9, MOR9, COW6, MOR6)
@@ -113,9 +116,11 @@ def kind_of(pair: tuple[str, str], kind: Kind) -> Kind:
     merged = kind.merged or "compaction" in pair or "logcompaction" in pair
     if _NEEDS_METADATA & {*pair}:
         return MOR_RECORDS if merged else COW_RECORDS
-    if "rewrite_keys" in pair:  # tried with version 9 only
+    if "resize_buckets" in pair:
+        return Kind(merged, index="bucket")
+    if {"rewrite_keys", "downgrade"} & {*pair}:  # keys are rewritten with version 9 only
         return MOR9 if merged else COW9
-    return Kind(merged, kind.version)
+    return Kind(merged, 6 if "upgrade" in pair else kind.version)
 
 
 @define
@@ -251,7 +256,8 @@ class PairTrial(Trial):
         assert expected in {_plus(found, 99, "next") for found in allowed}, f"{expected}, {allowed}"
         timeline = load(store, properties.load(store))
         if self.kind.version > 6 or not pending_compactions(timeline):
-            assert by_hudi(store, self.scratch / f"hudi-{len(self._checked)}") == expected
+            seen = by_hudi(store, self.scratch / f"hudi-{len(self._checked)}")
+            assert seen == expected, f"hudi reads {seen}, not {expected}"
         table = self._table(store)
         if self.kind.merged:
             table.compact()
