@@ -25,6 +25,5 @@ def warn_of_old(entry: Deprecated, user: str) -> None:
     _warned.add((entry, user))
     warn(
         f"{user} uses {entry}, which is deprecated since Hoodoo {entry.since} and will be removed "
-        f"in {entry.until}. "
-        f"Fix: use {entry.new!r}."
+        f"in {entry.until}. Fix: use {entry.new!r}."
     )

@@ -297,8 +297,7 @@ def kernel() -> Kernel:
     if found.unknown:
         warnings.warn(
             f"{DISABLE} names {', '.join(found.unknown)}, but no plugin and no distribution has "
-            "this name. "
-            "Fix: see `hoodoo plugins`.",
+            "this name. Fix: see `hoodoo plugins`.",
             HoodooWarning,
             stacklevel=2,
         )

@@ -126,8 +126,7 @@ def _blame_path(ask: Ask, batch: pa.RecordBatch, bad: pa.Array) -> None:
             raise DataError(
                 f"partition column {name}",
                 f"is null in {column.null_count} of {len(column)} rows of a batch, and {ask.who} "
-                "makes no "
-                "partition path of that.",
+                "makes no partition path of that.",
                 _FILL,
             )
 
@@ -149,8 +148,7 @@ def _check_fit(paths: pa.Array, ask: Ask, batch: pa.RecordBatch) -> None:
                     f"makes the partition path {path!r}, which can't be a directory of rows of the "
                     "table.",
                     "Encode the paths: hoodie.datasource.write.partitionpath.urlencode=true, or "
-                    "change "
-                    "the values.",
+                    "change the values.",
                 )
         raise Wrong(f"the path {path!r}", "paths of directories of rows of the table")
 

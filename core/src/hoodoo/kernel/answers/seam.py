@@ -34,11 +34,10 @@ class Kind:
     """The members of objects of one family, or of what its plugins make. ``again`` makes an object
     of the kind where it is unpickled, from the kind's name, the arguments of :func:`wrapped` and
     ``declared_at``. ``properties`` and ``methods``: rule of each; None: it answers nothing. An
-    object may lack some of them:
-    ``defaults`` stand for these. ``prepare``: of methods whose arguments are changed.
-    ``says_missing``: methods that say by a FileNotFoundError that something is not there.
-    ``travels``: workers need it. ``protocols``: what has the members, the one that all obey first.
-    ``declared_at``: as of the family."""
+    object may lack some of them: ``defaults`` stand for these. ``prepare``: of methods whose
+    arguments are changed. ``says_missing``: methods that say by a FileNotFoundError that something
+    is not there. ``travels``: workers need it. ``protocols``: what has the members, the one that
+    all obey first. ``declared_at``: as of the family."""
 
     name: str
     again: Callable[..., Any]

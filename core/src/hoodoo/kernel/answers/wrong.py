@@ -60,8 +60,7 @@ class Who:
         return PluginError(
             str(self),
             f"can't be pickled ({type(error).__name__}: {error}); expected: an object that can be "
-            "sent to "
-            "the workers of an engine.",
+            "sent to the workers of an engine.",
             "Leave locks, open files, connections and sessions out of its state: make them on "
             "first use.",
         )
