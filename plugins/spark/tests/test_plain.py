@@ -299,6 +299,18 @@ def test_nested_columns_are_left_to_spark(spark: Any, tmp_path: Path) -> None:
     assert found(frame.select("id")) is not None
 
 
+def test_hadoops_lz4_is_left_to_spark(spark: Any, tmp_path: Path) -> None:
+    """A page of more than 256 KiB has several of Hadoop's frames."""
+    text = "concat(sha2(cast(id as string), 512), sha2(cast(-id as string), 512))"
+    rows = spark.range(20_000).selectExpr("id", f"{text} as text").coalesce(1)
+    for codec, is_left in (("lz4", True), ("zstd", False)):
+        path = str(tmp_path / codec)
+        rows.write.option("compression", codec).parquet(path)
+        frame = spark.read.parquet(path)
+        assert (found(frame) is None) is is_left, codec
+        assert rows_of(read(frame)) == rows_of(read(rows)), codec
+
+
 def test_a_damaged_file_is_left_to_spark(spark: Any, folder: str) -> None:
     frame = spark.read.parquet(folder)
     (Path(folder) / "one.parquet").write_bytes(b"PAR1")

@@ -39,6 +39,10 @@ _REBASE = "spark.sql.parquet.datetimeRebaseModeInRead"
 # Spark takes dates before 1582, and timestamps before 1900, for ones that may be of the old
 # calendar.
 _RECENT = datetime(1901, 1, 1)
+# How the names of files end that Spark writes with the codec `lz4`, LZ4 as Hadoop frames it. Arrow
+# fails on long pages of it. The footer says it, too, but to ask for the codec of a column that is
+# encrypted ends the process.
+_HADOOPS_LZ4 = (".lz4hadoop.parquet", ".lz4.parquet")
 # What pyarrow adds to the columns of a file.
 _ADDED = frozenset({"__filename", "__fragment_index", "__batch_index", "__last_in_fragment"})
 _ENCRYPTION = "parquet.crypto.factory.class"
@@ -103,6 +107,8 @@ def _paths(relation: Any) -> list[str] | None:
     if any(file.scheme != "file" or file.netloc for file in files):
         return None
     paths = [unquote(file.path) for file in files]
+    if any(path.endswith(_HADOOPS_LZ4) for path in paths):
+        return None
     # Summaries of a folder (_metadata, _common_metadata) are on the list, and Spark does not read
     # them as rows.
     return None if any(path.rpartition("/")[2].startswith(("_", ".")) for path in paths) else paths
