@@ -39,7 +39,7 @@ WAYS = tuple(permutations((6, 8, 9), 2))
 
 def change(before: int, after: int) -> Operation:
     """Also of a table that has been changed already."""
-    return lambda table: table.upgrade(after) if before < after else table.downgrade(after)
+    return lambda table: table.downgrade(after) if after < before else table.upgrade(after)
 
 
 def prepared(life: Life, path: Path) -> Path:
@@ -82,6 +82,10 @@ def test_crash_in_a_change_of_the_version(
         straight = copied(target, tmp_path / "straight")
         _goes_on(straight, rows, known, where)
         age_temporaries(target)
+        # Whoever wants no change any more asks for the version that the table has.
+        there = copied(target, tmp_path / "there")
+        change(way[1], opened(there).config.version)(opened(there))
+        _goes_on(there, rows, known, where)
         act(opened(target))
         assert opened(target).config.version == way[1], where
         act(opened(target))  # takes away what was left
