@@ -68,7 +68,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "clustering": (OFF, "inline", "planned"),
     "clustering updates": ("reject", "allow", "allow, undone"),
     "conflicts": (DEFAULT, "log_appends", "prefer_writer"),
-    "lock": (NONE, "in_process", "filesystem", "conditional_put"),
+    "lock": (NONE, "in_process", "filesystem", "conditional_put", "flock"),
     "partition columns": ("in files", "dropped"),
     "base files": ("PARQUET", LANCE, "ORC"),
     "columns": ("plain", "of Hudi 1.2"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import subprocess
@@ -15,7 +17,7 @@ from typing import Any
 import pytest
 from hoodoo.errors import ConfigError, StorageError
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.kernel.resolve import resolve
+from hoodoo.kernel.resolve import default_name, resolve
 from hoodoo.storage.lock import Lock
 from hoodoo.testing.contracts.lock import LockContract
 from hoodoo.testing.stores import Delegating, FailingStorage
@@ -23,6 +25,7 @@ from hoodoo.timeline.heartbeat import identity
 from hoodoo_standard.lock import owner, renewals
 from hoodoo_standard.lock.conditional_put import FOLDER, KEPT, ConditionalPutLock
 from hoodoo_standard.lock.filesystem import FilesystemLock
+from hoodoo_standard.lock.flock import FlockLock
 from hoodoo_standard.lock.in_process import InProcessLock
 from hoodoo_standard.lock.waiting import poll
 from hoodoo_standard.storage.local import LocalStorage
@@ -77,6 +80,14 @@ class TestFilesystemElsewhere(LockContract):
         return FilesystemLock(str(tmp_path / "table/locks"), expire=60)
 
 
+class TestFlock(LockContract):
+    expires = False
+
+    @pytest.fixture
+    def lock(self) -> Lock:
+        return FlockLock()
+
+
 class TestConditionalPut(LockContract):
     @pytest.fixture
     def lock(self) -> Lock:
@@ -94,6 +105,12 @@ class TestConditionalPut(LockContract):
 def test_names(name: str, java: str, kind: type) -> None:
     assert named(name) == named(JAVA + java) == kind()
     assert named("conditional_put") == ConditionalPutLock()  # Hudi has none like it
+
+
+def test_flock_is_the_default() -> None:
+    assert named(default_name("lock", Settings())) == named("flock") == FlockLock()
+    made = named("flock", **{RENEW: "0.5", VALIDITY: "5"})
+    assert made == FlockLock(ConditionalPutLock(0.5, 5.0))
 
 
 def test_options() -> None:
@@ -118,6 +135,106 @@ def test_options_that_are_none(name: str, key: str, value: str) -> None:
     with pytest.raises(ConfigError, match=key) as caught:
         named(name, **{key: value})
     assert caught.value.fix
+
+
+# --- flock ----------------------------------------------------------------------------------------
+def _never(*args: object) -> None:
+    raise AssertionError("it asked again")
+
+
+def test_flock_is_woken_by_the_system(
+    storage: LocalStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "sleep", _never)
+    lock, order = FlockLock(), []
+    held = lock.acquire(storage, "turn", 0)
+    assert held is not None
+
+    def wait() -> None:
+        mine = lock.acquire(storage, "turn", PATIENCE)
+        assert mine is not None and not mine.from_dead
+        order.append("waited")
+        mine.release()
+
+    waiting = [threading.Thread(target=wait) for _ in range(4)]
+    for thread in waiting:
+        thread.start()
+    order.append("released")
+    held.release()
+    for thread in waiting:
+        thread.join()
+    assert order == ["released", *["waited"] * 4]
+    assert [entry.name for entry in storage.list(FOLDER)] == ["turn.flock"]
+
+
+def test_flock_frees_what_nobody_waits_for_any_more(storage: LocalStorage) -> None:
+    lock = FlockLock()
+    held = lock.acquire(storage, "turn", 0)
+    assert held is not None
+    assert lock.acquire(storage, "turn", 0.01) is None
+    held.release()
+    for thread in threading.enumerate():
+        if thread.name == "hoodoo-flock":
+            thread.join(PATIENCE)
+    again = lock.acquire(storage, "turn", 0)
+    assert again is not None and not again.from_dead
+    again.release()
+
+
+def test_flock_is_given_back_though_a_child_has_the_file(storage: LocalStorage) -> None:
+    lock = FlockLock()
+    held = lock.acquire(storage, "turn", 0)
+    assert held is not None
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.read(reading, 1)
+        os._exit(0)
+    held.release()
+    again = lock.acquire(storage, "turn", 0)
+    os.write(writing, b"1")
+    os.waitpid(child, 0)
+    assert again is not None
+    again.release()
+
+
+@pytest.mark.parametrize("error", [errno.ENOLCK, errno.EOPNOTSUPP])
+def test_flock_without_locks_of_the_system(
+    storage: LocalStorage, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    def refused(*args: object) -> None:
+        raise OSError(error, os.strerror(error))
+
+    monkeypatch.setattr(fcntl, "flock", refused)
+    open_before = len(os.listdir("/proc/self/fd"))
+    held = FlockLock().acquire(storage, "turn", 0)
+    assert held is not None
+    assert FlockLock().acquire(storage, "turn", 0) is None
+    assert ConditionalPutLock().acquire(storage, "turn", 0) is None, "it is the same lock"
+    assert len(os.listdir("/proc/self/fd")) == open_before
+    held.release()
+
+
+def test_flock_of_a_file_that_cannot_be_locked(
+    storage: LocalStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: object) -> None:
+        raise OSError(errno.EIO, "I/O error")
+
+    monkeypatch.setattr(fcntl, "flock", broken)
+    with pytest.raises(StorageError, match="turn.flock") as caught:
+        FlockLock().acquire(storage, "turn", 0)
+    assert "hoodie.write.lock.provider" in caught.value.fix
+
+
+def test_flock_leaves_no_file_open(storage: LocalStorage) -> None:
+    lock = FlockLock()
+    before = len(os.listdir("/proc/self/fd"))
+    held = lock.acquire(storage, "turn", 0)
+    assert held is not None
+    assert [lock.acquire(storage, "turn", 0) for _ in range(3)] == [None] * 3
+    held.release()
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 # --- waiting --------------------------------------------------------------------------------------

@@ -323,6 +323,13 @@ def hoodoo_locks() -> Iterable[Registration]:
             (),
             (options.LOCK_RENEW, options.LOCK_VALIDITY),
             "numbered files, taken over from the dead",
+        ),
+        Registration(
+            "flock",
+            f"{module}.flock:FlockLock.from_settings",
+            (),
+            (options.LOCK_RENEW, options.LOCK_VALIDITY),
+            "the system's lock on a local file; elsewhere as conditional_put",
             default=True,
         ),
     ]
