@@ -22,8 +22,8 @@ from hoodoo.storage.lock import Lock
 from hoodoo.testing.contracts.lock import LockContract
 from hoodoo.testing.stores import Delegating, FailingStorage
 from hoodoo.timeline.heartbeat import identity
-from hoodoo_standard.lock import owner, renewals
-from hoodoo_standard.lock.conditional_put import FOLDER, KEPT, ConditionalPutLock
+from hoodoo_standard.lock import FOLDER, owner, renewals
+from hoodoo_standard.lock.conditional_put import KEPT, ConditionalPutLock
 from hoodoo_standard.lock.filesystem import FilesystemLock
 from hoodoo_standard.lock.flock import FlockLock
 from hoodoo_standard.lock.in_process import InProcessLock
@@ -110,7 +110,7 @@ def test_names(name: str, java: str, kind: type) -> None:
 def test_flock_is_the_default() -> None:
     assert named(default_name("lock", Settings())) == named("flock") == FlockLock()
     made = named("flock", **{RENEW: "0.5", VALIDITY: "5"})
-    assert made == FlockLock(ConditionalPutLock(0.5, 5.0))
+    assert made == FlockLock(0.5, 5.0)
 
 
 def test_options() -> None:
@@ -129,6 +129,7 @@ def test_options() -> None:
         ("conditional_put", RENEW, "inf"),
         ("conditional_put", VALIDITY, "often"),
         ("conditional_put", VALIDITY, "59"),
+        ("flock", VALIDITY, "59"),
     ],
 )
 def test_options_that_are_none(name: str, key: str, value: str) -> None:

@@ -12,3 +12,10 @@ BY_ROWS = Option(
     "true",
     kind=FLAG,
 )
+
+GROUP = Option(
+    "hoodoo.write.group",
+    "Upserts of waiting threads of one process share a commit.",
+    "true",
+    kind=FLAG,
+)

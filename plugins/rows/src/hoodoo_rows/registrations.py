@@ -9,7 +9,7 @@ from typing import Any
 from hoodoo import hookimpl
 from hoodoo.hookspecs import Registration
 
-from hoodoo_rows.options import BY_ROWS
+from hoodoo_rows.options import BY_ROWS, GROUP
 
 _WRITES = (
     "upsert",
@@ -60,6 +60,7 @@ def hoodoo_actions() -> Iterable[Registration]:
             "write",
             "hoodoo_rows.writes:Write.from_settings",
             summary="Write rows: upsert, insert, delete and the other operations, each one commit.",
+            options=(GROUP,),
             verbs={name: f"hoodoo_rows.writes:{name}" for name in _WRITES},
         )
     ]

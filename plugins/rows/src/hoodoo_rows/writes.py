@@ -5,25 +5,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from attrs import evolve
 from hoodoo.errors import CallError, ConfigError, DataError
 from hoodoo.hookspecs.engine import Engine
+from hoodoo.hookspecs.merger import delete_mark
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.resolve import in_role
 from hoodoo.model.brief import cut
+from hoodoo.model.meta import IS_DELETED
 from hoodoo.options import write as options
-from hoodoo.options.table import ADD_COLUMNS
+from hoodoo.options.table import ADD_COLUMNS, BY_ARRIVAL, BY_EVENT_TIME, CDC
 from hoodoo.table.handle import TableHandle
 from hoodoo.timeline.batches import Batch
 
 from hoodoo_rows.engine.sources import known_data
-from hoodoo_rows.of_table import write_request, write_target
+from hoodoo_rows.merge.pairs import is_plain
+from hoodoo_rows.of_table import plugins, write_request, write_target
+from hoodoo_rows.options import GROUP
 from hoodoo_rows.write import operation, run
 from hoodoo_rows.write.commit import Commit
 from hoodoo_rows.write.target import WriteTarget
+
+if TYPE_CHECKING:
+    from hoodoo_rows.write.ready import ReadyWrite
 
 
 class Write:
@@ -216,10 +224,44 @@ def write(
     look = partial(write_target, table, data, chosen, later=True)
     follow = partial(table.after_writes.follow, due)
     request = write_request(table, kind, look, batch, follow)
+    waited: list[ReadyWrite] = []
+    if batch is None:
+        request = evolve(request, ready=partial(_ready, waited, table, kind, data, engine))
     commit = run.run(request, data)
-    if commit.instant:
+    by_another = any(one.is_written for one in waited)  # which does what comes after it
+    if commit.instant and not by_another:
         table.after_writes.run(due, lambda: table.engine(data, chosen))
     return commit
+
+
+def _ready(
+    waited: list[ReadyWrite],
+    table: TableHandle,
+    kind: operation.WriteKind,
+    data: Any,
+    engine: str | Engine | None,
+) -> ReadyWrite | None:
+    """The write as one that may share a commit with others; None where the rows of the table could
+    differ then. ``waited`` gets it."""
+    from hoodoo_rows.write.ready import MOST, ready  # most writes meet no other
+
+    if kind != operation.UPSERT or not isinstance(data, (pa.Table, pa.RecordBatch)):
+        return None
+    own = table.overrides or table.other_index is not None or not GROUP.read(table.options)
+    if own or data.nbytes > MOST:
+        return None
+    if not table.config.record_key_fields or CDC.stored(table.config.properties):
+        return None  # each row is new, or each change is noted
+    merger = plugins(table).merger
+    mark = delete_mark(merger)
+    marks = {IS_DELETED, *([mark[0]] if mark else [])}.intersection(data.schema.names)
+    # A deleted row does not say when it was deleted: a row that comes later is new.
+    by_time = is_plain(merger, BY_EVENT_TIME) and not marks
+    if not (by_time or is_plain(merger, BY_ARRIVAL)):
+        return None
+    found = ready(data, table.storage, tuple(sorted(table.options.items())), engine)
+    waited += [found] if found is not None else []
+    return found
 
 
 def _combined(table: TableHandle, kind: operation.WriteKind) -> operation.WriteKind:

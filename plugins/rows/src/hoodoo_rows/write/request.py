@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 from hoodoo.actions.transaction import Transaction
@@ -19,6 +20,9 @@ from hoodoo.timeline.timeline import Timeline
 from hoodoo_rows.write.operation import WriteKind
 from hoodoo_rows.write.target import WriteTarget
 
+if TYPE_CHECKING:  # most writes meet no other
+    from hoodoo_rows.write.ready import ReadyWrite
+
 WRITE = "write"  # the name of a write in events
 Follow = Callable[[Timeline, KnownFiles], Following | None]
 
@@ -31,7 +35,8 @@ class WriteRequest:
     ``likely``: the next instant, as far as is known; ``saw`` gets the timeline that has the commit.
     ``follow`` gets the timeline and the files of the commit, and returns what is decided with it;
     ``late`` is called if tasks may still put files after the commit. ``ask`` puts the request of a
-    target on the timeline; None: under the next free instant."""
+    target on the timeline; None: under the next free instant. ``ready`` makes what waits for the
+    turn together with other writes of this process; None where it waits by itself."""
 
     storage: Storage
     kind: WriteKind
@@ -48,3 +53,4 @@ class WriteRequest:
     follow: Follow = lambda timeline, files: None
     late: Callable[[], None] = lambda: None
     ask: Callable[..., Transaction] | None = None
+    ready: Callable[[], ReadyWrite | None] = lambda: None

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timezone
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 from hoodoo.errors import CommitConflictError
@@ -30,6 +30,9 @@ from hoodoo_rows.write.transaction import (
     give_way,
 )
 
+if TYPE_CHECKING:
+    from hoodoo_rows.write.ready import ReadyWrite
+
 C = TypeVar("C", Commit, "Commit | None")
 Files = Callable[[Instant], tuple[WriteStat, ...]]
 Rewrites = Callable[[Instant], WriteResult]
@@ -45,7 +48,7 @@ def run(request: WriteRequest, data: Any) -> Commit:
     as often as the request says), or CommitUnknownError (nothing is undone: the timeline has to be
     read again first)."""
     kind, batch = request.kind, request.batch
-    with ArrivingRows(data) as rows, attempts(request, rows.can_repeat) as each:
+    with ArrivingRows(data) as rows, attempts(request, rows) as each:
         for target in each:
             with each.repeated():
                 action = kind.action(target.logs is not None)
@@ -66,7 +69,8 @@ def run(request: WriteRequest, data: Any) -> Commit:
                     write.wrote(write_files(write.target, prepared, planned, instant))
                     write.settle()
                     return each.done(write.decide())
-    raise AssertionError("not reached")
+    assert each.elsewhere is not None  # else the last attempt has returned
+    return each.elsewhere
 
 
 def drop_partitions(
@@ -192,37 +196,62 @@ class Attempts:
     def __init__(
         self,
         request: WriteRequest,
-        can_repeat: Callable[[WriteTarget], bool],
+        rows: ArrivingRows | None,
         beats: Beating,
         events: ActionEvents,
     ) -> None:
-        self.request, self.can_repeat, self.beats, self.events = request, can_repeat, beats, events
+        self.request, self.rows, self.beats, self.events = request, rows, beats, events
         self._left, self._began = request.repeats, 0.0
         self.began: datetime | None = None
         self._conflict: CommitConflictError | None = None
+        self._ready: ReadyWrite | None = None
+        self.elsewhere: Commit | None = None  # of another write, which had these rows, too
 
     def __iter__(self) -> Iterator[WriteTarget]:
         request, turns = self.request, self.request.turns
-        if turns.is_wary:
-            turns.take(request.storage)
+        if turns.is_wary and not self._has_turn():
+            return
         with self._beating():
             target = request.look()
         target.engine.check(target.plugins.refs)
         while True:
-            self._began = time.monotonic()
+            self._began, self._conflict = time.monotonic(), None
             yield target
-            conflict = self._conflict
-            assert conflict is not None  # else the attempt has returned
-            turns.lost(time.monotonic() - self._began)
-            if not self._left:
-                raise conflict
-            turns.take(request.storage)
+            if (conflict := self._conflict) is not None:  # else it was with rows of others
+                turns.lost(time.monotonic() - self._began)
+                if not self._left:
+                    raise conflict
+                if not self._has_turn():
+                    return
             with self._beating():
                 target = request.look()
-            if not self.can_repeat(target):
+            if conflict is None:
+                continue
+            if self.rows is not None and not self.rows.can_repeat(target):
                 raise conflict
             self.events.step("repeated", after=str(conflict), left=self._left)
             self._left -= 1
+
+    def _has_turn(self) -> bool:
+        """Wait for the turn; False if another write of this process has written these rows."""
+        request, began = self.request, time.monotonic()
+        self._ready = self._ready or request.ready()
+        if self._ready is not None and (commit := self._ready.wait()) is not None:
+            request.turns.lost(time.monotonic() - began)  # another writer was there
+            self.elsewhere = commit
+            self.events.report(instant=commit.instant)
+            return False
+        request.turns.take(request.storage)
+        if self._ready is not None and self.rows is not None:
+            together = self._ready.with_others()
+            if together is not None:
+                self.rows.replace(together)
+        return True
+
+    def end(self, error: BaseException | None) -> None:
+        """No attempt follows; others that wait with this write go on."""
+        if self._ready is not None:
+            self._ready.end(error)
 
     def _beating(self) -> AbstractContextManager[object]:
         """Inside, a look: the heartbeat of the likely instant may go with it."""
@@ -235,14 +264,21 @@ class Attempts:
 
     @contextmanager
     def repeated(self) -> Iterator[None]:
-        """The body is one attempt: after a conflict with other writers another one follows."""
+        """The body is one attempt: after a conflict with other writers another one follows, and
+        after an error that may be of rows of others."""
         try:
             yield
         except CommitConflictError as conflict:
             self._conflict = conflict
+        except Exception as error:
+            if self._ready is None or self.rows is None or not self._ready.failed(error):
+                raise
+            self.rows.replace(self._ready.rows)
 
     def done(self, commit: C) -> C:
         """Return an attempt's ``commit``: it was the last attempt."""
+        if self._ready is not None and commit is not None and self._ready.written(commit):
+            self.request.turns.lost(time.monotonic() - self._began)  # other writers were there
         self.request.turns.won()
         if commit is None or not commit.instant:
             self.events.skip()
@@ -250,9 +286,7 @@ class Attempts:
 
 
 @contextmanager
-def attempts(
-    request: WriteRequest, can_repeat: Callable[[WriteTarget], bool] = lambda target: True
-) -> Iterator[Attempts]:
+def attempts(request: WriteRequest, rows: ArrivingRows | None = None) -> Iterator[Attempts]:
     """The attempts of a write, with its events and its heartbeat around them."""
     with action_events(
         WRITE,
@@ -261,8 +295,15 @@ def attempts(
         end="committed",
         operation=request.kind.operation.value,
     ) as events:
+        each, error = None, None
         try:
             with Beating(request.storage) as beats:
-                yield Attempts(request, can_repeat, beats, events)
+                each = Attempts(request, rows, beats, events)
+                yield each
+        except BaseException as exc:
+            error = exc
+            raise
         finally:
             request.turns.give_back()
+            if each is not None:
+                each.end(error)

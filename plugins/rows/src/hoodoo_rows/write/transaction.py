@@ -84,6 +84,12 @@ class ArrivingRows:
             self._prepared = (target.schema, prepared)
         return prepared
 
+    def replace(self, data: Any) -> None:
+        """Other rows from now on, unless these are the same object."""
+        if data is not self.data:
+            self._discard()
+            self.data = data
+
     def can_repeat(self, target: WriteTarget) -> bool:
         """Whether the rows are still there for another attempt."""
         staged = self._prepared is not None and self._prepared[0] == target.schema

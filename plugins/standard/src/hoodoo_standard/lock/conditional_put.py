@@ -15,18 +15,16 @@ import time
 from contextlib import suppress
 
 from attrs import define, field, frozen
-from hoodoo.errors import ConfigError, StorageError
+from hoodoo.errors import StorageError
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.log import get_logger
 from hoodoo.storage.api import Entry, Storage
 from hoodoo.storage.lock import Held
 from hoodoo.timeline.heartbeat import store_time
 
-from hoodoo_standard import options
-from hoodoo_standard.lock import owner, renewals
+from hoodoo_standard.lock import FOLDER, lease, owner, renewals
 from hoodoo_standard.lock.waiting import poll
 
-FOLDER = ".hoodie/.hoodoo/locks"
 # Epochs that are kept; none is needed but the newest and the one before.
 KEPT = 8
 _EPOCH = re.compile(r"\d{12}")
@@ -43,15 +41,7 @@ class ConditionalPutLock:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> ConditionalPutLock:
-        renew = settings.value(options.LOCK_RENEW)
-        validity = settings.value(options.LOCK_VALIDITY)
-        if validity < 2 * renew:
-            raise ConfigError(
-                f"option {options.LOCK_VALIDITY.key}",
-                f"is {validity:g}, less than twice {options.LOCK_RENEW.key} = {renew:g}.",
-                "Make it ten times as long, as Hudi does.",
-            )
-        return cls(renew, validity)
+        return cls(*lease(settings))
 
     def acquire(self, storage: Storage, name: str, wait: float) -> Held | None:
         """Raises StorageError; the lock is not had then."""

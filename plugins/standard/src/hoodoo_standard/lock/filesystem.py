@@ -31,8 +31,8 @@ from hoodoo.timeline.heartbeat import store_time
 from hoodoo.timeline.ledger import LOCK
 
 from hoodoo_standard import options
-from hoodoo_standard.lock import owner
-from hoodoo_standard.lock.conditional_put import FOLDER, ConditionalPutLock
+from hoodoo_standard.lock import FOLDER, owner
+from hoodoo_standard.lock.conditional_put import ConditionalPutLock
 from hoodoo_standard.lock.waiting import poll
 
 # Seconds between the two deletes of a Hudi writer that ends, at most: it unlocks, then it closes.

@@ -19,7 +19,7 @@ from hoodoo.storage.api import Storage, has_plain_files
 from hoodoo.storage.lock import Held
 from hoodoo.storage.uri import local_path
 
-from hoodoo_standard.lock.conditional_put import FOLDER, ConditionalPutLock
+from hoodoo_standard.lock import FOLDER, lease
 
 try:
     import fcntl
@@ -27,24 +27,25 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 _LOCAL = "file://"
-# What a file system answers that has no locks, or none for this file.
+# The answers of a file system that has no locks, or none for this file.
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL, errno.EROFS, errno.EACCES}
 
 
 @frozen
 class FlockLock:
-    """``elsewhere``: the lock of a store that has no plain files on this machine."""
+    """``renew`` and ``validity``: those of ``conditional_put``, where that takes its place."""
 
-    elsewhere: ConditionalPutLock = ConditionalPutLock()
+    renew: float = 30.0
+    validity: float = 300.0
 
     @classmethod
     def from_settings(cls, settings: Settings) -> FlockLock:
-        return cls(ConditionalPutLock.from_settings(settings))
+        return cls(*lease(settings))
 
     def acquire(self, storage: Storage, name: str, wait: float) -> Held | None:
         """Raises StorageError; the lock is not had then."""
         if fcntl is None or not (storage.root.startswith(_LOCAL) and has_plain_files(storage)):
-            return self.elsewhere.acquire(storage, name, wait)
+            return self._numbered(storage, name, wait)
         file = os.path.join(local_path(storage.root), FOLDER, f"{name}.flock")
         try:
             held = _Held.opened(file)
@@ -52,12 +53,17 @@ class FlockLock:
                 return held.noted()
         except OSError as error:
             if error.errno in _NO_LOCKS:
-                return self.elsewhere.acquire(storage, name, wait)
+                return self._numbered(storage, name, wait)
             raise StorageError(
                 f"lock file {file}", f"can't be locked: {error}.",
                 "Check the directory, or choose another hoodie.write.lock.provider.",
             ) from error  # fmt: skip
         return None
+
+    def _numbered(self, storage: Storage, name: str, wait: float) -> Held | None:
+        from hoodoo_standard.lock.conditional_put import ConditionalPutLock
+
+        return ConditionalPutLock(self.renew, self.validity).acquire(storage, name, wait)
 
 
 @define
@@ -80,7 +86,7 @@ class _Held:
             return cls(os.open(file, flags, 0o666))
 
     def take_now(self, close: bool) -> bool:
-        """Whether the lock was free, and is ours from now on; ``close`` the file if not."""
+        """Whether the lock was free, and is held from now on; ``close`` the file if not."""
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
@@ -123,8 +129,8 @@ class _Held:
 
 @define
 class _Waiting:
-    """A thread waits in the system, as that knows no limit of time; one that is given up on frees
-    the lock as soon as it has it."""
+    """A thread waits in the system, which knows no limit of time. If nobody needs the lock any more,
+    it frees the lock as soon as it has it."""
 
     _held: _Held
     _done: threading.Event = field(factory=threading.Event, init=False)
