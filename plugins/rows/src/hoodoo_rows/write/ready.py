@@ -12,7 +12,6 @@ import functools
 import os
 import threading
 import weakref
-from collections.abc import Hashable
 
 import pyarrow as pa
 from attrs import define, field
@@ -155,12 +154,12 @@ class _Line:
 
 
 @functools.lru_cache(maxsize=2)
-def _lines(pid: int) -> tuple[threading.Lock, weakref.WeakValueDictionary[Hashable, _Line]]:
+def _lines(pid: int) -> tuple[threading.Lock, weakref.WeakValueDictionary[object, _Line]]:
     """A process that was forked has lines of its own: those who lead the others are not there."""
     return threading.Lock(), weakref.WeakValueDictionary()
 
 
-def ready(rows: pa.Table | pa.RecordBatch, *key: Hashable) -> ReadyWrite | None:
+def ready(rows: pa.Table | pa.RecordBatch, *key: object) -> ReadyWrite | None:
     """The upsert of ``rows``, which goes with those of the same ``key``: the storage, options and
     engine. None inside a write that leads such, and for what can't be compared."""
     guard, lines = _lines(os.getpid())

@@ -215,7 +215,7 @@ class Attempts:
             target = request.look()
         target.engine.check(target.plugins.refs)
         while True:
-            self._began, self._conflict = time.monotonic(), None
+            self._began = time.monotonic()
             yield target
             if (conflict := self._conflict) is not None:  # else it was with rows of others
                 turns.lost(time.monotonic() - self._began)
@@ -266,6 +266,7 @@ class Attempts:
     def repeated(self) -> Iterator[None]:
         """The body is one attempt: after a conflict with other writers another one follows, and
         after an error that may be of rows of others."""
+        self._conflict = None
         try:
             yield
         except CommitConflictError as conflict:
