@@ -423,7 +423,7 @@ def test_a_look_costs_the_same_for_any_table(tmp_path: Path) -> None:
     def looks(name: str, commits: int, cities: int) -> Counter[str]:
         table = create(tmp_path / name)
         for n in range(commits):
-            table.upsert(rows(range(cities), n, [f"c{i}" for i in range(cities)]))
+            table.upsert(rows(range(cities), n, tuple(f"c{i}" for i in range(cities))))
         shown = ShownTable(table.path)
         shown.live()
         assert shown._opened is not None

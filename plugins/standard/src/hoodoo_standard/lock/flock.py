@@ -129,8 +129,8 @@ class _Held:
 
 @define
 class _Waiting:
-    """A thread waits in the system, which knows no limit of time. If nobody needs the lock any more,
-    it frees the lock as soon as it has it."""
+    """A thread waits in the system, which knows no limit of time. If nobody needs the lock any
+    more, it frees the lock as soon as it has it."""
 
     _held: _Held
     _done: threading.Event = field(factory=threading.Event, init=False)
