@@ -14,6 +14,7 @@ from hoodoo.errors import (
     TableExistsError,
     UnsupportedTableError,
 )
+from hoodoo.model.config import TableConfig
 from hoodoo.options.judge import as_text
 from hoodoo.storage.uri import absolute
 from hoodoo.table.table import Table
@@ -120,12 +121,17 @@ class Lake:
             UnsupportedTableError,
         ):
             return self.catalog.drop(name)
-        noted = keys.CATALOGS.stored(table.config.properties) or ()
         names = {str(self.place), str(evolve(self.place, table=name))}
-        others = tuple(one for one in noted if str(Place.of(one)) not in names)
-        if others != noted:
-            now = keys.CATALOGS.spell(others) if others else None
-            table.handle.change_properties({keys.CATALOGS.key: now})
+
+        def others(now: TableConfig) -> dict[str, str | None]:
+            noted = keys.CATALOGS.stored(now.properties) or ()
+            left = tuple(one for one in noted if str(Place.of(one)) not in names)
+            if left == noted:
+                return {}
+            return {keys.CATALOGS.key: keys.CATALOGS.spell(left) if left else None}
+
+        if others(table.config):
+            table.handle.change_properties(others)
         return self.catalog.drop(name)
 
     # --- inside -----------------------------------------------------------------------------------
@@ -138,10 +144,15 @@ class Lake:
 
     def _kept(self, name: str, table: Table) -> Table:
         """``table`` notes this catalog, whose entry ``name`` is what the table is now."""
-        noted = keys.CATALOGS.stored(table.config.properties) or ()
-        if str(evolve(self.place, table=name)) not in map(str, map(Place.of, noted)):
-            now = keys.CATALOGS.spell(self._noted(name, noted))
-            table.handle.change_properties({keys.CATALOGS.key: now})
+
+        def missing(now: TableConfig) -> dict[str, str | None]:
+            noted = keys.CATALOGS.stored(now.properties) or ()
+            if str(evolve(self.place, table=name)) in map(str, map(Place.of, noted)):
+                return {}
+            return {keys.CATALOGS.key: keys.CATALOGS.spell(self._noted(name, noted))}
+
+        if missing(table.config):
+            table.handle.change_properties(missing)
         with without_entry(evolve(self.place, table=name), table.path):
             self._sync(name, table)
         return table

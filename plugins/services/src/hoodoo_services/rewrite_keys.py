@@ -19,7 +19,7 @@ from hoodoo.hookspecs.engine import Engine
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.key_generator import KeyGenerator, table_properties
 from hoodoo.hookspecs.registration import Settings
-from hoodoo.model.config import KEPT_META, POPULATE, STORED_UNTIL, VIRTUAL
+from hoodoo.model.config import KEPT_META, POPULATE, STORED_UNTIL, VIRTUAL, TableConfig
 from hoodoo.model.filegroup import FileSlice
 from hoodoo.model.findings import Progress, silent
 from hoodoo.model.meta import COMMIT_TIME, META_COLUMNS, PARTITION_PATH, RECORD_KEY
@@ -29,7 +29,12 @@ from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.timeline import Timeline
 from hoodoo_rows.api import StoredFiles
 
-from hoodoo_services.indexes.stored import delete_stored_index, stored_index, without_stored_keys
+from hoodoo_services.indexes.stored import (
+    Changes,
+    delete_stored_index,
+    stored_index,
+    without_stored_keys,
+)
 from hoodoo_services.outcome import RewrittenKeys
 from hoodoo_services.rewrite import forget_stored, rewritten
 
@@ -80,10 +85,18 @@ class RewriteKeysAction:
         pinned = table_properties(generator)
         table.participants.drop_stale()
         table.use_properties(table.participants.each.make(True, table.participants.request()))
-        stored = without_stored_keys(table)
-        table.change_properties({**enabling(table.timeline(), kept, pinned), **stored})
+        enabled, own = enabling(table.timeline(), kept, pinned), stored_index(table)
+        stored: Changes = {}
+
+        def changes(now: TableConfig) -> Changes:
+            nonlocal stored
+            table.use_properties(now)  # others may have begun to build an index, or dropped one
+            stored = without_stored_keys(table)
+            return {**enabled, **stored}
+
+        table.change_properties(changes)
         if stored:
-            delete_stored_index(table)
+            delete_stored_index(table, own)
 
 
 def _stores_keys(table: TableHandle, slice_: FileSlice) -> bool:

@@ -56,12 +56,12 @@ class SavepointAction:
         lead to a state whose files a clean may delete."""
         table.check_writable()
         table.refresh()
-        names = {
-            key: None
-            for key, at in table.config.properties.items()
-            if key.startswith(TAG) and at == instant
-        }
-        if names and instant in table.timeline().savepointed(pending=True):
+
+        def names(now: TableConfig) -> dict[str, str | None]:
+            every = now.properties.items()
+            return {key: None for key, at in every if key.startswith(TAG) and at == instant}
+
+        if names(table.config) and instant in table.timeline().savepointed(pending=True):
             table.change_properties(names)
         delete(table.storage, table.config, instant)
 

@@ -58,7 +58,8 @@ def adopt(storage: Storage, config: TableConfig) -> TableConfig:
 
     def change(now: TableConfig) -> dict[str, str | None]:
         left = {p: c for p, c in indexes_of_columns(now).items() if p not in changed}
-        return {KEPT: noted({**left, **found})}
+        there = listed(now)  # what was dropped meanwhile is no index any more
+        return {KEPT: noted({**left, **{p: c for p, c in found.items() if p in there}})}
 
     for wait in _WAITS:
         with suppress(CommitConflictError):  # another writer is at it, or has done it

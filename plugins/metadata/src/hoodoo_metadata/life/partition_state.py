@@ -94,13 +94,8 @@ def _lost_mark(storage: Storage, partition: str) -> bool:
 def drop_stale_partitions(storage: Storage, config: TableConfig, wanted: bool) -> TableConfig:
     """Take partitions that are not kept out of the properties, then their files; the properties as
     they are then. ``wanted``: whether there is to be a metadata table at all."""
-    mine = keepable(config) if wanted else ()
-    ready, begun = listed(config), building(config)
-    # Without `files` the others of Hudi's are no use.
-    whole = FILES in ready or (bool(mine) and FILES in begun)
-    left = [p for p in ready if p in mine and (whole or is_own(p))]
-    being = [p for p in begun if p in mine]
-    gone = [p for p in (*ready, *begun) if p not in (*left, *being)]
+    left, being = _left(config, wanted)
+    gone = [p for p in (*listed(config), *building(config)) if p not in (*left, *being)]
     if gone:
         what = "is not kept by this version of Hoodoo and is" if wanted else "is not wanted and is"
         warn(
@@ -108,13 +103,14 @@ def drop_stale_partitions(storage: Storage, config: TableConfig, wanted: bool) -
             "the first "
             "write; `hoodoo rebuild-index`, or Hudi, rebuilds it."
         )
-        changes = told_as(left, being)
         try:
-            config = properties.update(storage, config, changes)
+            config = properties.update(storage, config, lambda now: told_as(*_left(now, wanted)))
         except CommitConflictError:  # another writer is at it, or has done it
             config = properties.load(storage)
             if set(listed(config)) - set(left):
                 raise
+        left, being = _left(config, wanted)
+        gone = [p for p in gone if p not in (*left, *being)]
         # Spark Hudi makes a secondary index again by its definition. An expression index it makes
         # not, and fails where a query would use one that is defined.
         undefine(storage, [p for p in gone if p.startswith(EXPRESSION)])
@@ -129,6 +125,16 @@ def drop_stale_partitions(storage: Storage, config: TableConfig, wanted: bool) -
     for partition in gone:
         storage.delete_prefix(f"{FOLDER}/{partition}")
     return config
+
+
+def _left(config: TableConfig, wanted: bool) -> tuple[list[str], list[str]]:
+    """The partitions that stay: those that may be read, and those that are being built."""
+    mine = keepable(config) if wanted else ()
+    ready, begun = listed(config), building(config)
+    # Without `files` the others of Hudi's are no use.
+    whole = FILES in ready or (bool(mine) and FILES in begun)
+    left = [p for p in ready if p in mine and (whole or is_own(p))]
+    return left, [p for p in begun if p in mine]
 
 
 def without(config: TableConfig, gone: Collection[str]) -> dict[str, str | None]:

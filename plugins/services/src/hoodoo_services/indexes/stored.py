@@ -44,12 +44,6 @@ def without_stored_keys(table: TableHandle) -> Changes:
         found = resolve("index", other, table.settings)
         changes |= index_choice.properties_of(found, table.settings)
         changes |= _moving(table, own, changes)
-        warn(
-            f"table {table.config.name}: {own} does not go on with virtual keys. The index of the "
-            "table is "
-            f"{other} from now on; table.switch_index({own!r}) after "
-            "table.rewrite_keys(virtual=False) brings the old one back."
-        )
     return changes
 
 
@@ -73,7 +67,14 @@ def _lacks_then(table: TableHandle, own: str, changes: Changes) -> bool:
         return True
 
 
-def delete_stored_index(table: TableHandle) -> None:
-    """Delete the record indexes, which the properties do not name any more."""
+def delete_stored_index(table: TableHandle, own: str | None) -> None:
+    """Delete the record indexes, which the properties do not name any more. ``own``: the table's
+    until then, if it was one that is stored."""
+    if own is not None and stored_index(table) != own:
+        warn(
+            f"table {table.config.name}: {own} does not go on with virtual keys. The index of the "
+            f"table is {unstored(table, own)} from now on; table.switch_index({own!r}) after "
+            "table.rewrite_keys(virtual=False) brings the old one back."
+        )
     barrier(Snapshot(table.storage, table.load_timeline()))
     table.participants.each.delete_given_up(table.storage, table.config)

@@ -225,10 +225,15 @@ def _bind(
     noted (:class:`hoodoo_rows.write.conflicts.CommitCheck`); what was committed before the barrier
     is proven, too."""
     told = index_choice.properties_of(found, table.settings)
-    changes = {k: v for k, v in told.items() if table.config.get(k) != v}
-    if not changes:
+    if all(table.config.get(key) == value for key, value in told.items()):
         return
-    before = {key: table.config.get(key) for key in changes}
+    before: Changes = {}
+
+    def changes(now: TableConfig) -> Changes:
+        nonlocal before
+        before = {key: now.get(key) for key in told}
+        return told
+
     table.config = properties.update(table.storage, table.config, changes)
     barrier(Snapshot(table.storage, table.load_timeline()))
     try:
@@ -238,7 +243,7 @@ def _bind(
     except BaseException:
 
         def back(now: TableConfig) -> Changes:
-            mine = all(now.get(key) == value for key, value in changes.items())
+            mine = all(now.get(key) == value for key, value in told.items())
             return before if mine else {}
 
         properties.update(table.storage, table.config, back)

@@ -102,7 +102,11 @@ class LearningIndexes:
             "installed, and goes before "
             "the first write; table.rebuild_index rebuilds it."
         )
-        return properties.update(storage, config, {LEARNING: ",".join(known) or None})
+
+        def changes(now: TableConfig) -> Changes:
+            return {LEARNING: ",".join(n for n in names(now) if kernel().find("index", n)) or None}
+
+        return properties.update(storage, config, changes)
 
     def makes(self, name: str) -> bool:
         return learner(name, self.settings) is not None
@@ -219,8 +223,11 @@ class Learner:
                 "Leave that out.",
             )
         storage, config = request.storage, request.config
-        there = (*names(config), self.name)
-        changes = {LEARNING: ",".join(dict.fromkeys(there)), **self._own_properties()}
+        own = self._own_properties()
+
+        def changes(now: TableConfig) -> Changes:
+            return {LEARNING: ",".join(dict.fromkeys((*names(now), self.name))), **own}
+
         config = properties.update(storage, config, changes)
         timeline = load(storage, config)
         plan = codec_avro.encode("HoodieIndexPlan", {"indexPartitionInfos": []})
