@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +20,7 @@ from hoodoo.errors import (
 from hoodoo.model.config import TableConfig
 from hoodoo.testing.directory import DirectoryStorage
 from hoodoo.testing.stores import Crash, CrashingStorage, FailingStorage, GatedStorage
-from hoodoo.timeline import create, javaprops, partitions, properties
+from hoodoo.timeline import create, heartbeat, javaprops, partitions, properties
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -238,6 +239,25 @@ def test_an_update_that_is_in_progress_excludes_others(
     assert said and properties.load(inner) == made
     assert (made.get("a"), made.get("b")) == (None, "ours")
     assert properties.update(inner, old, {"a": "later"}).get("b") == "ours"
+
+
+def test_a_backup_of_another_machine_says_how_long_it_excludes_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(properties, "_UPDATE_ATTEMPTS", 2)
+    s = store(tmp_path)
+    old = create.init_table(s, config())
+    with monkeypatch.context() as there:
+        owner = {**heartbeat.identity(), "host": "elsewhere", "process": "another"}
+        there.setattr(heartbeat, "identity", lambda: owner)
+        with pytest.raises(Crash):
+            properties.update(CrashingStorage(s, 2, "before"), old, {"a": "1"})
+    with pytest.raises(CommitConflictError, match="on elsewhere died, others wait 120 seconds"):
+        properties.update(s, old, {"a": "2"})
+    entry = s.head(properties.BACKUP)
+    assert entry is not None
+    os.utime(tmp_path / properties.BACKUP, (entry.modified - 121, entry.modified - 121))
+    assert properties.update(s, old, {"a": "2"}).get("a") == "2"
 
 
 @pytest.mark.parametrize("when", ["before", "torn", "after"])

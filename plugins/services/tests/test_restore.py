@@ -12,6 +12,8 @@ import pyarrow as pa
 import pytest
 from hoodoo.errors import CommitConflictError, ConfigError
 from hoodoo.model.instant import State
+from hoodoo.testing.stores import Crash, GatedStorage
+from hoodoo.testing.tables import opened_in
 from hoodoo.timeline import publish
 from hoodoo.timeline.batches import Batch
 from hoodoo.timeline.codec import avro
@@ -20,6 +22,7 @@ from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.view import list_data
 from hoodoo_rows.testing.tables import dicts
 from hoodoo_services.outcome import Restored
+from hoodoo_standard.engine.local import LocalEngine
 from hoodoo_standard.storage.local import LocalStorage
 
 pytestmark = pytest.mark.sampled(4)
@@ -56,6 +59,25 @@ def everything(table: hoodoo.Table, as_of: str | None = None) -> list[dict[str, 
     return dicts(
         table, [n for n in [*META, *SCHEMA.names] if n != "_hoodie_file_name"], as_of=as_of
     )
+
+
+def test_a_rollback_beside_a_restore_whose_process_died_says_what_ends_it(tmp_path: Path) -> None:
+    """It said "Open the table again.", which changes nothing."""
+    table = create(tmp_path / "t", COW, 9)
+    first, _, newest = (table.upsert(data([1, 2], v, 1)).instant for v in "abc")
+
+    def gate(op: str, path: str) -> None:
+        if path.endswith(".rollback.requested"):
+            raise Crash(path)
+
+    store = GatedStorage(LocalStorage(str(tmp_path / "t")), gate)
+    with pytest.raises(Crash):
+        opened_in(store, engine=LocalEngine(1)).restore(first)
+    fix = r"If its process died, the next write or table\.rollback\(\) ends it"
+    with pytest.raises(CommitConflictError, match=fix):
+        table.rollback(newest)
+    assert newest in table.rollback()
+    assert [w.requested for w in table.timeline().writes()] == [first]
 
 
 def theirs(path: Path) -> list[tuple[Any, ...]]:

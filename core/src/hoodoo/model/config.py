@@ -58,15 +58,10 @@ class TableConfig:
         """Return the text of the property ``key`` as it is stored, or ``default``."""
         return self.properties.get(key, default)
 
-    def with_properties(
-        self, **changes: str | None
-    ) -> TableConfig:  # keys given via dict unpacking
+    def with_properties(self, **changes: str | None) -> TableConfig:
         """Return a copy with ``changes``; a value of None removes its key. Nothing is stored."""
-        merged = {**self.properties, **{k: v for k, v in changes.items() if v is not None}}
-        for key, value in changes.items():
-            if value is None:
-                merged.pop(key, None)
-        return TableConfig(merged)
+        merged = {**self.properties, **changes}
+        return TableConfig({key: value for key, value in merged.items() if value is not None})
 
     def _value(self, option: Option[T]) -> T:
         """What the table says, else the default."""

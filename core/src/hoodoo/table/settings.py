@@ -137,9 +137,8 @@ def check_options(options: Mapping[str, Any] | None, config: TableConfig | None)
             f"option {VIRTUAL}=true", "contradicts the table, which stores its record keys.",
             "leave the option out; table.enable_virtual_keys() makes the keys virtual.",
         )  # fmt: skip
-    given = option_rules.check(
-        options, _judged(config), stacklevel=4
-    )  # check_options, the method, what checks its call
+    # Of the stack: check_options, the method, what checks its call.
+    given = option_rules.check(options, _judged(config), stacklevel=4)
     for key in (virtual_options.CONCATENATOR.key, KEPT_META):
         if given.get(key) and config is not None and config.properties and config.get(key) is None:
             raise OptionConflictError(

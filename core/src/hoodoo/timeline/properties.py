@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
+from typing import Any
 
 from attrs import frozen
 
@@ -138,10 +139,7 @@ def there_already(root: str) -> TableExistsError:
 
 
 def update(
-    storage: Storage,
-    config: TableConfig,
-    changes: Changes,
-    now: datetime | None = None,
+    storage: Storage, config: TableConfig, changes: Changes, now: datetime | None = None
 ) -> TableConfig:
     """Change properties (None removes one) and return the new settings.
 
@@ -222,7 +220,7 @@ def recover(storage: Storage) -> bool:
 
 def _is_alive(storage: Storage, backup: _File) -> bool:
     """Whether the update that has put ``backup`` may be in progress."""
-    owner = heartbeat.decode(backup.data.partition(b"\n")[0].removeprefix(b"#"))
+    owner = backup.owner
     if owner.get("process") == heartbeat.identity()["process"]:
         return owner.get("token") in _updating
     entry = storage.head(BACKUP) if owner else None
@@ -236,6 +234,11 @@ class _File:
 
     data: bytes
     values: Mapping[str, str]
+
+    @property
+    def owner(self) -> dict[str, Any]:
+        """Which process has put a backup; empty where it does not say."""
+        return heartbeat.decode(self.data.partition(b"\n")[0].removeprefix(b"#"))
 
     @property
     def good(self) -> bool:
@@ -281,8 +284,11 @@ def _integer(config: TableConfig, key: str, where: str, default: int | None = No
 
 
 def _conflict(storage: Storage) -> CommitConflictError:
-    return CommitConflictError(
-        f"{storage.root}/{PATH}",
-        "another writer changed it at the same time.",
-        "Try again; writers of one table need a common lock provider.",
-    )
+    backup = _read(storage, BACKUP)
+    host = None if backup is None else backup.owner.get("host")
+    fix = "Try again; writers of one table need a common lock provider."
+    if host not in (None, heartbeat.identity()["host"]):
+        wait = heartbeat.INTERVAL * heartbeat.TOLERABLE_MISSES
+        fix = f"Try again. If its process on {host} died, others wait {wait:.0f} seconds at most."
+    rule = "another writer changed it at the same time."
+    return CommitConflictError(f"{storage.root}/{PATH}", rule, fix)

@@ -50,9 +50,8 @@ def refuse_missing(snapshot: Snapshot, undone: Sequence[Instant], files: Files, 
     for clean in snapshot.completed():
         if clean.traits.deletes:
             deleted = _files(removed_by(snapshot.contents(clean)))
-            gone = tuple(
-                f for f in deleted if f.path not in listed
-            )  # it may have failed to delete some
+            # It may have failed to delete some.
+            gone = tuple(f for f in deleted if f.path not in listed)
             lost |= _needed(snapshot.timeline, now, undone, gone)
     lost = _needed_still(snapshot, lost)
     if lost:
@@ -102,7 +101,9 @@ def refuse_unless_newest(snapshot: Snapshot, instant: Instant) -> None:
     for other in snapshot.pending():
         if other.traits.rewinds:  # it has planned what it undoes, or copied the timeline
             raise CommitConflictError(
-                obj, f"{other} undoes writes, or changes the version.", "Open the table again."
+                obj,
+                f"{other} undoes writes, or changes the version.",
+                "Wait for it. If its process died, the next write or table.rollback() ends it.",
             )
         later_one = order_key(other.requested) > order_key(instant.requested)
         if other.completes_as_write and later_one:

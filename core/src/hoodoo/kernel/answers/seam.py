@@ -76,9 +76,8 @@ class Checked:
         object.__setattr__(self, "_checked_terms", terms)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith(
-            ("__", "_checked_")
-        ):  # pickle and copy look at an object without a state
+        # Pickle and copy look at an object without a state.
+        if name.startswith(("__", "_checked_")):
             raise AttributeError(name)
         return getattr(self._checked_inner, name)
 
