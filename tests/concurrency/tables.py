@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import hoodoo
 import pyarrow as pa
 from attrs import frozen
+from hoodoo.table.table import Table
 from hoodoo_rows.testing.tables import Maker
 from memory_store import MemoryStorage, Objects
 from world import ALONE, opened
@@ -49,13 +51,17 @@ KINDS = (COW9, COW6, MOR9, MOR6)
 rows = Maker(SCHEMA, "v", "ts", mapped="region")
 
 
-def build(path: Path, kind: Kind) -> Objects:
-    """Two partitions with a file group each; the second commit has updated the first of them."""
-    hoodoo.create(
+def create(path: Path, kind: Kind, options: Mapping[str, object]) -> Table:
+    return hoodoo.create(
         str(path), SCHEMA, name="t", record_key="id", partition_by="region", ordering="ts",
         table_type="MERGE_ON_READ" if kind.merged else "COPY_ON_WRITE", table_version=kind.version,
-        index=kind.index, options=OPTIONS.get(kind.index, {}),
+        index=kind.index, options=options,
     )  # fmt: skip
+
+
+def build(path: Path, kind: Kind) -> Objects:
+    """Two partitions with a file group each; the second commit has updated the first of them."""
+    create(path, kind, OPTIONS.get(kind.index, {}))
     scratch = path / "scratch"
     scratch.mkdir()
     store = MemoryStorage(scratch, from_disk(path))

@@ -4,7 +4,7 @@ Each call is interrupted by another process right before it changes the properti
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,7 +18,7 @@ from hoodoo_metadata.life.build import retire
 from hoodoo_metadata.partitions.secondary.rows import KEPT
 from hoodoo_metadata.table.metadata_table import LISTED, building
 from hoodoo_standard.index.learning import LEARNING, Learner
-from tables import SCHEMA, rows
+from tables import Kind, create, rows
 
 Interrupt = Callable[[Callable[[], object]], None]
 
@@ -41,9 +41,8 @@ def interrupt(monkeypatch: pytest.MonkeyPatch) -> Interrupt:
     return before
 
 
-def made(path: Path, **more: object) -> Table:
-    given = {"record_key": "id", "partition_by": "region", "ordering": "ts", **more}
-    table = hoodoo.create(str(path / "t"), SCHEMA, **given)
+def made(path: Path, index: str = "simple", options: Mapping[str, object] = {}) -> Table:
+    table = create(path / "t", Kind(index=index), options)
     table.upsert(rows({1: "a", 3: "b"}, "u", 1))
     return table
 

@@ -23,6 +23,7 @@ from hoodoo_rows.api import StoredFiles
 from hoodoo_rows.model.filter_text import text_of
 
 from hoodoo_metadata.life.kept_by import knows_all_places
+from hoodoo_metadata.life.partition_state import unbuilt, warn_unbuilt
 from hoodoo_metadata.partitions.column_stats.lookup import known_ranges
 from hoodoo_metadata.partitions.column_stats.value_types import GREATEST_TEXT
 from hoodoo_metadata.partitions.known import has_ranges
@@ -76,7 +77,7 @@ def _by_keys(request: PruneRequest, slices: Sequence[FileSlice]) -> Sequence[Fil
         found = _found(request, partition, keys, paths, everywhere=of_values)
     except (CorruptTableError, FileNotFoundError):
         if _as_it_was(Snapshot(storage, timeline), partition):
-            raise
+            _refuse_damage(Snapshot(storage, timeline))
         return slices
     # Else the index may tell of commits that this read does not see, or was rebuilt meanwhile.
     if found is None or not _as_it_was(Snapshot(storage, timeline), partition):
@@ -100,8 +101,15 @@ def _while_it_stands(
         listed_now = load_properties(storage).metadata_partitions
         same = reload(storage, timeline).completed() == timeline.completed()
         if same and listed_now == timeline.config.metadata_partitions:
-            raise
+            _refuse_damage(Snapshot(storage, timeline))
         return slices
+
+
+def _refuse_damage(snapshot: Snapshot) -> None:
+    """Raise the error that is being handled, unless it comes from what nobody has completed."""
+    if not (lacking := unbuilt(snapshot)):
+        raise
+    warn_unbuilt(snapshot, lacking)
 
 
 def _found(

@@ -9,8 +9,10 @@ from attrs import Factory, evolve, frozen
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.participant import ActionChange
 from hoodoo.timeline.publish import CoupledCommit
+from hoodoo.timeline.snapshot import Snapshot
 
 from hoodoo_metadata.life.kept_by import KEPT_BY
+from hoodoo_metadata.life.unbuilt import retire_unbuilt
 from hoodoo_metadata.partitions.api import Work
 from hoodoo_metadata.partitions.files.deltas import FileChange
 from hoodoo_metadata.partitions.known import chosen
@@ -38,16 +40,26 @@ class MetadataWriter:
         kept = [partition.name for partition in chosen(self.partitions) if partition.noted]
         return {KEPT_BY: ",".join(kept)} if kept else {}
 
-    def begin(self, change: ActionChange) -> CoupledCommit:
+    def begin(self, change: ActionChange) -> CoupledCommit | None:
         seen = MetadataTable.open if change.resumed else MetadataTable.seen
         if not change.resumed and not change.stats:
             seen = MetadataTable.seen_before
         table = seen(change.storage, change.timeline)
+        kept, looked = self.partitions, Snapshot(change.storage, change.timeline)
+        if table.has_begun or not table.timeline.instants:  # a build is at work, or has died
+            lacking = retire_unbuilt(looked)
+            kept = tuple(p for p in kept if p not in lacking)
+        if not kept:
+            return None
         text = record_schema(change.timeline.config.version)
-        begun = PendingDeltaCommit.at(table, change.instant.requested, text, self.partitions)
+        begun = PendingDeltaCommit.at(table, change.instant.requested, text, kept)
         files = FileChange.of(change.stats, change.removed)
-        work = Work(begun, change, files, self.partitions, self.file_format, self.options)
-        partitions = chosen(self.partitions)
+
+        def retired(partition: str) -> bool:
+            return partition in retire_unbuilt(looked)
+
+        work = Work(begun, change, files, kept, self.file_format, self.options, retired=retired)
+        partitions = chosen(kept)
         deltas = [delta for partition in partitions for delta in partition.deltas(work)]
         newest: list[str | None] = []
         stats = put_deltas(
@@ -65,5 +77,5 @@ class MetadataWriter:
                 if partition.keys:
                     stats += partition.write(work)
         if change.resumed:
-            begun.reconcile(stats, self.partitions)
+            begun.reconcile(stats, kept)
         return evolve(begun.beside(stats), seen=tuple(newest))

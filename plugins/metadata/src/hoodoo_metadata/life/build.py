@@ -217,7 +217,7 @@ def _standing(storage: Storage, config: TableConfig, done: Sequence[str]) -> lis
     if any(i.action == INDEXING and living.is_alive(i.requested) for i in timeline.pending()):
         return []
     marked = [p for p in done if storage.head(f"{FOLDER}/{mark_of(p)}") is not None]
-    if any(map(is_beginning, _pending(MetadataTable.open(storage, timeline)))):
+    if MetadataTable.open(storage, timeline).has_begun:
         marked = built(Snapshot(storage, timeline), marked)
     whole = FILES in (*listed(config), *marked)
     begun = FILES in building(config)  # the others are rebuilt with it

@@ -70,6 +70,29 @@ def _has_begun(slice_: FileSlice) -> bool:
     return slice_.base_file is not None or begun
 
 
+def unbuilt(snapshot: Snapshot) -> list[str]:
+    """Partitions that the properties call readable, and of which nothing is committed: a build that
+    died has wiped them, and somebody has listed them since; or all of their files were lost. A
+    partition that has its mark, while no build of it is left, was complete: what lacks there is
+    damage."""
+    storage, config = snapshot.storage, properties.load(snapshot.storage)
+    table = MetadataTable.open(storage, snapshot.timeline)
+    return [
+        partition
+        for partition in listed(config)
+        if (table.has_begun or _lost_mark(storage, partition))
+        and not any(map(_has_begun, table.slices(partition)))
+    ]
+
+
+def warn_unbuilt(snapshot: Snapshot, partitions: Collection[str]) -> None:
+    warn(
+        f"table {snapshot.config.name}: {', '.join(partitions)} of its metadata table can't be "
+        "used: the build ended before it was complete, or the files are lost. The next write "
+        "rebuilds it; `hoodoo rebuild-index` rebuilds it now."
+    )
+
+
 def half_retired(storage: Storage, config: TableConfig) -> list[str]:
     """Partitions that the properties still call readable, where whoever retired them ended between
     the marks and the properties. Only Hoodoo's own, which nobody goes by without its mark, tell

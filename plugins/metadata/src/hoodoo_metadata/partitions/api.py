@@ -8,6 +8,7 @@ from typing import Protocol
 
 import pyarrow as pa
 from attrs import frozen
+from hoodoo.errors import CommitConflictError
 from hoodoo.hookspecs.file_format import BaseFileFormat
 from hoodoo.hookspecs.participant import ActionChange, ChangedKeys, TableState
 from hoodoo.model.commit import WriteStat
@@ -34,7 +35,8 @@ from hoodoo_metadata.table.metadata_table import MetadataTable
 class Work:
     """One action on its way into the metadata table. ``files``: those that are added and that go;
     ``kept``: the partitions that follow it. ``began``: the file groups that partitions began with,
-    where these are not committed yet; else those that there are count."""
+    where these are not committed yet; else those that there are count. ``retired``: whether a
+    partition without file groups was never completed, so that it has to be rebuilt."""
 
     begun: PendingDeltaCommit
     change: ActionChange
@@ -43,6 +45,7 @@ class Work:
     file_format: Callable[[], BaseFileFormat]
     options: Mapping[str, str]
     began: Mapping[str, int] | None = None
+    retired: Callable[[str], bool] = lambda partition: False
 
     @property
     def table(self) -> MetadataTable:
@@ -52,7 +55,14 @@ class Work:
         """How many file groups a partition has."""
         if self.began is not None:
             return self.began.get(partition, 0)
-        return len(self.table.slices(partition))
+        found = len(self.table.slices(partition))
+        if not found and self.retired(partition):
+            raise CommitConflictError(
+                f"{self.table.storage.root}/{partition}",
+                "was not complete, and waits for being rebuilt.",
+                "Repeat the write, which rebuilds it.",
+            )
+        return found
 
     @cached_property
     def columns(self) -> list[str]:

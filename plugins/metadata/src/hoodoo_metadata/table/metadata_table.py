@@ -29,7 +29,7 @@ from hoodoo.timeline.partitions import path_of
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, load
 
-from hoodoo_metadata.life.beginnings import late_beginnings
+from hoodoo_metadata.life.beginnings import is_beginning, late_beginnings
 from hoodoo_metadata.table.below import Below
 from hoodoo_metadata.table.counted_blocks import CountedBlocks
 from hoodoo_metadata.table.layout import FILES, is_own
@@ -142,6 +142,11 @@ class MetadataTable:
     def blocks(self) -> CountedBlocks | None:
         """Which blocks of log files count, where the names of these do not say it."""
         return self.storage.blocks if isinstance(self.storage, Below) else None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a build of partitions has begun, and has not ended."""
+        return any(is_beginning(instant.requested) for instant in self.timeline.pending())
 
     def until(self, as_of: str | None) -> MetadataTable:
         """The same, whose log files tell of instants of the data table up to ``as_of``, by

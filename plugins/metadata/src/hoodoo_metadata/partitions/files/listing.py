@@ -18,6 +18,7 @@ from hoodoo.timeline.fence import INDEXING
 from hoodoo.timeline.removed import planned_files
 from hoodoo.timeline.snapshot import Snapshot
 
+from hoodoo_metadata.life.partition_state import unbuilt, warn_unbuilt
 from hoodoo_metadata.partitions.files.rows import ALL_PARTITIONS, NON_PARTITIONED, FileChanges
 from hoodoo_metadata.table.below import Below
 from hoodoo_metadata.table.combine import file_changes
@@ -61,6 +62,9 @@ def list_files(snapshot: Snapshot, partitions: Iterable[str] | None = None) -> I
         same = before == MetadataTable.states(snapshot.storage, now) and fresh == properties.load(
             snapshot.storage
         )
+        if same and FILES in unbuilt(snapshot):
+            warn_unbuilt(snapshot, [FILES])
+            return view.list_data(snapshot.storage, partitions)
         if same and all(i.action != INDEXING for i in now.pending()):
             raise
         raise CommitConflictError(

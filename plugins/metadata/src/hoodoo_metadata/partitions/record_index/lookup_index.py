@@ -16,6 +16,7 @@ from hoodoo.timeline.snapshot import Snapshot
 from hoodoo.timeline.timeline import Timeline, reload
 
 from hoodoo_metadata.life.kept_by import is_refused, why_stale
+from hoodoo_metadata.life.unbuilt import retire_unbuilt
 from hoodoo_metadata.options import CHOOSES, RECORD_MOVES, SEEKS
 from hoodoo_metadata.partitions.record_index.index import RecordIndex
 from hoodoo_metadata.partitions.record_index.index_reach import is_rebuilt
@@ -96,7 +97,8 @@ def opened_to_write(storage: Storage, seen: Timeline, how: str, partition: str) 
     try:
         return RecordIndex.open(storage, seen, how=how, partition=partition)
     except CorruptTableError as error:
-        if not is_rebuilt(storage, seen, reload(storage, seen), partition):
+        again = is_rebuilt(storage, seen, reload(storage, seen), partition)
+        if not again and partition not in retire_unbuilt(Snapshot(storage, seen)):
             raise
         raise CommitConflictError(
             f"table {storage.root}",
