@@ -96,7 +96,7 @@ def build(
         try:
             # Two that began at once have not seen each other before.
             refuse_another(Snapshot(storage, reload(storage, timeline)), mine)
-            wanted = _still_kept(properties.load(storage), wanted)
+            wanted = _still_kept(config, properties.load(storage), wanted)
             # Else whoever comes after a death would take what is there for complete: what an index
             # of before has left, or what lacks the writes that came since the properties say that
             # it is being built.
@@ -184,19 +184,20 @@ def finish(
     define(storage, config, sorted(ready), columns, is_partitioned(storage, config=config))
 
     def changes(now: TableConfig) -> dict[str, str | None]:
-        left = [p for p in building(now) if p not in standing]
-        told = {**told_as({*listed(now), *standing}, left), DEFINITIONS: DEFINITIONS_PATH}
-        made = {**made_noted(now), **_made(storage, now, standing)}
+        there = {*listed(now), *building(now)}.intersection(standing)  # not dropped meanwhile
+        left = [p for p in building(now) if p not in there]
+        told = {**told_as({*listed(now), *there}, left), DEFINITIONS: DEFINITIONS_PATH}
+        made = {**made_noted(now), **_made(storage, now, there)}
         told[OWN_MADE] = ",".join(f"{p}:{when}" for p, when in sorted(made.items())) or None
         for index, key in UNIQUE_OF.items():
-            if index in standing:
+            if index in there:
                 told[key] = "true" if unique else "false"
         return told
 
     config = properties.update(storage, config, changes)
     # Another build may have wiped them between the look and the properties, and have died.
     if lost := set(standing).difference(_standing(storage, config, standing)):
-        config = properties.update(storage, config, lambda now: _retire(now, sorted(lost)))
+        config = properties.update(storage, config, lambda now: _retire(now, lost & {*listed(now)}))
     return config
 
 
@@ -394,7 +395,7 @@ def _wipe(storage: Storage, wanted: Sequence[str]) -> None:
         storage.delete_prefix(f"{FOLDER}/{partition}")
 
 
-def _retire(config: TableConfig, wanted: Sequence[str]) -> dict[str, str | None]:
+def _retire(config: TableConfig, wanted: Collection[str]) -> dict[str, str | None]:
     """Nobody reads the partitions ``wanted`` from here on."""
     return told_as((p for p in listed(config) if p not in wanted), {*building(config), *wanted})
 
@@ -407,10 +408,11 @@ def _whole(config: TableConfig, wanted: Sequence[str]) -> tuple[str, ...]:
     return (*wanted, *sorted(others - set(wanted)))
 
 
-def _still_kept(config: TableConfig, wanted: Sequence[str]) -> tuple[str, ...]:
-    """:func:`_whole`, without indexes of columns that somebody has dropped since they were looked
-    at. CommitConflictError if none is left."""
-    left = tuple(p for p in _whole(config, wanted) if is_kept(config, p))
+def _still_kept(before: TableConfig, config: TableConfig, wanted: Sequence[str]) -> tuple[str, ...]:
+    """:func:`_whole`, without what somebody has dropped since the properties were as ``before``.
+    CommitConflictError if none is left."""
+    gone = {*listed(before), *building(before)}.difference(listed(config), building(config))
+    left = tuple(p for p in _whole(config, wanted) if is_kept(config, p) and p not in gone)
     if not left:
         raise CommitConflictError(
             f"metadata table of {config.name}",
