@@ -24,7 +24,9 @@ def test_what_is_made_again_is_a_conflict(tmp_path: Path, kind: str) -> None:
     storage, seen = table.handle.storage, table.timeline()
     assert not opened_to_write(storage, seen, "auto", partition).partitioned
     files = tmp_path / "t/.hoodie/metadata" / partition
-    shutil.rmtree(files)
+    for file in files.iterdir():
+        if not file.name.endswith(("_partition", "_metadata")):
+            file.unlink()
     with pytest.raises(CorruptTableError, match="no record index|growing"):
         opened_to_write(storage, seen, "auto", partition)  # nobody else: it is lost
     hoodoo.open(path).rebuild_index(kind)
