@@ -46,7 +46,7 @@ class MetadataWriter:
             seen = MetadataTable.seen_before
         table = seen(change.storage, change.timeline)
         kept, looked = self.partitions, Snapshot(change.storage, change.timeline)
-        if table.has_begun or not table.timeline.instants:  # a build is at work, or has died
+        if table.begun or not table.timeline.instants:  # a build is at work, or has died
             lacking = retire_unbuilt(looked)
             kept = tuple(p for p in kept if p not in lacking)
         if not kept:

@@ -218,15 +218,11 @@ def _standing(storage: Storage, config: TableConfig, done: Sequence[str]) -> lis
     if any(i.action == INDEXING and living.is_alive(i.requested) for i in timeline.pending()):
         return []
     marked = [p for p in done if storage.head(f"{FOLDER}/{mark_of(p)}") is not None]
-    if MetadataTable.open(storage, timeline).has_begun:
+    if MetadataTable.open(storage, timeline).begun:
         marked = built(Snapshot(storage, timeline), marked)
     whole = FILES in (*listed(config), *marked)
     begun = FILES in building(config)  # the others are rebuilt with it
     return [p for p in marked if whole or (is_own(p) and not begun)]
-
-
-def _pending(table: MetadataTable) -> list[str]:
-    return [instant.requested for instant in table.timeline.pending()]
 
 
 def retire(storage: Storage, config: TableConfig) -> TableConfig:
@@ -333,7 +329,7 @@ def _begin(
 ) -> list[tuple[Instant, tuple[WriteStat, ...]]]:
     """Pending deltacommits of instants of their own, one for each partition, with their base files.
     ``before``: those of earlier builds."""
-    for left in filter(is_beginning, _pending(table)):  # of a process that died: nobody is at it
+    for left in table.begun:  # of a process that died: nobody is at it
         forget(target.storage, target.config, left)
     free = free_beginnings(len(wanted), target.timeline, _beginnings(table), before)
     begun = []

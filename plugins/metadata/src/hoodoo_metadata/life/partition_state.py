@@ -80,7 +80,7 @@ def unbuilt(snapshot: Snapshot) -> list[str]:
     return [
         partition
         for partition in listed(config)
-        if (table.has_begun or _lost_mark(storage, partition))
+        if (table.begun or _lost_mark(storage, partition))
         and not any(map(_has_begun, table.slices(partition)))
     ]
 

@@ -144,9 +144,10 @@ class MetadataTable:
         return self.storage.blocks if isinstance(self.storage, Below) else None
 
     @property
-    def has_begun(self) -> bool:
-        """Whether a build of partitions has begun, and has not ended."""
-        return any(is_beginning(instant.requested) for instant in self.timeline.pending())
+    def begun(self) -> list[str]:
+        """The instants of partitions whose build has begun, and has not ended."""
+        pending = (instant.requested for instant in self.timeline.pending())
+        return [requested for requested in pending if is_beginning(requested)]
 
     def until(self, as_of: str | None) -> MetadataTable:
         """The same, whose log files tell of instants of the data table up to ``as_of``, by
