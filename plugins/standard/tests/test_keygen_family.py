@@ -202,8 +202,9 @@ def test_types_of_version_6_are_an_option_or_hoodoos_own_property() -> None:
         paths = CustomKeyGenerator.from_settings(given).partition_paths(ROWS)
         assert paths[1].as_py() == "b/1970/01/02"
     for wrong in ({}, {FIELDS: "city:SIMPLE"}, {FIELDS: "ts:TIMESTAMP,city:SIMPLE"}):
+        untold = CustomKeyGenerator.from_settings(settings("id", "city,ts", wrong, **TIMES))
         with pytest.raises(ConfigError, match="have no types"):
-            CustomKeyGenerator.from_settings(settings("id", "city,ts", wrong, **TIMES))
+            untold.partition_paths(ROWS)
     with pytest.raises(ConfigError, match="RANGE is not one of SIMPLE, TIMESTAMP"):
         CustomKeyGenerator.from_settings(settings("id", "city:RANGE"))
     slashes = {"hoodie.datasource.write.slash.separated.date.partitioning": "true"}

@@ -100,6 +100,31 @@ def test_custom(tmp_path: Path, version: int) -> None:
         create(tmp_path / "y", ["city", "ts"], key_generator="CUSTOM", options=TIMES)
 
 
+@pytest.mark.parametrize("version", [6, 9])
+def test_services_make_no_paths(tmp_path: Path, version: int) -> None:
+    """Spark Hudi notes no settings of the times of CUSTOM, and in version 6 no types: only what
+    makes paths asks for them."""
+    table = create(
+        tmp_path, ["city:SIMPLE", "ts:TIMESTAMP"], options=TIMES, table_type="MERGE_ON_READ",
+        table_version=version,
+    )  # fmt: skip
+    table.upsert(rows(range(4)))
+    table.upsert(rows([1], n=7))
+    settings = [key for key in table.config.properties if "timebased" in key or "types" in key]
+    properties.update(LocalStorage(table.path), table.config, dict.fromkeys(settings))
+    untold = hoodoo.open(table.path)
+    before = untold.to_arrow().sort_by("id")
+    for write in (untold.upsert, untold.delete, untold.insert_overwrite):
+        with pytest.raises(ConfigError, match="have no types" if version == 6 else "does not say"):
+            write(rows([1]))
+    assert not untold.timeline().pending()
+    assert untold.compact().files
+    assert untold.cluster("single_file", columns="n").files
+    assert untold.verify().ok and untold.to_arrow().sort_by("id") == before
+    types = {"hoodie.datasource.write.partitionpath.field": "city:SIMPLE,ts:TIMESTAMP"}
+    assert hoodoo.open(table.path, {**TIMES, **types}).upsert(rows([1], n=8)).updated == 1
+
+
 def test_dates_as_three_directories(tmp_path: Path) -> None:
     schema = pa.schema([("id", pa.int64()), ("day", pa.date32())])
     key = "hoodie.datasource.write.slash.separated.date.partitioning"

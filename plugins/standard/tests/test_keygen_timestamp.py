@@ -224,7 +224,7 @@ def test_a_path_that_is_none_is_refused() -> None:
 )  # fmt: skip
 def test_settings_that_cannot_be_followed(said: dict[str, str], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        TimestampKeyGenerator.from_settings(settings(**said))
+        TimestampKeyGenerator.from_settings(settings(**said)).table_properties()
 
 
 def test_settings_by_their_old_names_and_as_options() -> None:

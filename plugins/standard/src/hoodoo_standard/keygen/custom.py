@@ -22,9 +22,9 @@ from hoodoo.model.config import partition_spec
 from hoodoo_standard.keygen.ambiguity import refuse_keys, refuse_slashes
 from hoodoo_standard.keygen.auto import AutoKeyGenerator
 from hoodoo_standard.keygen.partition_path import PartitionPaths
-from hoodoo_standard.keygen.paths import ByPaths, Paths, noted
+from hoodoo_standard.keygen.paths import ByPaths, Paths, UnsaidPaths, noted
 from hoodoo_standard.keygen.record_key import complex_keys, plain_keys
-from hoodoo_standard.keygen.timestamp_path import TimestampPaths
+from hoodoo_standard.keygen.timestamp_path import time_paths
 from hoodoo_standard.options import PARTITION_TYPES, SLASH_DATES, VIRTUAL_BY_HOODOO
 
 WRITER_FIELDS = "hoodie.datasource.write.partitionpath.field"
@@ -40,9 +40,16 @@ class CustomPaths:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> CustomPaths:
-        """ConfigError for a column without a type, or with an unknown one."""
-        spec = _spec(settings)
+        """ConfigError for a column with an unknown type."""
+        spec, fields = _spec(settings), settings.table.partition_fields
         logical = PartitionPaths.from_settings(settings, ()).logical_timestamps
+        if spec is None:
+            reason = ConfigError(
+                f"partition columns {', '.join(fields)}",
+                "of the key generator CUSTOM have no types, and paths follow from them.",
+                f"give the option {WRITER_FIELDS} with all columns, e.g. city:SIMPLE,ts:TIMESTAMP.",
+            )
+            return cls((UnsaidPaths(fields, reason),), logical)
         return cls(tuple(_part(settings, name, kind) for name, kind in spec), logical)
 
     @property
@@ -117,8 +124,8 @@ class CustomKeyGenerator(ByPaths):
         return self.paths.properties()
 
 
-def _spec(settings: Settings) -> tuple[tuple[str, str], ...]:
-    """(column, type) of each partition column."""
+def _spec(settings: Settings) -> tuple[tuple[str, str], ...] | None:
+    """(column, type) of each partition column; None: nobody says the types."""
     table = settings.table
     told = [table.get("hoodie.table.partition.fields"), table.get(PARTITION_TYPES.key)]
     told += [settings.get(key) for key in (PARTITION_TYPES.key, WRITER_FIELDS)]
@@ -135,16 +142,12 @@ def _spec(settings: Settings) -> tuple[tuple[str, str], ...]:
                     'say e.g. partition_by=["city:SIMPLE", "ts:TIMESTAMP"].',
                 )
             return tuple((name, str(kind).upper()) for name, kind in spec)
-    raise ConfigError(
-        f"partition columns {', '.join(table.partition_fields)}",
-        "of the key generator CUSTOM have no types, and paths follow from them.",
-        f"give the option {WRITER_FIELDS} with all columns, e.g. city:SIMPLE,ts:TIMESTAMP.",
-    )
+    return None
 
 
 def _part(settings: Settings, name: str, kind: str) -> Paths:
     if kind == "TIMESTAMP":
-        return TimestampPaths.from_settings(settings, name)
+        return time_paths(settings, name)
     paths = PartitionPaths.from_settings(settings, (name,))
     if paths.slash_dates:
         raise ConfigError(

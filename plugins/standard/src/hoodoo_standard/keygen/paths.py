@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 import pyarrow as pa
+from attrs import frozen
+from hoodoo.errors import ConfigError
 
 
 class Paths(Protocol):
@@ -31,6 +33,29 @@ class Paths(Protocol):
 
     def values(self, path: str, schema: pa.Schema) -> Mapping[str, Any] | None:
         """As :meth:`~hoodoo.hookspecs.key_generator.KeyGenerator.partition_values`."""
+
+
+@frozen
+class UnsaidPaths:
+    """Those that a table does not say how to make (Spark Hudi notes no settings of CUSTOM).
+    Whatever makes or notes a path is told the ``reason``; reads and services do neither."""
+
+    fields: tuple[str, ...]
+    reason: ConfigError
+    logical_timestamps: bool = False
+    levels: int = 1
+
+    def paths(self, batch: pa.RecordBatch) -> pa.StringArray:
+        raise self.reason
+
+    def refuse_ambiguous(self, batch: pa.RecordBatch) -> None:
+        raise self.reason
+
+    def properties(self) -> Mapping[str, str]:
+        raise self.reason
+
+    def values(self, path: str, schema: pa.Schema) -> Mapping[str, Any] | None:
+        return None
 
 
 class ByPaths:

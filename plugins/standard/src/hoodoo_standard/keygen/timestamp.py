@@ -11,9 +11,9 @@ from hoodoo.hookspecs.key_generator import KeyGenerator
 from hoodoo.hookspecs.registration import Settings
 
 from hoodoo_standard.keygen.auto import AutoKeyGenerator
-from hoodoo_standard.keygen.paths import ByPaths
+from hoodoo_standard.keygen.paths import ByPaths, Paths, noted
 from hoodoo_standard.keygen.record_key import plain_keys
-from hoodoo_standard.keygen.timestamp_path import TimestampPaths
+from hoodoo_standard.keygen.timestamp_path import time_paths
 from hoodoo_standard.options import VIRTUAL_BY_HOODOO
 
 
@@ -25,7 +25,7 @@ class TimestampKeyGenerator(ByPaths):
     option."""
 
     record_key_field: str
-    paths: TimestampPaths
+    paths: Paths
     can_be_virtual: bool = False
 
     @classmethod
@@ -39,7 +39,7 @@ class TimestampKeyGenerator(ByPaths):
                 'use another one for several columns: key_generator="custom", '
                 'partition_by=["city:SIMPLE", "ts:TIMESTAMP"].',
             )
-        paths = TimestampPaths.from_settings(settings, partitions[0])
+        paths = time_paths(settings, partitions[0])
         virtual = settings.value(VIRTUAL_BY_HOODOO)
         return cls(keys[0], paths, virtual) if keys else AutoKeyGenerator(paths)
 
@@ -51,4 +51,4 @@ class TimestampKeyGenerator(ByPaths):
         return plain_keys(batch, self.record_key_field, self.paths.logical_timestamps)
 
     def table_properties(self) -> Mapping[str, str]:
-        return self.paths.properties()
+        return noted(self.paths)

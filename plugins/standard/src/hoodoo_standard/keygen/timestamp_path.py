@@ -23,6 +23,7 @@ from hoodoo_standard.keygen.joda_parse import Parser, parse_instants
 from hoodoo_standard.keygen.joda_pattern import Token, pattern_tokens, slashes
 from hoodoo_standard.keygen.joda_zone import UTC, Longs, Zone
 from hoodoo_standard.keygen.partition_path import PartitionPaths
+from hoodoo_standard.keygen.paths import Paths, UnsaidPaths
 from hoodoo_standard.keygen.record_key import column
 from hoodoo_standard.keygen.timestamp_settings import (
     LARGE,
@@ -38,6 +39,15 @@ from hoodoo_standard.keygen.timestamp_settings import (
 _READ = ("DATE_STRING", "MIXED")
 _PARSER = "org.apache.hudi.keygen.parser.HoodieDateTimeParser"
 _FARTHEST = 8_000_000_000_000_000_000  # ms; beyond, a time zone's offset would not fit any more
+
+
+def time_paths(settings: Settings, name: str) -> Paths:
+    """Those of column ``name``, also where the table does not say how they are made."""
+    for option in (options.TIME_TYPE, options.OUTPUT_FORMAT):
+        if not said(settings, option):
+            shape = PartitionPaths.from_settings(settings, (name,))
+            return UnsaidPaths((name,), lacks(option, name), shape.logical_timestamps)
+    return TimestampPaths.from_settings(settings, name)
 
 
 @frozen
@@ -60,9 +70,6 @@ class TimestampPaths:
         """ConfigError for settings that are missing or can't be followed exactly."""
         shape = PartitionPaths.from_settings(settings, (name,))
         kind, output = said(settings, options.TIME_TYPE), said(settings, options.OUTPUT_FORMAT)
-        for text, option in ((kind, options.TIME_TYPE), (output, options.OUTPUT_FORMAT)):
-            if not text:
-                raise lacks(option, name)
         said(settings, options.TIME_PARSER)  # another one is an error
         input_zone, output_zone = zones_of(settings)
         parsers: tuple[Parser, ...] = ()
