@@ -94,3 +94,38 @@ def test_every_operation(tmp_path: Path, kind: str, index: str, serializer: str)
     table.insert_overwrite(rows((9, "y", 9, "z")))
     assert sorted(table.read(["id"]).to_arrow()["id"].to_pylist()) == [1, 2, 9]
     assert table.verify().ok
+
+
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("version", [6, 9])
+def test_letters_of_all_alphabets(tmp_path: Path, kind: str, version: int) -> None:
+    """Avro in Java takes them, and so Spark Hudi makes such columns."""
+    schema = pa.schema(
+        [
+            ("schlüssel", pa.string()),
+            ("größe", pa.int64()),
+            ("город", pa.string()),
+            ("名", pa.struct([("前", pa.int32())])),
+        ]
+    )
+    table = hoodoo.create(
+        str(tmp_path / "t"), schema, record_key="schlüssel", partition_by="город", ordering="größe",
+        table_type=kind, table_version=version, index="record_index",
+    )  # fmt: skip
+    row = {"schlüssel": "k", "größe": 1, "город": "м", "名": {"前": 1}}
+    table.upsert([row, {**row, "schlüssel": "l"}])
+    table = hoodoo.open(table.path)
+    table.upsert([{**row, "größe": 2}])
+    table.delete([{**row, "schlüssel": "l", "größe": 3}])
+    if kind == "MERGE_ON_READ":
+        assert hoodoo.open(table.path).to_arrow().to_pylist() == [{**row, "größe": 2}]
+        table.compact()
+    assert hoodoo.open(table.path).to_arrow().to_pylist() == [{**row, "größe": 2}]
+    assert table.read(where="größe > 1 and город = 'м'").count() == 1
+    assert table.verify().ok
+
+
+@pytest.mark.parametrize("name", ["½", "x²", "٣", "a\u0301", "𝒳", "a b", "a.b", "1a", ""])
+def test_what_is_no_letter_there_either(tmp_path: Path, name: str) -> None:
+    with pytest.raises(hoodoo.errors.SchemaError, match="has letters, digits and _ only"):
+        hoodoo.create(str(tmp_path), pa.schema([("id", pa.int64()), (name, pa.int64())]))

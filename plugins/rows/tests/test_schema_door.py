@@ -235,7 +235,7 @@ def test_naive_timestamps_when_the_table_says_how_to_read_them() -> None:
         normalise_schema(batch.schema, {"hoodoo.naive.timestamps": "local"})
 
 
-@pytest.mark.parametrize("name", ["", "1a", "a b", "a.b", "ä", "a-b"])
+@pytest.mark.parametrize("name", ["", "1a", "a b", "a.b", "a-b"])
 def test_names_avro_does_not_allow(name: str) -> None:
     with pytest.raises(SchemaError, match="Rename it"):
         normalise_schema(pa.schema([(name, pa.int32())]), {})

@@ -4,7 +4,6 @@ schema; no file is rewritten."""
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
@@ -16,6 +15,7 @@ from hoodoo.model.meta import IS_DELETED, META_COLUMNS, OPERATION
 from hoodoo.storage.api import get_if_there
 from hoodoo.table.handle import TableHandle
 from hoodoo_rows.api import History, StoredFiles, WriteTarget
+from hoodoo_rows.model.normalize import legal_name
 
 from hoodoo_statements.text.nested import field_at, inner_fields, of_inner
 from hoodoo_statements.text.scope import named, unknown_column
@@ -24,7 +24,7 @@ _ANEW = (
     "Write the rows into a new table that has it so: hoodoo.create(...), then "
     ".bulk_insert(table.read())."
 )
-_LEGAL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
 _DEFINITIONS = ".hoodie/.index_defs/index.json"
 _OPEN_FORMATS = "hoodoo.open.formats"  # of hoodoo-publishing
 _BY_NAME = ("delta", "manifest")  # of these, those whose readers know no ids of columns
@@ -267,7 +267,7 @@ def _check_name(
         raise SchemaError(
             f"column {path}", f"is what {inside.type} calls what it holds.", "Leave its name."
         )
-    if not _LEGAL.fullmatch(new):
+    if not legal_name(new):
         raise SchemaError(
             f"column {path}",
             f"would be called {new!r}: a name has letters, digits and _, and begins with no digit.",

@@ -23,7 +23,6 @@ from hoodoo_rows.model.conform import conform, is_list_like, is_uuid
 __all__ = ["conform", "normalise_schema", "plain_schema", "without_index"]
 
 _INDEX_LEVEL = re.compile(r"__index_level_\d+__")
-_LEGAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 Leaf = Callable[[pa.DataType, str], pa.DataType]
 
@@ -108,6 +107,16 @@ def known_type(field: pa.Field, kind: pa.DataType) -> pa.DataType:
     return found
 
 
+def legal_name(name: str) -> bool:
+    """Whether a column of Hudi can have it: what Avro in Java takes, letters of all alphabets."""
+    plain = name.replace("_", "a")  # a pair of surrogates is no letter there
+    return (
+        not name[:1].isdecimal()
+        and bool(name)
+        and all((c.isalpha() or c.isdecimal()) and c <= "\uffff" for c in plain)
+    )
+
+
 def plain_schema(schema: pa.Schema, check: bool = False) -> pa.Schema:
     """``schema`` in the one form that Hoodoo's own batches have, whatever the types: no views,
     large types or dictionaries, all nullable, no metadata. Refuses nothing, unless ``check``: then
@@ -139,7 +148,7 @@ def _check_names(names: Iterable[str], parent: str) -> None:
     seen: dict[str, str] = {}
     for name in names:
         path = f"{parent}.{name}" if parent else name
-        if not _LEGAL_NAME.fullmatch(name):
+        if not legal_name(name):
             raise SchemaError(
                 f"column {path!r}",
                 "the name of a Hudi column has letters, digits and _ only, and does not start with "
