@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 import runpy
 import shutil
 import struct
@@ -38,6 +39,10 @@ KEYS: dict[str, str | None] = {
     "hoodie.table.keygenerator.class": "com.acme.Keys",
     "hoodie.table.keygenerator.type": None,
 }
+
+
+# What a write leaves that is undone.
+UNDONE = re.compile(r"\.rollback(\.|$)|/ledger/")
 
 
 @frozen
@@ -86,6 +91,14 @@ def with_properties(
     path: Path, changes: dict[str, Any], kind: str = "MERGE_ON_READ", **options: str
 ) -> Made:
     table(path, kind, **options).handle.change_properties(changes)
+    return Made(path)
+
+
+def unnoted_buckets(path: Path) -> Made:
+    noted = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "2"}
+    made = table(path, **noted)
+    made.handle.change_properties(dict.fromkeys(noted))
+    hoodoo.open(str(path), noted).upsert([UPDATED])
     return Made(path)
 
 
@@ -261,6 +274,15 @@ MAKERS: dict[str, Callable[[Path], Made]] = {
     "the same, with virtual keys": lambda p: with_properties(
         p, KEYS, **{"hoodie.populate.meta.fields": "false"}
     ),
+    "partition paths of times by `CUSTOM`, of Spark Hudi": lambda p: with_properties(
+        p,
+        {
+            "hoodie.table.keygenerator.type": "CUSTOM",
+            "hoodie.table.keygenerator.class": None,
+            "hoodie.table.partition.fields": "region:TIMESTAMP",
+        },
+    ),
+    "buckets of Spark Hudi or Flink": unnoted_buckets,
     "bootstrapped, without its index": bootstrapped,
     "made by Apache XTable of a Delta Lake or Iceberg table": by_xtable,
     "of another table format of Hudi (`hoodie.table.format`)": lambda p: with_properties(
@@ -316,7 +338,8 @@ def test_what_happens_is_what_the_page_says(row: Row, tmp_path: Path) -> None:
     assert tried(lambda: made.open().upsert(data)) == row.written, told
     if row.written == "no":
         after = {p: p.stat().st_mtime_ns for p in made.path.rglob("*") if p.is_file()}
-        assert {p: t for p, t in after.items() if p.suffix != ".crc"} == before
+        left = {p: t for p, t in after.items() if p.suffix != ".crc" and not UNDONE.search(str(p))}
+        assert left == {p: t for p, t in before.items() if not UNDONE.search(str(p))}
     assert any(row.message in text for text in told), told
 
 

@@ -10,7 +10,7 @@ import hoodoo
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hoodoo.errors import OptionConflictError, UnsupportedTableError
+from hoodoo.errors import ConfigError, OptionConflictError, UnsupportedTableError
 from hoodoo.timeline.snapshot import Snapshot
 from hoodoo_standard.index.bucket_rows import BY_HASH, BucketRows, all_by_hash
 from hoodoo_standard.storage.local import LocalStorage
@@ -129,6 +129,34 @@ def test_numbers_of_buckets_that_only_writers_know(tmp_path: Path) -> None:
     number = {"hoodie.bucket.index.num.buckets": str(BUCKETS)}
     hoodoo.open(table.path, options=number).upsert(numbered(60, 70))
     check(hoodoo.open(table.path), FIRST, 8)
+
+
+@pytest.mark.parametrize("kind", ["copy on write", "merge on read", "version 6", "partitioned"])
+def test_no_new_keys_without_the_buckets_of_a_job(tmp_path: Path, kind: str) -> None:
+    """Spark Hudi notes neither the index nor the number: a new key in a file group that is no
+    bucket, or in another bucket, would be lost to it."""
+    noting, told = made(tmp_path / "t", **KINDS[kind]), {"hoodie.index.type": "BUCKET"}
+    told["hoodie.bucket.index.num.buckets"] = str(BUCKETS)
+    properties = noting.config.properties
+    noting.handle.change_properties(
+        {key: None for key in properties if "bucket" in key or key == "hoodie.index.type"}
+    )
+    hoodoo.open(noting.path, told).upsert(numbered(20, 22, 100))
+    table = hoodoo.open(noting.path)
+    new = numbered(60, 70)
+    for write in (table.upsert, table.insert, table.bulk_insert, table.insert_overwrite_table):
+        with pytest.raises(ConfigError, match=r"it does not note how many: .*index.type=BUCKET"):
+            write(new)
+        assert not table.timeline().pending()
+    assert table.upsert(numbered(5, 9, 300)).updated == 4
+    assert table.delete(numbered(9, 10)).deleted == 1
+    if table.config.table_type == "MERGE_ON_READ":
+        assert table.compact().files
+    assert hoodoo.open(table.path, told).upsert(new).instant and table.count() == 69
+    assert hoodoo.open(table.path, index="bucket", options=told).insert(numbered(70, 71)).instant
+    check(hoodoo.open(table.path), FIRST, 8)
+    simple = hoodoo.open(table.path, {"hoodie.index.type": "SIMPLE"})
+    assert simple.upsert(numbered(71, 72)).inserted == 1 and table.count() == 71
 
 
 @pytest.mark.sampled(1, among="long")

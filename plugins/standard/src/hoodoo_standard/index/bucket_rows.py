@@ -14,9 +14,15 @@ from collections.abc import Collection, Mapping
 from functools import partial
 
 from attrs import define, field, frozen
-from hoodoo.errors import CommitConflictError, CorruptTableError, HoodooError, UnsupportedTableError
+from hoodoo.errors import (
+    CommitConflictError,
+    ConfigError,
+    CorruptTableError,
+    HoodooError,
+    UnsupportedTableError,
+)
 from hoodoo.hookspecs.file_format import BaseFileFormat
-from hoodoo.hookspecs.index import ComputedIndex
+from hoodoo.hookspecs.index import COMPUTED, ComputedIndex
 from hoodoo.hookspecs.participant import ActionChange
 from hoodoo.hookspecs.registration import Settings
 from hoodoo.kernel.answers import plain
@@ -24,8 +30,10 @@ from hoodoo.kernel.resolve import resolve
 from hoodoo.model.commit import Operation, WriteStat
 from hoodoo.model.config import TableConfig
 from hoodoo.model.instant import Instant
+from hoodoo.options.table import INDEX_CLASS, INDEX_TYPE
 from hoodoo.participants.listing import build
 from hoodoo.storage.api import Storage
+from hoodoo.timeline.codec.large import LazyStats
 from hoodoo.timeline.instants import order_key
 from hoodoo.timeline.properties import load
 from hoodoo.timeline.snapshot import Snapshot
@@ -33,7 +41,7 @@ from hoodoo.timeline.timeline import Timeline
 from hoodoo.timeline.view import FileSystemView, Key
 
 from hoodoo_standard.index import path_counts
-from hoodoo_standard.index.hashed_buckets import HashedBuckets
+from hoodoo_standard.index.hashed_buckets import HashedBuckets, number_of
 from hoodoo_standard.index.path_bucket import PathBucketIndex
 from hoodoo_standard.index.plan import KeyReader
 from hoodoo_standard.index.strange_keys import Buckets, StrangeKeys
@@ -47,6 +55,8 @@ SEEN = "hoodoo.bucket.rows.seen"
 BY_HASH = "hoodoo.bucket.rows.by.hash"
 # Writers that know bucket indexes, as Parquet footers call them.
 _KNOW = ("parquet-mr", "parquet-cpp")
+_KEEPS_GROUPS = (Operation.COMPACT, Operation.LOG_COMPACT, Operation.INDEX, Operation.UNKNOWN)
+_FEW, _LOOKED_AT = 10_000, 1000  # buckets; files of a commit
 _MOVES_NO_KEY = (Operation.CLUSTER, Operation.COMPACT, Operation.LOG_COMPACT, Operation.INDEX)
 
 
@@ -131,6 +141,7 @@ class BucketRows:
     def begin(self, change: ActionChange) -> None:
         """UnsupportedTableError where another program has put keys into buckets that are not
         theirs."""
+        self._refuse_others(change)
         if change.operation in _MOVES_NO_KEY or change.operation is Operation.UNKNOWN:
             return
         timeline = change.timeline
@@ -148,6 +159,33 @@ class BucketRows:
         if (other := _elsewhere(snapshot)) is not None:
             last = max((w.completion_order for w in timeline.writes()), key=order_key, default="")
             self.noted[BY_HASH] = json.dumps([last, other], separators=(",", ":"))
+
+    def _refuse_others(self, change: ActionChange) -> None:
+        """ConfigError for new keys that an index without buckets places, beside buckets that a
+        program did not note."""
+        told = INDEX_TYPE.is_in(self.settings.options) or INDEX_CLASS.is_in(self.settings.options)
+        timeline = change.timeline
+        if told or timeline.config.index_name is not None or change.operation in _KEEPS_GROUPS:
+            return
+        if isinstance(plain(change.index), COMPUTED):
+            return
+        other = next((s for s in change.stats if s.num_inserts or not _names_bucket(s)), None)
+        writes = timeline.writes() if other is not None else ()
+        if other is None or not writes:
+            return
+        last = max(writes, key=lambda w: order_key(w.completion_order))
+        metadata = timeline.metadata(change.storage, last)
+        stats = metadata.stats
+        stats = stats.first(_LOOKED_AT) if isinstance(stats, LazyStats) else stats
+        # Where the table noted its buckets then, it has been given another index since.
+        if stats and SEEN not in metadata.extra and all(map(_names_bucket, stats)):
+            raise ConfigError(
+                f"table {timeline.config.name}",
+                f"its file groups are buckets, and it does not note how many: {other.path} would "
+                "have keys of other buckets, which jobs that go by buckets do not find.",
+                f"open it with {INDEX_TYPE.key}=BUCKET and their {BUCKETS.key}; or, if there is no "
+                f"such job any more, with {INDEX_TYPE.key}=SIMPLE.",
+            )
 
     def _look(self, change: ActionChange, snapshot: Snapshot) -> None:
         storage, config = snapshot.storage, snapshot.config
@@ -186,6 +224,11 @@ class BucketRows:
                 "twice.",
                 out_of_buckets(storage.root),
             )
+
+
+def _names_bucket(stat: WriteStat) -> bool:
+    """Whether the name is a bucket's; of a million random ones two look so."""
+    return stat.file_id[8:9] == "-" and 0 <= number_of(stat.file_id) < _FEW
 
 
 def _doubted(storage: Storage, file_format: BaseFileFormat, path: str) -> bool:
