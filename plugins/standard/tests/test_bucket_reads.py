@@ -159,6 +159,13 @@ def test_no_new_keys_without_the_buckets_of_a_job(tmp_path: Path, kind: str) -> 
     assert simple.upsert(numbered(71, 72)).inserted == 1 and table.count() == 71
 
 
+def test_new_keys_after_buckets_that_were_noted(tmp_path: Path) -> None:
+    table = made(tmp_path / "t", table_type="MERGE_ON_READ")
+    table.compact()
+    table.switch_index("simple")
+    assert hoodoo.open(table.path).upsert(numbered(70, 72)).inserted == 2
+
+
 @pytest.mark.sampled(1, among="long")
 def test_a_state_that_comes_back(tmp_path: Path) -> None:
     """Rows that an index which looks up has put into files that are named as buckets."""

@@ -170,15 +170,16 @@ class BucketRows:
         if isinstance(plain(change.index), COMPUTED):
             return
         other = next((s for s in change.stats if s.num_inserts or not _names_bucket(s)), None)
-        writes = timeline.writes() if other is not None else ()
-        if other is None or not writes:
+        if other is None:
             return
-        last = max(writes, key=lambda w: order_key(w.completion_order))
-        metadata = timeline.metadata(change.storage, last)
-        stats = metadata.stats
+        writes = sorted(timeline.writes(), key=lambda w: order_key(w.completion_order))
+        each = (timeline.metadata(change.storage, write) for write in reversed(writes))
+        newest = next((one for one in each if one.operation not in _MOVES_NO_KEY), None)
+        if newest is None or SEEN in newest.extra:  # the table noted its buckets then
+            return
+        stats = newest.stats
         stats = stats.first(_LOOKED_AT) if isinstance(stats, LazyStats) else stats
-        # Where the table noted its buckets then, it has been given another index since.
-        if stats and SEEN not in metadata.extra and all(map(_names_bucket, stats)):
+        if stats and all(map(_names_bucket, stats)):
             raise ConfigError(
                 f"table {timeline.config.name}",
                 f"its file groups are buckets, and it does not note how many: {other.path} would "
