@@ -274,7 +274,7 @@ MAKERS: dict[str, Callable[[Path], Made]] = {
     "the same, with virtual keys": lambda p: with_properties(
         p, KEYS, **{"hoodie.populate.meta.fields": "false"}
     ),
-    "partition paths of times by `CUSTOM`, of Spark Hudi": lambda p: with_properties(
+    "paths of times by `CUSTOM`, or of Hudi 0.15": lambda p: with_properties(
         p,
         {
             "hoodie.table.keygenerator.type": "CUSTOM",

@@ -114,6 +114,8 @@ def compared(group: Group) -> Iterator[tuple[Case, str | None]]:
     """Each string of ``group`` with ``equal``, the name of its difference, or None for a fault."""
     try:
         made = resolve("key_generator", group.generator, group.settings()).instance
+        noted = getattr(made, "table_properties", dict)()  # here, what paths need is missed
+        assert all(noted.values())
     except HoodooError:
         for row, strings in enumerate(group.wanted):
             refused = strings is None or strings.key is None or strings.path is None
