@@ -326,3 +326,33 @@ def test_a_few_long_keys_are_hashed_by_pythons_integers(others: int) -> None:
             assert found[:, at].tolist() == positions(keys[row], 3, filled.size)
     asked = [*keys, "a" * 9_002, "d" * 5_000, "no"]
     assert filled.might_contain(pa.array(asked)).to_pylist() == [True] * len(keys) + [False] * 3
+
+
+# --- carried over ---------------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", ["SIMPLE", "DYNAMIC_V0"])
+def test_a_filter_without_new_keys_is_carried_as_it_is(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = BloomOptions(kind)
+    text = bloom.build(pa.array([f"k{n}" for n in range(5000)]), options).decode()
+    started = bloom.Growing.from_footer(text, kind, options, 5000)
+    assert started is not None
+    with monkeypatch.context() as patched:
+        patched.setattr(bloom.base64, "b64decode", None)  # nobody decodes megabytes for nothing
+        assert started.with_keys(pa.chunked_array([], pa.string())) == text.encode()
+    grown = started.with_keys(pa.chunked_array([["new"]]))
+    assert grown is not None
+    asked = pa.array(["k7", "new"])
+    assert bloom.parse(grown, kind).might_contain(asked).to_pylist() == [True, True]
+
+
+@pytest.mark.parametrize("damage", ["cut", "longer", "letters", "head"])
+def test_a_damaged_filter_is_not_built_upon(damage: str) -> None:
+    options = BloomOptions()
+    text = bloom.build(pa.array([f"k{n}" for n in range(5000)]), options).decode()
+    damaged = {
+        "cut": text[:-4], "longer": text + "AAAA", "head": "AAAA" + text[4:],
+        "letters": text[:4000] + "!!" + text[4002:],
+    }[damage]  # fmt: skip
+    started = bloom.Growing.from_footer(damaged, options.kind, options, 5000)
+    assert started is None or started.with_keys(pa.chunked_array([["new"]])) is None

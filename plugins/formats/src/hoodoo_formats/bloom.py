@@ -40,6 +40,7 @@ DYNAMIC = "DYNAMIC_V0"
 _ROW = struct.Struct(">iiBi")  # version -1, hashes, hash type 1 (murmur), bits
 _MOST_HASHES = 1024  # of a rate of 1e-300; each is a step for every key that is looked up
 _DYNAMIC = struct.Struct(">iii")  # keys a row is made for, keys in the last row, rows
+_HEAD_TEXT = 64  # characters of base64 that have all before the bits
 # Smallest number of keys a filter is made for, so that a small file may grow a little for free.
 _MIN_KEYS = 1000
 # 16 MiB in a footer, i.e. 3.1 M keys at the default rate; more keys raise the rate of false
@@ -218,31 +219,42 @@ def parse(text: str | bytes, kind: str = DYNAMIC, obj: str = "bloom filter") -> 
         ) from error
 
 
-def _parsed(data: bytes, kind: str) -> BloomFilter:
-    version, hashes, hash_type, size = _ROW.unpack_from(data)
-    start, count = 0, 1
-    if kind.upper() != SIMPLE:
-        _, _, count = _DYNAMIC.unpack_from(data, _ROW.size)
-        start = _ROW.size + _DYNAMIC.size
+def _parsed(data: bytes | bytearray, kind: str) -> BloomFilter:
+    hashes, size, head, count = _described(data, kind)
     step = _ROW.size + (size + 7) // 8
-    if version != -1 or hash_type != 1 or size <= 0 or not 0 < hashes <= _MOST_HASHES or count < 1:
-        raise ValueError(f"version {version}, hash type {hash_type}, {size} bits, {hashes} hashes")
+    start = head - _ROW.size
     if len(data) != start + count * step:
         raise ValueError(f"{len(data)} bytes instead of {start + count * step}")
     content = np.frombuffer(data, np.uint8)
-    heads = [start + i * step + _ROW.size for i in range(count)]
+    heads = [head + i * step for i in range(count)]
     return BloomFilter(hashes, size, tuple(content[h : h + step - _ROW.size] for h in heads))
+
+
+def _described(data: bytes | bytearray, kind: str) -> tuple[int, int, int, int]:
+    """What the first bytes of a filter say: hashes, bits of a row, bytes before the first row's
+    bits, and rows."""
+    version, hashes, hash_type, size = _ROW.unpack_from(data)
+    head, count = _ROW.size, 1
+    if kind.upper() != SIMPLE:
+        _, _, count = _DYNAMIC.unpack_from(data, _ROW.size)
+        head += _DYNAMIC.size + _ROW.size
+    if version != -1 or hash_type != 1 or size <= 0 or not 0 < hashes <= _MOST_HASHES or count < 1:
+        raise ValueError(f"version {version}, hash type {hash_type}, {size} bits, {hashes} hashes")
+    return hashes, size, head, count
 
 
 @frozen(eq=False)
 class Growing:
     """The filter of an older version of a file, to which the keys of new rows are added: a file
-    that is rewritten for the sake of a few rows needs not hash all its keys again."""
+    that is rewritten for the sake of a few rows needs not hash all its keys again. ``text``: as the
+    footer has it; of megabytes, it is decoded only if there are new keys. ``head``: bytes before the
+    bits."""
 
     kind: str
-    data: bytes
-    head: int  # bytes before the bits of the row that new keys go to
-    filter: BloomFilter
+    text: str
+    head: int
+    hashes: int
+    size: int
 
     @staticmethod
     def from_footer(text: str, kind: str, options: BloomOptions, keys: int) -> Growing | None:
@@ -250,28 +262,35 @@ class Growing:
         if options.entries is not None or kind.upper() != options.kind.upper():
             return None
         try:
-            data = base64.b64decode(text, validate=True)
-            found = _parsed(data, kind)
+            hashes, size, head, count = _described(base64.b64decode(text[:_HEAD_TEXT]), kind)
         except (ValueError, struct.error, binascii.Error):
             return None
         wanted = -math.log(options.fpp) / math.log(2) ** 2  # bits for each key
         # A third more keys than it was made for: 1e-9 becomes 2e-7. Beyond that a new one is due.
         most = min(keys, options.max_entries or keys) * wanted / 1.3
-        if len(found.rows) != 1 or found.size < min(most, _MAX_BITS):
+        if count != 1 or size < min(most, _MAX_BITS):
             return None
-        if found.hashes != math.ceil(math.log(2) * wanted) and found.size < _MAX_BITS:
+        if hashes != math.ceil(math.log(2) * wanted) and size < _MAX_BITS:
             return None
-        return Growing(kind.upper(), data, len(data) - (found.size + 7) // 8, found)
+        if len(text) != -(-(head + (size + 7) // 8) // 3) * 4:
+            return None
+        return Growing(kind.upper(), text, head, hashes, size)
 
-    def with_keys(self, keys: pa.ChunkedArray) -> bytes:
-        """The footer text (base64) of the filter with ``keys`` (strings without nulls) added."""
-        data = bytearray(self.data)
-        if len(keys):
-            bits = np.frombuffer(data, np.uint8, offset=self.head)
-            bits |= _filled(_chunks(keys), self.filter.hashes, self.filter.size)
-            if self.kind != SIMPLE:
-                per_row, last, rows = _DYNAMIC.unpack_from(data, _ROW.size)
-                _DYNAMIC.pack_into(data, _ROW.size, per_row, last + len(keys), rows)
+    def with_keys(self, keys: pa.ChunkedArray) -> bytes | None:
+        """The footer text (base64) of the filter with ``keys`` (strings without nulls) added. None
+        where the text that it had is none."""
+        if not len(keys):
+            return self.text.encode()
+        try:
+            data = bytearray(base64.b64decode(self.text, validate=True))
+            _parsed(data, self.kind)
+        except (ValueError, struct.error, binascii.Error):
+            return None
+        bits = np.frombuffer(data, np.uint8, offset=self.head)
+        bits |= _filled(_chunks(keys), self.hashes, self.size)
+        if self.kind != SIMPLE:
+            per_row, last, rows = _DYNAMIC.unpack_from(data, _ROW.size)
+            _DYNAMIC.pack_into(data, _ROW.size, per_row, last + len(keys), rows)
         return base64.b64encode(data)
 
 

@@ -133,7 +133,9 @@ class KeyStats:
             made |= {MIN_KEY: self.low, MAX_KEY: self.high}
         keys = pa.chunked_array(self._keys, pa.string())
         if self.started is not None:
-            made |= {FILTER: self.started.with_keys(keys), FILTER_TYPE: self.started.kind}
+            # A file without a filter is read for its keys; one whose filter is damaged, never.
+            if (text := self.started.with_keys(keys)) is not None:
+                made |= {FILTER: text, FILTER_TYPE: self.started.kind}
         elif self.options is not None and (self._keys or not self.rows):
             made |= {FILTER: bloom.build(keys, self.options), FILTER_TYPE: self.options.kind}
         return made

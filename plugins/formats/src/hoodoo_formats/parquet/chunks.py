@@ -65,9 +65,10 @@ class Layout:
         return {n: v for n, v in self.tree.items() if n != footer.TEXTS}
 
     @staticmethod
-    def of(file: pa.NativeFile) -> Layout:
-        """Raises NoFooter for a file whose chunks can't be copied."""
-        tree, end = footer.read(file)
+    def of(file: pa.NativeFile, content: bytes | None = None) -> Layout:
+        """Raises NoFooter for a file whose chunks can't be copied. ``content``: of its footer, if
+        that has been read, maybe without a text."""
+        tree, end = footer.read(file, content)
         try:
             return Layout.of_tree(tree, file, end)
         except (AttributeError, LookupError, TypeError, ValueError) as error:

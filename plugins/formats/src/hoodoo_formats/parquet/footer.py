@@ -62,10 +62,11 @@ def length(file: pa.NativeFile) -> int:
     return found
 
 
-def read(file: pa.NativeFile) -> tuple[Struct, int]:
-    """The footer of an open parquet file, and where it begins. Raises NoFooter."""
-    found = content(file)
-    return parsed(found), file.size() - _TAIL - len(found)
+def read(file: pa.NativeFile, known: bytes | None = None) -> tuple[Struct, int]:
+    """The footer of an open parquet file, and where it begins. ``known``: its bytes, if they have
+    been read, maybe without a text. Raises NoFooter."""
+    start = file.size() - _TAIL - length(file)
+    return parsed(content(file) if known is None else known), start
 
 
 def content(file: pa.NativeFile) -> bytes:

@@ -334,6 +334,8 @@ class ParquetReader:
 
         Whoever asks reads column by column. Arrow copies the texts of the footer, such as the bloom
         filter, for each read (9 ms where it had 5 MB), so they are left out from now on."""
+        if self._content is not None:  # they have been since it was opened
+            return Layout.of(self._file, self._content)
         self._texts(record_keys.FILTER)  # noted
         found = Layout.of(self._file)
         lean = pa.BufferReader(footer.MAGIC + footer.serialized(found.without_texts()))
