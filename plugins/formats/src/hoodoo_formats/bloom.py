@@ -247,8 +247,8 @@ def _described(data: bytes | bytearray, kind: str) -> tuple[int, int, int, int]:
 class Growing:
     """The filter of an older version of a file, to which the keys of new rows are added: a file
     that is rewritten for the sake of a few rows needs not hash all its keys again. ``text``: as the
-    footer has it; of megabytes, it is decoded only if there are new keys. ``head``: bytes before the
-    bits."""
+    footer has it; of megabytes, it is decoded only if there are new keys. ``head``: bytes before
+    the bits."""
 
     kind: str
     text: str

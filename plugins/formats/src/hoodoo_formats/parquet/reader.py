@@ -37,6 +37,7 @@ _LARGE_FOOTER_BYTES = 512 << 10
 # Column chunks are read in pieces of this many bytes, not whole: memory follows the batch.
 _BUFFER_BYTES = 1 << 18
 # Across a network each piece is a request.
+_FILTER = (record_keys.FILTER, record_keys.FILTER_TYPE)
 _FAR_BUFFER_BYTES = 4 << 20
 # Of a whole file that is copied.
 _COPIED_BYTES = 8 << 20
@@ -131,8 +132,7 @@ class ParquetReader:
     def key_filter(self) -> BloomFilter | None:
         """Hudi's bloom filter in the footer. Raises CorruptTableError for one that can't be
         read."""
-        texts = self._texts(record_keys.FILTER, record_keys.FILTER_TYPE)
-        return record_keys.key_filter(texts, self._obj)
+        return record_keys.key_filter(self._texts(*_FILTER), self._obj)
 
     def without_nulls(self, columns: Sequence[str]) -> bool:
         """By the counts of the footer, which has been read."""
@@ -156,8 +156,7 @@ class ParquetReader:
 
     def stored_filter(self) -> StoredFilter | None:
         """The same as the footer has it, for who keeps it elsewhere, too."""
-        texts = self._texts(record_keys.FILTER, record_keys.FILTER_TYPE)
-        return record_keys.stored_filter(self._path, texts)
+        return record_keys.stored_filter(self._path, self._texts(*_FILTER))
 
     def _texts(self, *names: str) -> dict[str, str]:
         """Those entries of the footer alone: a bloom filter is long."""
@@ -332,12 +331,11 @@ class ParquetReader:
     def layout(self) -> Layout:
         """Where the file has its column chunks. Raises NoFooter where they can't be copied.
 
-        Whoever asks reads column by column. Arrow copies the texts of the footer, such as the bloom
-        filter, for each read (9 ms where it had 5 MB), so they are left out from now on."""
-        if self._content is not None:  # they have been since it was opened
-            return Layout.of(self._file, self._content)
+        Arrow copies the texts of a footer for each read of a column: they are left out then."""
+        found = Layout.of(self._file, self._content)
+        if self._content is not None:  # they are left out
+            return found
         self._texts(record_keys.FILTER)  # noted
-        found = Layout.of(self._file)
         lean = pa.BufferReader(footer.MAGIC + footer.serialized(found.without_texts()))
         try:
             self._parquet, self._coded = self._open(metadata=pq.read_metadata(lean)), None
