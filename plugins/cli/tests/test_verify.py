@@ -565,3 +565,23 @@ def test_a_write_that_died_in_a_new_partition(tmp_path: Path) -> None:
         table.bulk_insert(pa.table({"id": [1, 2], "city": ["oslo", "rome"]}, schema=schema))
     assert any(path.suffix == ".parquet" for path in tmp_path.rglob("*"))
     assert hoodoo.open(str(tmp_path)).verify().kinds == ()
+
+
+def test_later_log_files_that_a_savepoint_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark Hudi lists all log files of the newest slices in a savepoint, those of commits after it
+    too; a restore to the savepoint deletes them."""
+    table = make(tmp_path / "t", "mor-v9")
+    first = table.timeline().writes()[0].requested
+    logs = [str(p.relative_to(tmp_path / "t")) for p in (tmp_path / "t").glob("*/.*.log.*")]
+    base = [str(p.relative_to(tmp_path / "t")) for p in (tmp_path / "t").glob("*/*.parquet")]
+    table.savepoint(first)
+    table.restore(first)
+    assert logs and not any((tmp_path / "t" / log).exists() for log in logs)
+    monkeypatch.setattr(
+        "hoodoo_cli.reports.verify.named_files._kept_files", lambda _snapshot: [*logs, *base]
+    )
+    assert table.verify().ok
+    (tmp_path / "t" / base[0]).unlink()
+    assert "file.missing" in table.verify().kinds

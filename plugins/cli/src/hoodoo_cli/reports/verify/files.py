@@ -76,6 +76,14 @@ def _beside_undone(path: str, by: str | None, instants: Instants) -> bool:
     return not instants.is_known(log.instant)
 
 
+def _after_savepoints(path: str, timeline: Timeline) -> bool:
+    """Whether no savepoint has the rows of the log file: those of Spark Hudi name later ones, too,
+    which a restore undoes."""
+    log = parse_path(path)
+    newest = max(timeline.savepointed(), key=order_key, default="")
+    return isinstance(log, LogFile) and order_key(log.instant) > order_key(newest)
+
+
 def check_named(
     history: NamedFiles, files: Mapping[str, DataFile], instants: Instants
 ) -> Iterator[Finding]:
@@ -88,6 +96,8 @@ def check_named(
         if file is None:
             # A commit that is not there any more was undone since, with its files.
             stands = instants.after.contains_or_before_start(named.instant or "0")
+            if not named.instant:
+                stands = not _after_savepoints(path, instants.after)
             stands = stands and not _beside_undone(path, named.instant, instants)
             if stands and not (named.instant and history.was_removed(path)):
                 rule = f"{who} names it, and no clean has removed it"
