@@ -16,10 +16,12 @@ from typing import Any
 import hoodoo
 import pyarrow as pa
 import pytest
+from hoodoo.actions import writer_queue
 from hoodoo.errors import CommitUnknownError, DataError
 from hoodoo.kernel.resolve import default_name, resolve
 from hoodoo.table.after_write import AfterWrites
 from hoodoo.table.table import Table
+from hoodoo.timeline import properties
 from hoodoo.timeline.batches import Batch
 from hoodoo_rows import writes
 from hoodoo_rows.write import ready
@@ -268,6 +270,111 @@ def test_a_write_inside_a_write_does_not_wait_for_it(
     joins()
     assert outcomes[0].instant
     assert [one is None for one in found] == [True, False]
+
+
+def test_a_write_that_waits_for_one_inside_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made(tmp_path / "t")
+    monkeypatch.setattr(writer_queue, "_LEAST_WAIT", 0.2)
+    monkeypatch.setattr(ready, "PATIENCE", 0.2)
+    times, inside, settle = itertools.count(), hoodoo.open(tmp_path / "t"), WriteTransaction.settle
+    inside.handle.writer_queue.lost(0.0)
+
+    def waits(self: WriteTransaction) -> None:
+        if next(times) == 0:
+            thread = threading.Thread(target=upsert((2, 1, "x", "b")), args=(inside,), daemon=True)
+            thread.start()
+            thread.join(LONG / 6)
+            assert not thread.is_alive()
+        settle(self)
+
+    monkeypatch.setattr(WriteTransaction, "settle", waits)
+    (outcome,) = beside(tmp_path / "t", [upsert((1, 1, "x", "a"))])
+    assert outcome.instant, outcome
+    assert [row[0] for row in state(tmp_path / "t")] == [1, 2]
+
+
+def test_others_go_on_where_the_turn_cannot_be_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made(tmp_path / "t")
+    times, give_back = itertools.count(), writer_queue.WriterQueue.give_back
+
+    def broken(self: writer_queue.WriterQueue) -> None:
+        give_back(self)
+        if next(times) == 0:
+            raise OSError("broken")
+
+    monkeypatch.setattr(writer_queue.WriterQueue, "give_back", broken)
+    table = hoodoo.open(tmp_path / "t")
+    table.handle.writer_queue.lost(0.0)
+    with pytest.raises(OSError, match="broken"):
+        table.upsert(batch_of((1, 1, "x", "a")))
+    assert waiting() == 0
+
+
+def in_line(*rows: pa.Table) -> list[ready.ReadyWrite]:
+    """Writes that wait, with the rows of all that go together at the first one, which leads."""
+    line = ready._Line()
+    each = rows or [batch_of((n, 1, "x", "a")) for n in range(3)]
+    found = [ready.ReadyWrite(one, line, lambda: True) for one in each]
+    assert [line.leads(one) for one in found] == [True, *[False] * (len(each) - 1)]
+    found[0].with_others()
+    return found
+
+
+def test_nobody_waits_for_one_that_was_interrupted_while_another_wrote_its_rows() -> None:
+    first, interrupted, third = in_line()
+    interrupted.end(Interrupted())
+    first.failed(DataError("rows", "are bad.", "Give others."))
+    first.end(None)
+    assert third.wait() is None
+    assert third.line.leads(third)
+
+
+def test_all_are_told_of_a_commit_though_an_interrupt_comes() -> None:
+    first, second, third = in_line()
+    commit: Any = object()
+
+    class Breaks(threading.Event):
+        def set(self) -> None:
+            super().set()
+            raise Interrupted
+
+    second._woken = Breaks()
+    with pytest.raises(Interrupted):
+        first.written(commit)
+    first.end(Interrupted())
+    assert second.wait() is commit
+    assert third.wait() is None
+    assert third.line.leads(third)
+
+
+def test_columns_whose_metadata_differs_do_not_go_together() -> None:
+    rows = batch_of((1, 1, "x", "a"))
+    of_another_type = SCHEMA.set(2, SCHEMA.field(2).with_metadata({"hudi_type": "BLOB"}))
+    first, *_others = in_line(rows, rows.cast(of_another_type))
+    assert first._others == []
+    first, *_others = in_line(rows, rows.replace_schema_metadata({"pandas": "{}"}))
+    assert len(first._others) == 1
+
+
+def test_rows_do_not_go_together_where_the_table_has_changed_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"hoodie.table.cdc.enabled": "false"}
+    table = made(tmp_path / "t", options=options)
+    take, times = writer_queue.WriterQueue.take, itertools.count()
+
+    def changes(self: writer_queue.WriterQueue, storage: Any) -> None:
+        take(self, storage)
+        if next(times) == 0:
+            properties.update(storage, table.handle.config, {"hoodie.table.cdc.enabled": "true"})
+
+    monkeypatch.setattr(writer_queue.WriterQueue, "take", changes)
+    outcomes = beside(tmp_path / "t", [upsert((1, n, "x", "a")) for n in range(3)])
+    assert len({commit.instant for commit in outcomes}) == 3
 
 
 # --- as one after the other -----------------------------------------------------------------------

@@ -6,6 +6,7 @@ import errno
 import fcntl
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -235,6 +236,88 @@ def test_flock_leaves_no_file_open(storage: LocalStorage) -> None:
     assert held is not None
     assert [lock.acquire(storage, "turn", 0) for _ in range(3)] == [None] * 3
     held.release()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_flock_of_a_dead_process_is_not_kept_by_its_child(storage: LocalStorage) -> None:
+    lock = FlockLock()
+    held_now, held = os.pipe()
+    child_waits, end_of_child = os.pipe()
+    parent = os.fork()
+    if not parent:
+        mine = lock.acquire(storage, "turn", 0)
+        if not os.fork():
+            os.close(end_of_child)
+            mine.release()  # type: ignore[union-attr]  # it is not the child's
+            os.write(held, b"1")
+            os.read(child_waits, 1)
+            os._exit(0)
+        signal.pause()
+    assert os.read(held_now, 1)
+    assert lock.acquire(storage, "turn", 0) is None
+    os.kill(parent, signal.SIGKILL)
+    os.waitpid(parent, 0)
+    again = lock.acquire(storage, "turn", 0)
+    os.close(end_of_child)
+    os.close(held_now), os.close(held), os.close(child_waits)
+    assert again is not None
+    again.release()
+
+
+class Stopped(BaseException):
+    """As KeyboardInterrupt is."""
+
+
+def test_flock_of_a_wait_that_is_interrupted(
+    storage: LocalStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, wait, before = FlockLock(), threading.Event.wait, len(os.listdir("/proc/self/fd"))
+    held = lock.acquire(storage, "turn", 0)
+    assert held is not None
+
+    def interrupted(self: threading.Event, timeout: float | None = None) -> bool:
+        if timeout == PATIENCE:
+            raise Stopped
+        return wait(self, timeout)
+
+    monkeypatch.setattr(threading.Event, "wait", interrupted)
+    with pytest.raises(Stopped):
+        lock.acquire(storage, "turn", PATIENCE)
+    held.release()
+    for thread in threading.enumerate():
+        if thread.name == "hoodoo-flock":
+            thread.join(PATIENCE)
+    again = lock.acquire(storage, "turn", 0)
+    assert again is not None
+    again.release()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize(
+    ("of", "name", "error"),
+    [
+        (os, "pwrite", OSError(errno.ENOSPC, "no space")),
+        (threading.Thread, "start", RuntimeError("can't start new thread")),
+    ],
+)
+def test_flock_is_free_after_an_error(
+    storage: LocalStorage, monkeypatch: pytest.MonkeyPatch, of: Any, name: str, error: Exception
+) -> None:
+    lock, before = FlockLock(), len(os.listdir("/proc/self/fd"))
+
+    def fails(*args: object) -> None:
+        raise error
+
+    held = lock.acquire(storage, "turn", 0) if name == "start" else None
+    with monkeypatch.context() as broken:
+        broken.setattr(of, name, fails)
+        with pytest.raises((StorageError, RuntimeError), match=str(error)[-8:]):
+            lock.acquire(storage, "turn", PATIENCE)
+    if held is not None:
+        held.release()
+    again = lock.acquire(storage, "turn", 0)
+    assert again is not None
+    again.release()
     assert len(os.listdir("/proc/self/fd")) == before
 
 

@@ -250,18 +250,26 @@ def _ready(
     own = table.overrides or table.other_index is not None or not GROUP.read(table.options)
     if own or data.nbytes > MOST:
         return None
-    if not table.config.record_key_fields or CDC.stored(table.config.properties):
-        return None  # each row is new, or each change is noted
-    merger = plugins(table).merger
-    mark = delete_mark(merger)
-    marks = {IS_DELETED, *([mark[0]] if mark else [])}.intersection(data.schema.names)
-    # A deleted row does not say when it was deleted: a row that comes later is new.
-    by_time = is_plain(merger, BY_EVENT_TIME) and not marks
-    if not (by_time or is_plain(merger, BY_ARRIVAL)):
+    shares = partial(_shares, table, frozenset(data.schema.names))
+    if not shares():
         return None
-    found = ready(data, table.storage, tuple(sorted(table.options.items())), engine)
+    engine = engine or table.default_engine
+    found = ready(data, shares, table.storage, tuple(sorted(table.options.items())), engine)
     waited += [found] if found is not None else []
     return found
+
+
+def _shares(table: TableHandle, columns: frozenset[str]) -> bool:
+    """Whether upserts of rows with these ``columns``, all at once, leave the rows of ``table``, as
+    its properties are now, as one after the other would."""
+    if not table.config.record_key_fields or CDC.stored(table.config.properties):
+        return False  # each row is new, or each change is noted
+    merger = plugins(table).merger
+    mark = delete_mark(merger)
+    marks = columns.intersection((IS_DELETED, *(mark[:1] if mark else ())))
+    # A deleted row does not say when it was deleted: a row that comes later is new.
+    by_time = is_plain(merger, BY_EVENT_TIME) and not marks
+    return by_time or is_plain(merger, BY_ARRIVAL)
 
 
 def _combined(table: TableHandle, kind: operation.WriteKind) -> operation.WriteKind:

@@ -208,11 +208,10 @@ class Attempts:
         self.elsewhere: Commit | None = None  # of another write, which had these rows, too
 
     def __iter__(self) -> Iterator[WriteTarget]:
-        request, turns = self.request, self.request.turns
+        turns = self.request.turns
         if turns.is_wary and not self._has_turn():
             return
-        with self._beating():
-            target = request.look()
+        target = self._look()
         target.engine.check(target.plugins.refs)
         while True:
             self._began = time.monotonic()
@@ -223,8 +222,7 @@ class Attempts:
                     raise conflict
                 if not self._has_turn():
                     return
-            with self._beating():
-                target = request.look()
+            target = self._look()
             if conflict is None:
                 continue
             if self.rows is not None and not self.rows.can_repeat(target):
@@ -236,7 +234,8 @@ class Attempts:
         """Wait for the turn; False if another write of this process has written these rows."""
         request, began = self.request, time.monotonic()
         self._ready = self._ready or request.ready()
-        if self._ready is not None and (commit := self._ready.wait()) is not None:
+        commit = None if self._ready is None else self._ready.wait()
+        if commit is not None:
             request.turns.lost(time.monotonic() - began)  # another writer was there
             self.elsewhere = commit
             self.events.report(instant=commit.instant)
@@ -252,6 +251,13 @@ class Attempts:
         """No attempt follows; others that wait with this write go on."""
         if self._ready is not None:
             self._ready.end(error)
+
+    def _look(self) -> WriteTarget:
+        with self._beating():
+            target = self.request.look()
+        if self._ready is not None and self.rows is not None and not self._ready.stands():
+            self.rows.replace(self._ready.rows)
+        return target
 
     def _beating(self) -> AbstractContextManager[object]:
         """Inside, a look: the heartbeat of the likely instant may go with it."""
@@ -305,6 +311,8 @@ def attempts(request: WriteRequest, rows: ArrivingRows | None = None) -> Iterato
             error = exc
             raise
         finally:
-            request.turns.give_back()
-            if each is not None:
-                each.end(error)
+            try:
+                request.turns.give_back()
+            finally:
+                if each is not None:
+                    each.end(error)

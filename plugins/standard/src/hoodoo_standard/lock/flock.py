@@ -27,6 +27,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 _LOCAL = "file://"
+_open: set[int] = set()  # the descriptors of files that are open here
 # The answers of a file system that has no locks, or none for this file.
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL, errno.EROFS, errno.EACCES}
 
@@ -50,7 +51,11 @@ class FlockLock:
         try:
             held = _Held.opened(file)
             if held.take_now(wait <= 0) or (wait > 0 and _Waiting(held).within(wait)):
-                return held.noted()
+                try:
+                    return held.noted()
+                except BaseException:
+                    held.give_up()
+                    raise
         except OSError as error:
             if error.errno in _NO_LOCKS:
                 return self._numbered(storage, name, wait)
@@ -80,10 +85,12 @@ class _Held:
     def opened(cls, file: str) -> _Held:
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
         try:
-            return cls(os.open(file, flags, 0o666))
+            found = os.open(file, flags, 0o666)
         except FileNotFoundError:
             os.makedirs(os.path.dirname(file), exist_ok=True)
-            return cls(os.open(file, flags, 0o666))
+            found = os.open(file, flags, 0o666)
+        _open.add(found)
+        return cls(found)
 
     def take_now(self, close: bool) -> bool:
         """Whether the lock was free, and is held from now on; ``close`` the file if not."""
@@ -92,10 +99,10 @@ class _Held:
             return True
         except BlockingIOError:
             if close:
-                os.close(self._descriptor)
+                self.give_up()
             return False
         except OSError:
-            os.close(self._descriptor)
+            self.give_up()
             raise
 
     def take(self) -> None:
@@ -115,16 +122,18 @@ class _Held:
     def release(self) -> None:
         with self._guard:
             ended, self._ended = self._ended, True
-        if not ended:
+        if not ended and self._descriptor in _open:
             with suppress(OSError):
                 os.ftruncate(self._descriptor, 0)
             self.give_up()
 
     def give_up(self) -> None:
         """Free the lock, also where a process that was forked meanwhile has the file open."""
-        with suppress(OSError):
-            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
-        os.close(self._descriptor)
+        if self._descriptor in _open:  # else it is another process that opened the file
+            _open.discard(self._descriptor)
+            with suppress(OSError):
+                fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+            os.close(self._descriptor)
 
 
 @define
@@ -140,8 +149,18 @@ class _Waiting:
 
     def within(self, seconds: float) -> bool:
         """Whether it could be had."""
-        threading.Thread(target=self._wait, name="hoodoo-flock", daemon=True).start()
-        self._done.wait(seconds)
+        thread = threading.Thread(target=self._wait, name="hoodoo-flock", daemon=True)
+        try:
+            thread.start()
+            self._done.wait(seconds)
+        except BaseException:  # an interrupt, or there can be no more threads
+            if self._has_it() or thread.ident is None:
+                self._held.give_up()
+            raise
+        return self._has_it()
+
+    def _has_it(self) -> bool:
+        """Whether the lock has been taken; it is given up on if not."""
         with self._guard:
             self._given_up = not self._taken
         return self._taken
@@ -154,3 +173,14 @@ class _Waiting:
         if not self._taken:
             self._held.give_up()
         self._done.set()
+
+
+def _forked() -> None:
+    """The lock of a process that dies is not kept by one that was forked from it."""
+    while _open:
+        with suppress(OSError):
+            os.close(_open.pop())
+
+
+if fcntl is not None:
+    os.register_at_fork(after_in_child=_forked)
