@@ -29,6 +29,7 @@ from hoodoo_formats.parquet.footer import LongText, NoFooter, Struct
 from hoodoo_formats.parquet.row_groups import RowGroups
 from hoodoo_formats.parquet.some_rows import BROKEN as _BROKEN
 
+_FILTER = (record_keys.FILTER, record_keys.FILTER_TYPE)
 # A footer may carry a bloom filter of many MB; these are the limits of its text, not an allocation.
 _FOOTER_BYTES = 1 << 30
 # Arrow copies the texts of a footer each time that it looks at it: 4 to 9 ms for a bloom filter of
@@ -37,7 +38,6 @@ _LARGE_FOOTER_BYTES = 512 << 10
 # Column chunks are read in pieces of this many bytes, not whole: memory follows the batch.
 _BUFFER_BYTES = 1 << 18
 # Across a network each piece is a request.
-_FILTER = (record_keys.FILTER, record_keys.FILTER_TYPE)
 _FAR_BUFFER_BYTES = 4 << 20
 # Of a whole file that is copied.
 _COPIED_BYTES = 8 << 20
