@@ -21,6 +21,7 @@ from hoodoo_formats.logical import to_stored
 from hoodoo_formats.parquet import footer
 from hoodoo_formats.parquet.assembled import AssembledWriter
 from hoodoo_formats.parquet.chunks import Chunk, is_known
+from hoodoo_formats.parquet.fixed_bytes import FixedBytes
 from hoodoo_formats.parquet.footer import NoFooter
 from hoodoo_formats.parquet.reader import ParquetReader
 from hoodoo_formats.parquet.writer import WriterOptions
@@ -118,6 +119,7 @@ class InPlaceWriter(AssembledWriter):
         super().__init__(local, schema, options, keys)
         self._base, self._layout, self._constants = base, base.layout(), dict(constants)
         self._large = max(group.rows for group in self._layout.groups)
+        self._fixed = FixedBytes(self._layout, base)
         self._taken: list[int] = []
 
     @property
@@ -200,6 +202,9 @@ class InPlaceWriter(AssembledWriter):
                     continue
                 if new.size(name) > LARGEST_COLUMN:
                     raise _TooLong
+                if copies and new.are_there(part, field, self._fixed):
+                    chunks[name] = there
+                    continue
                 stored = self._old(part, field)
                 if copies and new.is_there(stored, field):
                     chunks[name] = there
@@ -329,6 +334,13 @@ class _New:
         if not len(self.at) or not self.has(name):
             return stored
         return _replaced(stored, self.at, _flat(self.rows.column(name)))
+
+    def are_there(self, part: int, field: pa.Field, stored: FixedBytes) -> bool:
+        """Whether a row group has these values in their places, as far as their bytes say."""
+        known = field.name in stored.lengths and pa.types.is_decimal128(field.type)
+        return known and stored.are_there(
+            part, field.name, self.at, _flat(self.rows.column(field.name))
+        )
 
     def is_there(self, stored: pa.ChunkedArray, field: pa.Field) -> bool:
         """Whether ``stored`` has these values in their places, to the last bit."""

@@ -39,8 +39,7 @@ _LARGE_FOOTER_BYTES = 512 << 10
 _BUFFER_BYTES = 1 << 18
 # Across a network each piece is a request.
 _FAR_BUFFER_BYTES = 4 << 20
-# Of a whole file that is copied.
-_COPIED_BYTES = 8 << 20
+_COPIED_BYTES = 8 << 20  # of a whole file that is copied
 # A batch is about this long. Measured on a TPC-H lineitem file: batches of 131,072 rows are decoded
 # in 0.37 s where those of 65,536 take 0.44 s and those of 16,384 take 0.50 s.
 _BATCH_BYTES = 32 << 20
@@ -95,13 +94,14 @@ class ParquetReader:
             if near and footer.length(self._file) > _LARGE_FOOTER_BYTES:
                 content, text = footer.without_text(self._file, record_keys.FILTER)
                 small = footer.file_of(content)
-                opened = self._open(metadata=pq.read_metadata(small))
+                opened = self.open_file(metadata=pq.read_metadata(small))
                 self._footer = {**opened.metadata.metadata, record_keys.FILTER.encode(): text}
                 self._content = content
                 return opened, small
-        return self._open(), self._file
+        return self.open_file(), self._file
 
-    def _open(self, **more: Any) -> pq.ParquetFile:
+    def open_file(self, **more: Any) -> pq.ParquetFile:
+        """The file as pyarrow opens it; ``metadata``: a footer in place of its own."""
         return pq.ParquetFile(
             self._file,
             pre_buffer=False,
@@ -326,7 +326,7 @@ class ParquetReader:
                 os.unlink(local)
         self._file.close()
         self._file, self._far, self._coded = near, False, None
-        self._parquet = self._open(metadata=self._parquet.metadata)
+        self._parquet = self.open_file(metadata=self._parquet.metadata)
 
     def layout(self) -> Layout:
         """Where the file has its column chunks. Raises NoFooter where they can't be copied.
@@ -338,7 +338,7 @@ class ParquetReader:
         self._texts(record_keys.FILTER)  # noted
         lean = pa.BufferReader(footer.MAGIC + footer.serialized(found.without_texts()))
         try:
-            self._parquet, self._coded = self._open(metadata=pq.read_metadata(lean)), None
+            self._parquet, self._coded = self.open_file(metadata=pq.read_metadata(lean)), None
         except _BROKEN as error:
             raise self._corrupt(error) from error
         return found
@@ -414,7 +414,7 @@ class ParquetReader:
         if not names:
             return self._parquet
         if self._coded is None:  # to open it takes time in proportion to its columns
-            self._coded = self._open(
+            self._coded = self.open_file(
                 read_dictionary=sorted(self.dictionaries), metadata=self._parquet.metadata
             )
         return self._coded
