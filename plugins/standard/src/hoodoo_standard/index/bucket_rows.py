@@ -1,8 +1,8 @@
 """Bucket rows: whether what other programs wrote lies in the buckets of its keys, before a writer
-goes by them.
+relies on them.
 
-A program that does not know bucket indexes, as hudi-rs 0.6, puts new keys into whichever file is
-small: the name of a bucket file says nothing of them then, and an upsert that goes by names would
+A program that does not know bucket indexes, as hudi-rs 0.6, puts new keys into any file that is
+small: the name of a bucket file says nothing of them then, and an upsert that relies on names would
 store them a second time. Hudi's writers in Java and Hoodoo's know them, and their files say by whom
 they were written. Each commit of Hoodoo notes up to where its writer has looked, so that a commit
 is looked at once."""
