@@ -50,8 +50,7 @@ def refuse_missing(snapshot: Snapshot, undone: Sequence[Instant], files: Files, 
     for clean in snapshot.completed():
         if clean.traits.deletes:
             deleted = _files(removed_by(snapshot.contents(clean)))
-            # It may have failed to delete some.
-            gone = tuple(f for f in deleted if f.path not in listed)
+            gone = tuple(f for f in deleted if f.path not in listed)  # a delete may have failed
             lost |= _needed(snapshot.timeline, now, undone, gone)
     lost = _needed_still(snapshot, lost)
     if lost:
@@ -103,7 +102,8 @@ def refuse_unless_newest(snapshot: Snapshot, instant: Instant) -> None:
             raise CommitConflictError(
                 obj,
                 f"{other} undoes writes, or changes the version.",
-                "Wait for it. If its process died, the next write or table.rollback() ends it.",
+                "Open the table again when it has ended. If its process died, the next write or "
+                "table.rollback() ends it.",
             )
         later_one = order_key(other.requested) > order_key(instant.requested)
         if other.completes_as_write and later_one:

@@ -208,10 +208,12 @@ class Attempts:
         self.elsewhere: Commit | None = None  # of another write, which had these rows, too
 
     def __iter__(self) -> Iterator[WriteTarget]:
-        turns = self.request.turns
+        request, turns = self.request, self.request.turns
         if turns.is_wary and not self._has_turn():
             return
-        target = self._look()
+        with self._beating():
+            target = request.look()
+        self._stand()
         target.engine.check(target.plugins.refs)
         while True:
             self._began = time.monotonic()
@@ -222,7 +224,9 @@ class Attempts:
                     raise conflict
                 if not self._has_turn():
                     return
-            target = self._look()
+            with self._beating():
+                target = request.look()
+            self._stand()
             if conflict is None:
                 continue
             if self.rows is not None and not self.rows.can_repeat(target):
@@ -252,12 +256,10 @@ class Attempts:
         if self._ready is not None:
             self._ready.end(error)
 
-    def _look(self) -> WriteTarget:
-        with self._beating():
-            target = self.request.look()
+    def _stand(self) -> None:
+        """After a look: rows of others go, where they may not be with these as the table is."""
         if self._ready is not None and self.rows is not None and not self._ready.stands():
             self.rows.replace(self._ready.rows)
-        return target
 
     def _beating(self) -> AbstractContextManager[object]:
         """Inside, a look: the heartbeat of the likely instant may go with it."""

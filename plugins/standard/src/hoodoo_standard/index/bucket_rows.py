@@ -56,7 +56,7 @@ BY_HASH = "hoodoo.bucket.rows.by.hash"
 # Writers that know bucket indexes, as Parquet footers call them.
 _KNOW = ("parquet-mr", "parquet-cpp")
 _KEEPS_GROUPS = (Operation.COMPACT, Operation.LOG_COMPACT, Operation.INDEX, Operation.UNKNOWN)
-_FEW, _LOOKED_AT = 10_000, 1000  # buckets; files of a commit
+_FEW, _LOOKED_AT = "0000", 3  # names of 10,000 buckets begin so; files of a commit
 _MOVES_NO_KEY = (Operation.CLUSTER, Operation.COMPACT, Operation.LOG_COMPACT, Operation.INDEX)
 
 
@@ -229,7 +229,8 @@ class BucketRows:
 
 def _names_bucket(stat: WriteStat) -> bool:
     """Whether the name is a bucket's; of a million random ones two look so."""
-    return stat.file_id[8:9] == "-" and 0 <= number_of(stat.file_id) < _FEW
+    name = stat.file_id
+    return name.startswith(_FEW) and name[8:9] == "-" and number_of(name) >= 0
 
 
 def _doubted(storage: Storage, file_format: BaseFileFormat, path: str) -> bool:
