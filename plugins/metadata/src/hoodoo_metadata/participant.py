@@ -212,10 +212,10 @@ class MetadataParticipant:
         done = built(Snapshot(storage, timeline), begun)
         if done:
             columns = columns_of(request.look().schema, config, self.settings.options)
-            config = finish(storage, config, done, columns)
+            with suppress(CommitConflictError):  # another process changes the properties just now
+                config = finish(storage, config, done, columns)
         left = [p for p in begun if p not in done]
-        # A rollback or a restore has brought files of a bootstrap back.
-        gone = without_times(config, left, request.look)
+        gone = without_times(config, left, request.look)  # a rollback brought a bootstrap's back
         if gone:
             warn(
                 f"table {config.name}: the index {', '.join(gone)} is removed: it stores of each "
