@@ -154,12 +154,12 @@ class MetadataParticipant:
         return compact.holds(MetadataTable.open(storage, timeline), requested)
 
     def refuse_undo(self, storage: Storage, timeline: Timeline, requested: str) -> None:
-        """CommitConflictError where base files of the metadata table, which is in use, hold the
-        completed instant ``requested``: it has come there since somebody looked."""
+        """CommitConflictError where ``requested`` has come into base files of the metadata table."""
         from hoodoo_metadata.table import compact
 
         now = evolve(timeline, config=properties.load(storage))
-        if listed(now.config) and compact.holds(MetadataTable.open(storage, now), requested):
+        there = listed(now.config) or building(now.config)  # complete, and still to be listed
+        if there and compact.holds(MetadataTable.open(storage, now), requested):
             raise CommitConflictError(
                 f"{storage.root}: instant {requested}",
                 "was put into the base files of the metadata table meanwhile.",
