@@ -154,7 +154,7 @@ class MetadataParticipant:
         return compact.holds(MetadataTable.open(storage, timeline), requested)
 
     def refuse_undo(self, storage: Storage, timeline: Timeline, requested: str) -> None:
-        """CommitConflictError where ``requested`` has come into base files of the metadata table."""
+        """CommitConflictError where ``requested`` came into base files of the metadata table."""
         from hoodoo_metadata.table import compact
 
         now = evolve(timeline, config=properties.load(storage))
