@@ -155,11 +155,11 @@ class MetadataParticipant:
 
     def refuse_undo(self, storage: Storage, timeline: Timeline, requested: str) -> None:
         """CommitConflictError where ``requested`` came into base files of the metadata table."""
+        from hoodoo_metadata.life.partition_state import is_in_use
         from hoodoo_metadata.table import compact
 
-        now = evolve(timeline, config=properties.load(storage))
-        there = listed(now.config) or building(now.config)  # complete, and still to be listed
-        if there and compact.holds(MetadataTable.open(storage, now), requested):
+        now = Snapshot(storage, evolve(timeline, config=properties.load(storage)))
+        if is_in_use(now) and compact.holds(MetadataTable.open(storage, now.timeline), requested):
             raise CommitConflictError(
                 f"{storage.root}: instant {requested}",
                 "was put into the base files of the metadata table meanwhile.",

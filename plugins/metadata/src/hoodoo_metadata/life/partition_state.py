@@ -64,6 +64,12 @@ def built(snapshot: Snapshot, partitions: Sequence[str]) -> list[str]:
     return found if whole else []
 
 
+def is_in_use(snapshot: Snapshot) -> bool:
+    """Whether partitions are listed, or are complete and still to be listed."""
+    begun = building(snapshot.config)
+    return bool(listed(snapshot.config) or (begun and built(snapshot, begun)))
+
+
 def _has_begun(slice_: FileSlice) -> bool:
     """Whether what it began with counts. Log files of what was caught up with count before."""
     begun = any(is_beginning(log.instant) for log in slice_.log_files)
